@@ -13,7 +13,7 @@ import pytest
 
 from frontguard import Limit, Objective, Study, analyze, identify
 from frontguard.cli.app import commands
-from frontguard.cli.help import long_name
+from frontguard.cli.options.help import long_name
 from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
 

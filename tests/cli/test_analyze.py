@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard.cli.values import size_of
+from frontguard.cli.options.values import size_of
 from frontguard.errors import BadInput
 from tests import warm
 from tests.cli import commands

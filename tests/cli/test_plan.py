@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from frontguard import BadInput
 from frontguard.cli.app import app
-from frontguard.cli.pilot import read_pilot
+from frontguard.cli.options.pilot import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
 from tests.documents.printed import as_published

@@ -4,9 +4,9 @@ It may know every room, and none knows it. A command parses its options, calls w
 come from `words`, JSON from `documents`. Where to start:
 
 - `app`: the commands there are.
-- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
-- `values`: numbers, sizes and METRIC=VALUE as options take them; `help`: options in groups, a word for what each takes.
-- `plain`: options that need no looking at; `leaving`: how a process ends that has nothing open.
+- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`, `audit`: one module a command.
+- `options`: what they take, read and checked the same in all of them, and `--help`.
+- `screen`: where they print; `leaving`: how a process ends that has nothing open.
 """
 
 from __future__ import annotations

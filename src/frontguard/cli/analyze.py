@@ -13,19 +13,11 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.cli.beside import Baseline, PickOne, beside_of, print_beside, read_asked
-from frontguard.cli.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
+from frontguard.cli.options.beside import Baseline, PickOne, beside_of, print_beside, read_asked
+from frontguard.cli.options.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
+from frontguard.cli.options.values import THREATS, by_metric, read_limits, read_tolerance, size_of, whole_from
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import (
-    THREATS,
-    by_metric,
-    console,
-    print_answer,
-    read_limits,
-    read_tolerance,
-    size_of,
-    whole_from,
-)
+from frontguard.cli.screen import console, print_answer
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast

@@ -12,7 +12,7 @@ from frontguard.cli.analyze import analyze
 from frontguard.cli.audit import audit
 from frontguard.cli.demo import demo
 from frontguard.cli.gate import gate
-from frontguard.cli.help import GroupedCommand, GroupedCommands
+from frontguard.cli.options.help import GroupedCommand, GroupedCommands
 from frontguard.cli.plan import plan
 from frontguard.cli.report import report
 from frontguard.cli.reproduce import reproduce

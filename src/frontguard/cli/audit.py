@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.values import console, whole_from
+from frontguard.cli.options.values import whole_from
+from frontguard.cli.screen import console
 
 REFUTED = 1
 """Exit code."""

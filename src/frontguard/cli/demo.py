@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.written import checked_share
+from frontguard.cli.options.values import whole_from
 from frontguard.cli.report import origin
-from frontguard.cli.values import console, say, whole_from
+from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast

@@ -14,20 +14,19 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence
 from frontguard.cli.analyze import by_column
-from frontguard.cli.counted import Exact, Mean, Quantile, Sigma, check_named, counted, of_analyze
-from frontguard.cli.report import origin
-from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
-from frontguard.cli.values import (
+from frontguard.cli.options.counted import Exact, Mean, Quantile, Sigma, check_named, counted, of_analyze
+from frontguard.cli.options.values import (
     Contamination,
     Seed,
     ThreatModel,
     Timeout,
     by_metric,
-    console,
     read_tolerance,
-    say,
     whole_from,
 )
+from frontguard.cli.report import origin
+from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
+from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.cli.counted import Exact, Mean, check_named, counted, counting
-from frontguard.cli.values import THREATS, by_metric, console, known_metrics, read_limits, read_number, say, whole_from
+from frontguard.cli.options.counted import Exact, Mean, check_named, counted, counting
+from frontguard.cli.options.values import THREATS, by_metric, known_metrics, read_limits, read_number, whole_from
+from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -122,7 +123,7 @@ def plan(
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        from frontguard.cli.pilot import read_pilot  # which needs more than --help does
+        from frontguard.cli.options.pilot import read_pilot  # which needs more than --help does
 
         asked = limits
         measured, metrics, limits = read_pilot(pilot, arm, metrics, asked)

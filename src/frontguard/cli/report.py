@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.beside import Baseline, PickOne, read_asked
-from frontguard.cli.values import say
+from frontguard.cli.options.beside import Baseline, PickOne, read_asked
+from frontguard.cli.screen import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast

@@ -19,23 +19,21 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
-from frontguard.cli.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
-from frontguard.cli.counted import Exact, Mean, Quantile, Sigma, check_named, counted, counting
-from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.values import (
+from frontguard.cli.options.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
+from frontguard.cli.options.counted import Exact, Mean, Quantile, Sigma, check_named, counted, counting
+from frontguard.cli.options.values import (
     Contamination,
     Seed,
     ThreatModel,
     Timeout,
     by_metric,
-    console,
     known_metrics,
-    print_answer,
     read_limits,
     read_tolerance,
-    say,
     whole_from,
 )
+from frontguard.cli.report import checked_target, keep, origin
+from frontguard.cli.screen import console, print_answer, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.values import say
+from frontguard.cli.screen import say
 from frontguard.errors import BadInput
 
 PORT = 8730

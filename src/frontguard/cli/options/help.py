@@ -8,8 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from frontguard.cli.help_page import page
-from frontguard.cli.plain import take_as_is
+from frontguard.cli.options.help_page import page
+from frontguard.cli.options.plain import take_as_is
 
 GROUPS: dict[str, dict[str, str]] = {
     "What is compared": {

@@ -11,7 +11,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from frontguard.cli.app import app
-from frontguard.cli.help import GROUPS, OF_A_COMMAND, long_name
+from frontguard.cli.options.help import GROUPS, OF_A_COMMAND, long_name
 from tests.cli.commands import run
 
 GROUP = typer.main.get_command(app)

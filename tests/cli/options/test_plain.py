@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from frontguard.cli import help as help_of_commands
 from frontguard.cli.app import app
+from frontguard.cli.options import help as help_of_commands
 
 GIVEN = [
     ["analyze", "log.csv", "--maximize", "speed", "--json"],

@@ -1,24 +1,18 @@
-"""Values of options as they are written: METRIC=VALUE, sizes, times; and where commands print."""
+"""Values of options as they are written: METRIC=VALUE, numbers, sizes, limits."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from frontguard.errors import BadArgument, BadInput
-from frontguard.phrases import did_you_mean, in_lines
+from frontguard.phrases import did_you_mean
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from frontguard.limits import Limit
-    from frontguard.results import Result
-    from frontguard.words.tables.arm_table import ArmTable
 
 T = TypeVar("T")
 
@@ -123,42 +117,3 @@ def size_of(text: str) -> int:
     if match is None:
         raise BadInput(f"--memory: wanted a size such as 4G or 500M; got {text!r}")
     return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-def print_answer(screen: Console, answer: str, result: Result, arms: ArmTable, elsewhere: str) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives.
-
-    Where the goal is the list: what its arms are best at, and what to take in the place of another.
-    """
-    from frontguard.words.comparing.instead import list_in_lines
-    from frontguard.words.tables.arm_sheet import on_terminal
-
-    printed = on_terminal(arms, screen.width, elsewhere)
-    screen.print(answer, style="bold")
-    screen.print()
-    if arms.key:
-        screen.print(f"Arms are {arms.key}.")
-    screen.print(printed.table)
-    for said in (arms.rest, printed.left_out):
-        if said:
-            screen.print(said)
-    screen.print()
-    lines = list_in_lines(result, [row.arm for row in arms.rows], elsewhere)
-    for line in lines:
-        screen.print(line)
-    if lines:
-        screen.print()
-
-
-def say(message: str) -> None:
-    """Tell the person in front of the terminal, who may have sent the output elsewhere. No word is broken there."""
-    if sys.stderr.isatty():
-        message = in_lines(message, os.get_terminal_size(sys.stderr.fileno()).columns)
-    print(message, file=sys.stderr, flush=True)
-
-
-def console(width: int = 120) -> Console:
-    """Where answers are printed, as they are: no name is markup. A pipe has no width of its own."""
-    from rich.console import Console as RichConsole
-
-    return RichConsole(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)

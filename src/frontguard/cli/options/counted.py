@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.values import by_metric, known_metrics, read_number
+from frontguard.cli.options.values import by_metric, known_metrics, read_number
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from frontguard import Objective
-from frontguard.cli.counted import counted
+from frontguard.cli.options.counted import counted
 from frontguard.cli.run import spec_of, with_options
 from frontguard.errors import BadInput
 from tests.cli.commands import run

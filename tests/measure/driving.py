@@ -1,0 +1,61 @@
+"""A small study, and ways to have its pulls measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from frontguard import Objective, Prescient
+from frontguard.storage.contract import End, Pull, Storage
+from frontguard.storage.memory import MemoryStorage
+from frontguard.studies.measurement import Measurement
+from frontguard.studies.study import Study
+
+WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
+ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
+FRONT = ["good", "small"]
+
+
+def a_study(storage: Storage | None = None, **settings: Any) -> Study:
+    objectives = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
+    return Study(list(ARMS), objectives, Prescient(0.05), storage=storage or MemoryStorage(), **settings)
+
+
+def values_of(pull: Pull) -> Measurement:
+    quality, lightness = ARMS[pull.arm]
+    return Measurement([quality + pull.id % 3 / 10, lightness])
+
+
+def through(pool: ThreadPoolExecutor, measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Future[Any]]:
+    return lambda pull: pool.submit(measure, pull)
+
+
+def at_once(measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Future[Any]]:
+    def submit(pull: Pull) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(measure(pull))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    return submit
+
+
+def told(study: Study) -> list[int]:
+    return list(study.storage.told(study.name).pulls.tolist())
+
+
+def measured(study: Study) -> list[int]:
+    log = study.storage.told(study.name)
+    return sorted(log.pulls[log.ends == End.TOLD].tolist())
+
+
+def given_up(study: Study) -> dict[int, End]:
+    log = study.storage.told(study.name)
+    return {pull: End(end) for pull, end in zip(log.pulls.tolist(), log.ends.tolist(), strict=True) if end}
+
+
+def reasons(study: Study) -> list[str]:
+    return list(study.storage.told(study.name).reasons)
