@@ -165,6 +165,23 @@ def test_machine_code_that_was_kept_needs_nothing_that_compiles(tmp_path: Path) 
     assert said[1] == ["True [1.0, 2.0, 3.0] False", "2"]
 
 
+@compiled.kernel
+def scaled(x: float, times: int, negated: bool) -> float:
+    return -x * times if negated else x * times
+
+
+@compiled.kernel
+def called(x: float) -> float:
+    return scaled(x, 1, True) + scaled(x, 2, False) + scaled(x, 3, x > 0.0)
+
+
+def test_a_kernel_that_is_called_with_constants_is_compiled_once() -> None:
+    with compiled.kernels(compiled.COMPILED):
+        assert called(1.0) == -2.0
+    made: Any = scaled
+    assert len(made.machine.overloads) == 1
+
+
 def test_a_run_of_which_machine_code_was_kept_is_known_to_be_ready() -> None:
     compiled = engine._run_auer
     compiled.machine.compile(compiled._signature)

@@ -178,10 +178,21 @@ def _compiled_sooner(compiled: Callable[..., Any]) -> Callable[..., Any]:
     return compile_at_our_level
 
 
+def _for_any_value(template: Callable[..., Any]) -> Callable[..., Any]:
+    """What another kernel finds to call, a constant being a value like any other: numba compiles for each anew."""
+    plain: Callable[[Any], Any] = types.unliteral
+
+    def template_for(args: Any, kws: Any) -> Any:
+        return template([plain(each) for each in args], {name: plain(each) for name, each in kws.items()})
+
+    return template_for
+
+
 def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     """numba's function that compiles another one on first use, runs it without the interpreter's lock and keeps it."""
     made: Any = numba.njit(nogil=True, **options)(function)
     made._compiler.compile = _compiled_sooner(made._compiler.compile)
+    made.get_call_template = _for_any_value(made.get_call_template)
     if _package_stamp() is not None:
         with suppress(RuntimeError):  # no place to keep anything: it is compiled anew in every process
             made._cache = _PackageCache(made.py_func)  # type: ignore[no-untyped-call]
