@@ -218,6 +218,22 @@ def test_pulls_that_do_not_say_what_they_cost_are_warned_of() -> None:
     assert notice.warns
     assert (notice.pulls, notice.of) == (len(pulls), len(pulls))
     assert "as metric 'jouls'" in str(notice)
+    assert str(notice).endswith("taken to have cost nothing")
+
+
+def test_an_arm_whose_pulls_never_say_what_they_cost_is_warned_of() -> None:
+    study = a_study(cost="joules")
+    pulls = study.ask(30)
+    quiet = pulls[0].arm
+    study.tell_many([(pull, measure(pull) if pull.arm == quiet else told(pull, 4.0)) for pull in pulls])
+    (notice,) = [each for each in study.result().notices if isinstance(each, CostsUnknown)]
+    unknown = sum(pull.arm == quiet for pull in pulls)
+    assert 2 * unknown < len(pulls)
+    assert (notice.pulls, notice.silent) == (unknown, 1)
+    assert str(notice).endswith("those of 1 arm of which none said so, what a pull of other arms does")
+    spending = study.result().cost
+    assert spending is not None
+    assert spending.by_arm.tolist() == [4.0 * sum(pull.arm == arm for pull in pulls) for arm in ARMS]
 
 
 def test_the_forecast_is_made_in_the_unit_of_the_cost() -> None:

@@ -53,11 +53,15 @@ class Polished(Notice):
 
 @dataclass(frozen=True)
 class CostsUnknown(Notice):
-    """More than half of the told pulls did not say what they cost, which is taken to be what others of the arm did."""
+    """More than half of the told pulls, or several of an arm and none of its others, did not say what they cost.
+
+    That is taken to be what others of the arm did; of the arms of which none did, what a pull of other arms does.
+    """
 
     metric: str
     pulls: int
     of: int
+    silent: int = 0  # such arms
     kind: Literal["costs_unknown"] = "costs_unknown"
 
 

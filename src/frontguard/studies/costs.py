@@ -233,7 +233,7 @@ class Spending:
 
     @property
     def by_arm(self) -> Floats:
-        """What the told pulls of each arm (K,) have cost: those that did not say so as the others of their arm."""
+        """What the told pulls of each arm (K,) have cost: those that did not say so as is `expected` of their arm."""
         if self.cost.metric is None:
             return np.asarray(self.pulls * self._typical)
         return np.asarray(self._known + self.unknown * self.expected)

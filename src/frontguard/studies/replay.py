@@ -523,12 +523,13 @@ class Replay:
         return float((ahead.of_arms * self._spending.expected).sum()) if known else None
 
     def _costs_unknown(self) -> tuple[CostsUnknown, ...]:
-        """That most pulls do not say what they cost, where it is so."""
+        """That most pulls, or all of several of an arm, do not say what they cost, where it is so."""
         spending = self._spending
         if spending is None or spending.cost.metric is None:
             return ()
         unknown, told = int(spending.unknown.sum()), int(spending.pulls.sum())
-        return (CostsUnknown(spending.cost.metric, unknown, told),) if 2 * unknown > told else ()
+        silent = int(((spending.unknown == spending.pulls) & (spending.pulls > 1)).sum())
+        return (CostsUnknown(spending.cost.metric, unknown, told, silent),) if silent or 2 * unknown > told else ()
 
     def _cost_is_over(self) -> bool:
         """Whether the budget of what pulls cost has nothing left for a pull of the dearest arm that is not out."""

@@ -75,9 +75,14 @@ def _budget_over(notice: notices.BudgetOver) -> str:
 
 
 def _costs_unknown(notice: notices.CostsUnknown) -> str:
+    taken = "what others of their arm did"
+    if notice.pulls == notice.of:
+        taken = "nothing"
+    elif notice.silent:
+        taken += f", and those of {number_of(notice.silent)} of which none said so, what a pull of other arms does"
     return (
         f"{notice.pulls:,} of {notice.of:,} pulls did not say what they cost, a number from 0 as metric "
-        f"{notice.metric!r}: they are taken to have cost what others of their arm did, or nothing"
+        f"{notice.metric!r}: they are taken to have cost {taken}"
     )
 
 
