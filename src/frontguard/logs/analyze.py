@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.independent import as_independent, independent_as_study, refuse_dependent
-from frontguard.logs.of_study import other_answer, own_answer, question_of, read_study
 from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
@@ -42,8 +41,10 @@ from frontguard.logs.state.file import MARK
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
 from frontguard.objectives import Counted, Objective, parse_objectives
 from frontguard.phrases import quoted, shown
-from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat, threat_of
+
+if TYPE_CHECKING:
+    from frontguard.studies.study import Study
 
 _READING = tuple(signature(open_log).parameters)
 
@@ -223,6 +224,8 @@ def analyze(
         adaptive = opened.study is not None
         under = model
         if opened.study is not None:
+            from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
+
             own = question_of(opened.study.settings)
             metrics = _as_in_study(entries, given, own.objectives)
             under = threat_of(threat, contamination, own.threat)
@@ -383,6 +386,8 @@ def _on_cluster(
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:
     """The study's own answer if nothing else is asked, and else what its log says to the question."""
+    from frontguard.logs.of_study import other_answer, own_answer, read_study
+
     log = read_study(study)
     study.close()
     clock.read(len(log.arm_of))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sources.reader import in_some_clusters
 from frontguard.notices import IndependentArms
 from frontguard.objectives import Objective
-from frontguard.studies.settings import Settings
 from frontguard.theory.threats import Threat
+
+if TYPE_CHECKING:
+    from frontguard.studies.settings import Settings
 
 SHARE = 0.5
 """Of δ, what evidence on pairs gets; intervals have the rest. Tolerances of a log may be tried: rivals get nothing."""

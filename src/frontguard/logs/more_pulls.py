@@ -10,14 +10,16 @@ decides it now is named. Where not even an endless sample would do, the reason i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.boxes import BoxReader
 from frontguard.pareto.judge import Verdicts, judge_briefly
 from frontguard.pareto.limits import LimitRule, keeping_of
@@ -34,6 +36,7 @@ rival fail; the arms differ by too little for the tolerance; or the arm is too n
 _REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE, _LIMIT = range(6)
 _STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
 _FEW = 5_000  # arms up to which it does; for more the steps are larger
+_SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once; of more, each has much in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +100,24 @@ def needed(
     own = np.searchsorted(alive, arms)
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
-    def settled(least: int, under: Threat) -> Bools:
-        codes = judge_briefly(alive_only.foresee(under, least), accuracy, coverage, margin, limits, goal).codes[own]
+    def judged(boxes: ArmBoxes) -> Bools:
+        codes = judge_briefly(boxes, accuracy, coverage, margin, limits, goal).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
+
+    def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:
+        """Which arms are, with so many pulls under such a threat, for each of these."""
+        boxes = (alive_only.foresee(under, least) for least, under in foreseen)
+        return side_by_side(judged, boxes) if len(alive) in _SIDE_BY_SIDE else [judged(each) for each in boxes]
 
     level = np.full(len(arms), -1, np.int64)
     if len(arms):
-        level = _first_of(_raised(pulls, len(alive)), len(arms), lambda least: settled(least, threat))
+        levels = _raised(pulls, len(alive))
+        level = _first_of(levels, len(arms), lambda some: settled([(least, threat) for least in some]))
         level[level > FARTHEST * pulls] = -1
     limit = np.where(level >= 0, _REACHED, _FAR)
     if (level < 0).any():
-        never = (level < 0) & ~settled(MOST_PULLS, threat)
-        clean = settled(MOST_PULLS, replace(threat, eps=0.0))
+        ever, clean = settled([(MOST_PULLS, threat), (MOST_PULLS, replace(threat, eps=0.0))])
+        never = (level < 0) & ~ever
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
         if limits is not None:
             boxes = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
@@ -127,7 +136,7 @@ def needed(
     )
 
 
-def _first_of(levels: list[int], arms: int, settled: Callable[[int], Bools]) -> Ints:
+def _first_of(levels: list[int], arms: int, settled: Callable[[list[int]], list[Bools]]) -> Ints:
     """For each arm (n,) the level from which on it is settled, −1 where the last one does not settle it.
 
     That what is settled stays so is not proved; where it is not, a level that settles the arm is given, and the one
@@ -136,17 +145,18 @@ def _first_of(levels: list[int], arms: int, settled: Callable[[int], Bools]) -> 
     found = np.full(arms, -1, np.int64)
     if not levels:
         return found
-    open_between = [(-1, len(levels) - 1, settled(levels[-1]))]  # not settled at the first place, and at the second
-    while open_between:
-        before, place, those = open_between.pop()
-        if not those.any():
-            continue
-        if place - before == 1:
-            found[those] = levels[place]
-            continue
-        middle = (before + place) // 2
-        soon = settled(levels[middle])
-        open_between += [(before, middle, those & soon), (middle, place, those & ~soon)]
+    between = [(-1, len(levels) - 1, settled(levels[-1:])[0])]  # arms not settled at the first place, and at the second
+    while between:
+        wide = []
+        for before, place, those in between:
+            if place - before == 1:
+                found[those] = levels[place]
+            elif those.any():
+                wide.append((before, (before + place) // 2, place, those))
+        between = []
+        asked = settled([levels[middle] for _, middle, _, _ in wide])
+        for (before, middle, place, those), soon in zip(wide, asked, strict=True):
+            between += [(before, middle, those & soon), (middle, place, those & ~soon)]
     return found
 
 

@@ -98,6 +98,10 @@ class Kept:
         }
 
 
+SECONDS = "seconds"
+"""The unit in which costs are times."""
+
+
 @dataclass(frozen=True, eq=False)
 class CostSoFar:
     """What pulls have cost so far, and what a further one of each arm is taken to cost, in `unit`.

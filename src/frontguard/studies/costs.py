@@ -19,10 +19,8 @@ from frontguard._common.written import checked_seconds
 from frontguard.errors import BadArgument
 from frontguard.phrases import did_you_mean, shown
 from frontguard.results import CostSoFar
+from frontguard.results.facts import SECONDS
 from frontguard.studies.measurement import Measurement
-
-SECONDS = "seconds"
-"""The unit in which budgets may be written as times."""
 
 UNITS = "units"
 """What costs are counted in where nobody named it."""

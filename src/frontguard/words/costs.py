@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frontguard.phrases import duration, number, time_range
 from frontguard.results import CostSoFar
-from frontguard.studies.costs import SECONDS
+from frontguard.results.facts import SECONDS
 
 
 def cost_in_words(amount: float, unit: str) -> str:

@@ -9,7 +9,6 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -115,6 +114,8 @@ def _find_one(where: str) -> list[LogFile]:
                 raise BadInput(f"no file matches {shown(where)}")
             return matching
         if where in BUNDLED:
+            from importlib import resources
+
             return [LogFile(Path(str(resources.files("frontguard") / "data" / BUNDLED[where])), where)]
     except OSError as error:
         raise BadInput(f"{where} cannot be read: {error.strerror or error_line(error)}") from None
