@@ -5,6 +5,7 @@ as the spec, in everything that shows them, opened in a real Chromium. Nothing o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for first in range(0, len(TEXTS), COLUMNS):
         metrics = Hostile(path, next(names), TEXTS[first : first + 3], TEXTS[first : first + COLUMNS])
         metrics.measure(60)
-    for name in names:
-        Study(["a", "b"], ["speed"], Prescient(0.1), storage=path, name=name).close()
+    with closing(open_storage(path)) as opened:
+        for name in names:
+            Study(["a", "b"], ["speed"], Prescient(0.1), storage=opened, name=name)
     return path
 
 
@@ -122,14 +124,6 @@ def test_the_texts_bite_where_nothing_guards(open_page: OpenPage) -> None:
 
 
 # The live page --------------------------------------------------------------------------------------------------------
-
-
-def test_list_of_studies(open_page: OpenPage, server: Served) -> None:
-    watched = open_page()
-    watched.page.goto(server.url)
-    watched.page.wait_for_function("n => document.querySelectorAll('#studies tbody tr').length >= n", arg=len(TEXTS))
-    assert names_in(watched, "#studies tbody th .name") == [shown(text) for text in TEXTS]
-    harmless(watched)
 
 
 def test_study_and_its_updates(open_page: OpenPage, storage: Path, server: Served) -> None:
@@ -365,3 +359,15 @@ def test_matplotlib(pictures: list[Picture], tmp_path: Path) -> None:
     for number, picture in enumerate(pictures):
         picture.save(tmp_path / f"{number}.png")  # warnings are errors, and so is bad mathematics
     plot.front(surrogate_result()).save(tmp_path / "surrogates.png")
+
+
+# The list of studies --------------------------------------------------------------------------------------------------
+
+
+def test_list_of_studies(open_page: OpenPage, server: Served) -> None:
+    """The last of all: from now on the server watches every study, which takes it long."""
+    watched = open_page()
+    watched.page.goto(server.url)
+    watched.page.wait_for_function("n => document.querySelectorAll('#studies tbody tr').length >= n", arg=len(TEXTS))
+    assert names_in(watched, "#studies tbody th .name") == [shown(text) for text in TEXTS]
+    harmless(watched)

@@ -43,6 +43,9 @@ RATE = 0.01
 FIRST_CHECK = 64
 """Pulls of an arm at which drift and spread are first looked for, and again whenever they have doubled."""
 
+MOST_RANKS = 10_000
+"""Numbers of pulls whose ranks are kept: arms and objectives mostly fail at the same ones."""
+
 LEVELS = (0.4, 0.7, 1.0)
 """Shares of t̄ at which R is held against the data."""
 
@@ -99,6 +102,7 @@ class Watch:
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
         self._touched: set[int] = set()
         self._found: dict[tuple[int, int, Kind], Alarm] = {}
+        self._ranks: dict[int, int] = {}  # by numbers of pulls, see `_kept`
 
     def plan(self, arms: npt.ArrayLike) -> None:
         """Take the next plan: the arms of its pulls, as positions, in order. Pulls are numbered through from 1."""
@@ -200,10 +204,20 @@ class Watch:
                 if self.threat.taken:  # any share ε, and no more: nothing is left to chance
                     excess = suspect
                 else:
-                    kept = np.asarray(anytime_rank(n[suspect], 1.0 - eps, self._delta))
-                    excess = suspect[n[suspect] - count[suspect] < kept]
+                    excess = suspect[n[suspect] - count[suspect] < self._kept(n[suspect])]
                 if excess.size:
                     state.first_excess[d] = int(n[excess[0]]), int(count[excess[0]])
+
+    def _kept(self, pulls: Ints) -> Ints:
+        """How many of so many pulls chance leaves, at every moment; looked up where another arm or objective asked."""
+        wanted = pulls.tolist()
+        if len(self._ranks) > MOST_RANKS:
+            self._ranks.clear()
+        new = sorted(set(wanted) - self._ranks.keys())
+        if new:
+            found = anytime_rank(np.array(new), 1.0 - self.threat.eps, self._delta)
+            self._ranks.update(zip(new, found.tolist(), strict=True))
+        return np.array([self._ranks[n] for n in wanted], np.int64)
 
     def _report_failures(self, arm: int) -> None:
         """One alarm an arm, for the objective that failed most; whole pulls if it is all of them alike."""

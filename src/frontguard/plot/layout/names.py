@@ -29,6 +29,7 @@ _READ = 20_000  # characters of a name; nobody reads on
 _ACCENTS = 4  # on one letter; no language that is written needs more
 
 
+@lru_cache(4096)
 def _columns(character: str) -> float:
     if _has_no_width(character):
         return 0
@@ -167,6 +168,7 @@ def broken(text: str, room: float, size: float = SIZE, most: int = 2) -> list[st
     return wrapped(text, room / size, most, _em)
 
 
+@lru_cache(4096)
 def _harmless(character: str) -> str:
     if character in _DIRECTING or unicodedata.category(character) in ("Cc", "Cs", "Cn"):
         return "�"
