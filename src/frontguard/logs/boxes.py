@@ -100,6 +100,8 @@ class BoxReader:
         self._centres: tuple[Floats, Floats, Floats] | None = None
         self._middles: dict[int, Floats] = {}  # of quantiles: the point estimates of arms that have any value
         self._bets: dict[tuple[int, float], Floats] = {}  # what they leave of a mean if nothing is taken: for every ε
+        self._exact: dict[int, tuple[Floats, Floats]] = {}  # both ends of exact values, which nothing changes
+        self._rates: dict[int, tuple[Ints, Ints, Ints]] = {}  # arms that have 0 and 1 alone, and how many of each
 
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
@@ -254,22 +256,28 @@ class BoxReader:
     def _unrefuted_rates(self, d: int, taken: Floats, foreseen: Floats, delta: float) -> Floats:
         """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound, of arms that have nothing else."""
         found = np.ones((len(self.pulls), 2))
-        some = np.flatnonzero(self._good[d])
-        ones = np.rint(self._means[d][some] * self._good[d][some]).astype(np.int64)
-        zeros = self._good[d][some] - ones
-        if not (some.size and np.all((ones >= 0) & (zeros >= 0))):
-            return found
-        # Sorted values, so that two of them say what all are; in sketches these are bounds, and must say it as well.
-        last_zero = self._raw(d, some, np.maximum(zeros, 1), 1)
-        first_one = self._raw(d, some, np.minimum(zeros + 1, self._good[d][some]), -1)
-        only = ((zeros == 0) | (last_zero == 0.0)) & ((ones == 0) | (first_one == 1.0))
-        some, ones, zeros = some[only], ones[only], zeros[only]
+        if d not in self._rates:
+            self._rates[d] = self._with_rates(d)
+        some, ones, zeros = self._rates[d]
         failed = self.pulls[some] - self._good[d][some]
         times = np.maximum(foreseen[some] / np.maximum(self.pulls[some], 1), 1.0)
         for side, (counted, others) in enumerate(((ones, zeros), (zeros, ones))):
             worst = failed + counted + np.minimum(taken[some], others)
             found[some, side] = highest_rate(times * worst, times * self.pulls[some], delta)
         return found
+
+    def _with_rates(self, d: int) -> tuple[Ints, Ints, Ints]:
+        """The arms whose values are 0 and 1 alone, with how many of each: none, where values of any are beyond."""
+        some = np.flatnonzero(self._good[d])
+        ones = np.rint(self._means[d][some] * self._good[d][some]).astype(np.int64)
+        zeros = self._good[d][some] - ones
+        if not (some.size and np.all((ones >= 0) & (zeros >= 0))):
+            return some[:0], ones[:0], zeros[:0]
+        # Sorted values, so that two of them say what all are; in sketches these are bounds, and must say it as well.
+        last_zero = self._raw(d, some, np.maximum(zeros, 1), 1)
+        first_one = self._raw(d, some, np.minimum(zeros + 1, self._good[d][some]), -1)
+        only = ((zeros == 0) | (last_zero == 0.0)) & ((ones == 0) | (first_one == 1.0))
+        return some[only], ones[only], zeros[only]
 
     def _around_normal_mean(self, d: int, threat: Threat, ahead: Ahead, share: float) -> tuple[Floats, Floats]:
         """The interval (n,) of a mean with a known deviation: everything, where a value may be anything.
@@ -295,11 +303,14 @@ class BoxReader:
 
     def _exactly(self, d: int) -> tuple[Floats, Floats]:
         """The values (n,) themselves; everything where there is none, or two that differ."""
+        if d in self._exact:
+            return self._exact[d]
         lower, upper = np.full(len(self.pulls), -np.inf), np.full(len(self.pulls), np.inf)
         some = np.flatnonzero(self._good[d])
         lower[some] = upper[some] = self._at(d, some, np.zeros_like(some))
         differing, _ = self.differing(d)
         lower[differing], upper[differing] = -np.inf, np.inf
+        self._exact[d] = lower, upper
         return lower, upper
 
     def _bound(self, d: int, ranks: Ints, *, above: bool) -> Floats:

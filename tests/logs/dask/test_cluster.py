@@ -81,13 +81,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[Any]:
     """With two workers."""
-    for worker in [worker for worker in cluster.workers if worker.poll() is not None]:
-        cluster.workers.remove(worker)
-    while len(cluster.workers) < 2:
-        cluster.add_worker(cluster.folder / "packages")
+    have_workers(cluster, 2)
     with distributed.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=WAIT)
         yield client
+
+
+def have_workers(cluster: Cluster, least: int) -> None:
+    """Start what it lacks of so many."""
+    for worker in [worker for worker in cluster.workers if worker.poll() is not None]:
+        cluster.workers.remove(worker)
+    while len(cluster.workers) < least:
+        cluster.add_worker(cluster.folder / "packages")
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +101,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontguard.logs.dask.cluster.FEW", -1)
 
 
-def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150, ending: str = "parquet") -> Ordered:
+def write_log(folder: Path, files: int = 7, rows: int = 800, arms: int = 40, ending: str = "parquet") -> Ordered:
     """Files of various shapes, and what one machine makes of them."""
     rng = np.random.default_rng(5)
     batches = []
@@ -119,7 +124,7 @@ def write_log(folder: Path, files: int = 7, rows: int = 3000, arms: int = 150, e
 
 def write_table(table: Any, path: Path) -> None:
     if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=1000)
+        pq.write_table(table, path, row_group_size=300)
         return
     columns = table.to_pydict()
     rows = zip(*columns.values(), strict=True)
@@ -166,7 +171,7 @@ def assert_same(log: ClusterOrdered, here: Ordered) -> None:
     assert answers(log) == answers(here)
 
 
-@pytest.mark.parametrize(("parts", "arms"), [(None, 150), (1, 150), (30, 12)])  # at last, parts without arms
+@pytest.mark.parametrize(("parts", "arms"), [(None, 40), (1, 40), (16, 8)])  # at last, parts without arms
 def test_the_same_answer_to_the_bit_as_on_one_machine(
     client: Any, tmp_path: Path, parts: int | None, arms: int
 ) -> None:
@@ -201,25 +206,6 @@ def test_workers_forget_what_is_closed_and_a_client_is_left_open(client: Any, tm
     assert client.submit(len, "open").result(timeout=WAIT) == 4
     with pytest.raises(RuntimeError, match="closed"):
         middle(log, 0)
-
-
-def test_one_of_two_workers_is_killed_between_reads(cluster: Cluster, client: Any, tmp_path: Path) -> None:
-    """All that it had sorted is read, cut and sorted again by the other one."""
-    here = write_log(tmp_path)
-    with on(client, tmp_path, parts=6) as log:
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        shares = {key for keys in _shares_by_worker(client).values() for key in keys}
-        assert len(shares) == 6
-        cluster.kill(cluster.workers[0])
-        until(lambda: len(client.scheduler_info()["workers"]) == 1, "the scheduler notes it")
-        assert_same(log, here)
-        (left,) = _shares_by_worker(client).values()
-        assert set(left) == shares
-
-
-def _shares_by_worker(client: Any) -> dict[str, list[str]]:
-    held = client.has_what()
-    return {worker: [key for key in keys if str(key).startswith("merged")] for worker, keys in held.items()}
 
 
 def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path) -> None:
@@ -401,99 +387,6 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any,
             client.submit(on_workers.read, job, pure=False).result()
 
 
-# Workers that go ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def deadly_log(tmp_path: Path) -> tuple[Path, Ordered]:
-    here = write_log(tmp_path, files=4, rows=300, arms=20, ending="csv")
-    (tmp_path / "part-1.csv").rename(tmp_path / "part-1-deadly.csv")
-    return tmp_path, here
-
-
-def test_what_a_dead_worker_was_reading_is_read_again(
-    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
-) -> None:
-    folder, here = deadly_log
-    (folder / ".death-once").mkdir()
-    with on(client, folder, format="csv") as log:
-        assert_same(log, here)
-    assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True]
-
-
-@pytest.mark.audit  # half a minute of workers that begin anew
-def test_a_file_over_which_workers_die_is_named_after_some(
-    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
-) -> None:
-    folder, _ = deadly_log
-    cluster.add_worker(cluster.folder / "packages")
-    client.wait_for_workers(3, timeout=WAIT)
-    for name in (".death-once", ".death-twice"):
-        (folder / name).mkdir()
-    gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
-    with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
-        on(client, folder, format="csv")
-    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
-
-
-def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(
-    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
-) -> None:
-    folder, _ = deadly_log
-    hang = folder / ".death-hang"
-    hang.mkdir()
-    asked = ["--executor", f"dask://{cluster.place}", "--arm", "flags", "--minimize", "seconds", "--format", "csv"]
-    command = [sys.executable, "-m", "frontguard", "analyze", str(folder), *asked]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as analysis:
-        until(lambda: not hang.exists(), "a worker hangs in the file")
-        began = time.monotonic()
-        analysis.send_signal(signal.SIGINT)
-        assert analysis.wait(WAIT) == 130
-        assert time.monotonic() - began < 10.0
-    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
-    for worker in list(cluster.workers):  # one of them hangs for ever
-        cluster.kill(worker)
-
-
-def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
-    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
-    here = write_log(tmp_path, files=2, rows=100, arms=12)
-    with (
-        running_cluster(tmp_path, workers=1) as cluster,
-        on(f"dask://{cluster.place}", sorted(tmp_path.glob("*.parquet"))) as log,
-    ):
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        with distributed.Client(cluster.address, set_as_default=False) as client:
-            cluster.add_worker()
-            client.wait_for_workers(2, timeout=WAIT)
-        cluster.kill(cluster.workers[0])
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        cluster.kill(cluster.workers[0])
-        with pytest.raises(BadInput, match=f"the Dask cluster at {cluster.address} has had no fit worker for 1 s"):
-            middle(log, 0)
-
-
-def test_a_worker_that_joins_later_is_asked_too_and_told_of(
-    cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.0)
-    write_log(tmp_path, files=2, rows=100, arms=12)
-    with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
-        odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
-        try:
-            client.wait_for_workers(3, timeout=WAIT)
-            until(lambda: middle(log, 0) is not None and log.notes, "it was asked")
-            (note,) = log.notes
-            assert "gets no work: it has frontguard 0.0.1; wanted" in str(note)
-            with pytest.raises(BadInput, match=r"executor: the Dask worker tcp://\S+ on \S+ has frontguard 0\.0\.1"):
-                on(client, tmp_path)
-        finally:
-            cluster.kill(odd)
-
-
 def test_no_scheduler_and_no_workers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
@@ -556,3 +449,118 @@ def test_truths_and_numbers_in_files_of_one_log_are_refused(client: Any, tmp_pat
     write_rates(tmp_path, "parquet", mixed=True)
     with pytest.raises(BadInput, match=r"column 'ok': wanted numbers, or true and false; got both"):
         frontguard.analyze(tmp_path, arm="flags", maximize="ok", executor=client)
+
+
+# Workers that go ------------------------------------------------------------------------------------------------------
+# The last of all, and each with what the one before has left: to begin anew, a worker takes a second of a processor.
+
+
+def test_a_worker_that_joins_later_is_asked_too_and_told_of(
+    cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.0)
+    write_log(tmp_path, files=2, rows=100, arms=12)
+    with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
+        odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
+        try:
+            client.wait_for_workers(3, timeout=WAIT)
+            until(lambda: middle(log, 0) is not None and log.notes, "it was asked")
+            (note,) = log.notes
+            assert "gets no work: it has frontguard 0.0.1; wanted" in str(note)
+            with pytest.raises(BadInput, match=r"executor: the Dask worker tcp://\S+ on \S+ has frontguard 0\.0\.1"):
+                on(client, tmp_path)
+        finally:
+            cluster.kill(odd)
+
+
+def test_one_of_two_workers_is_killed_between_reads(cluster: Cluster, client: Any, tmp_path: Path) -> None:
+    """All that it had sorted is read, cut and sorted again by the other one."""
+    here = write_log(tmp_path)
+    with on(client, tmp_path, parts=6) as log:
+        assert bits(middle(log, 0)) == bits(middle(here, 0))
+        shares = {key for keys in _shares_by_worker(client).values() for key in keys}
+        assert len(shares) == 6
+        cluster.kill(cluster.workers[0])
+        until(lambda: len(client.scheduler_info()["workers"]) == 1, "the scheduler notes it")
+        assert_same(log, here)
+        (left,) = _shares_by_worker(client).values()
+        assert set(left) == shares
+
+
+def _shares_by_worker(client: Any) -> dict[str, list[str]]:
+    held = client.has_what()
+    return {worker: [key for key in keys if str(key).startswith("merged")] for worker, keys in held.items()}
+
+
+@pytest.fixture
+def deadly_log(tmp_path: Path) -> tuple[Path, Ordered]:
+    here = write_log(tmp_path, files=4, rows=300, arms=20, ending="csv")
+    (tmp_path / "part-1.csv").rename(tmp_path / "part-1-deadly.csv")
+    return tmp_path, here
+
+
+def test_what_a_dead_worker_was_reading_is_read_again(
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, here = deadly_log
+    (folder / ".death-once").mkdir()
+    with on(client, folder, format="csv") as log:
+        assert_same(log, here)
+    assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True]
+
+
+@pytest.mark.audit  # half a minute of workers that begin anew
+def test_a_file_over_which_workers_die_is_named_after_some(
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, _ = deadly_log
+    cluster.add_worker(cluster.folder / "packages")
+    client.wait_for_workers(3, timeout=WAIT)
+    for name in (".death-once", ".death-twice"):
+        (folder / name).mkdir()
+    gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
+    with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
+        on(client, folder, format="csv")
+    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+
+
+def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
+    monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
+    here = write_log(tmp_path, files=2, rows=100, arms=12)
+    have_workers(cluster, 1)
+    with (
+        distributed.Client(cluster.address, set_as_default=False) as client,
+        on(f"dask://{cluster.place}", sorted(tmp_path.glob("*.parquet"))) as log,
+    ):
+        assert bits(middle(log, 0)) == bits(middle(here, 0))
+        old = list(cluster.workers)
+        cluster.add_worker()
+        client.wait_for_workers(len(old) + 1, timeout=WAIT)
+        for worker in old:
+            cluster.kill(worker)
+        assert bits(middle(log, 0)) == bits(middle(here, 0))
+        cluster.kill(cluster.workers[0])
+        with pytest.raises(BadInput, match=f"the Dask cluster at {cluster.address} has had no fit worker for 1 s"):
+            middle(log, 0)
+
+
+def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
+) -> None:
+    folder, _ = deadly_log
+    hang = folder / ".death-hang"
+    hang.mkdir()
+    asked = ["--executor", f"dask://{cluster.place}", "--arm", "flags", "--minimize", "seconds", "--format", "csv"]
+    command = [sys.executable, "-m", "frontguard", "analyze", str(folder), *asked]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as analysis:
+        until(lambda: not hang.exists(), "a worker hangs in the file")
+        began = time.monotonic()
+        analysis.send_signal(signal.SIGINT)
+        assert analysis.wait(WAIT) == 130
+        assert time.monotonic() - began < 10.0
+    until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
+    for worker in list(cluster.workers):  # one of them hangs for ever
+        cluster.kill(worker)
