@@ -18,9 +18,9 @@ these are added up anew from the sums of blocks. `BoxReader` keeps what does not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
 from frontguard.theory.threats import Threat, checked_threat
 
+_FEW = 256  # numbers of pulls of which the ranks are kept
 _RATE = (0.0, 1.0)  # bounds between which values may well be 0 and 1 alone
 
 
@@ -145,10 +146,7 @@ class BoxReader:
         return (1.0 - RATES_SHARE) * share, RATES_SHARE * share
 
     def _first_useful(self, kept: float, taken: float) -> int | None:
-        try:
-            return first_useful_pulls(kept, self._share, taken=taken, anytime=self._anytime)
-        except BadInput:
-            return None
+        return _first_useful(kept, self._share, taken, self._anytime)
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model."""
@@ -225,7 +223,7 @@ class BoxReader:
     def _ranks(self, kept: float, taken: float, ahead: Ahead, share: float) -> Ints:
         """The ranks (n,) that bound a quantile, of those that are there now."""
         distinct, which = ahead.distinct
-        most = self._rank(distinct, kept, share) if kept > 0.0 else np.zeros_like(distinct)
+        most = _ranks_of(self._rank, distinct, kept, share) if kept > 0.0 else np.zeros_like(distinct)
         of_all = np.maximum(most - taken_away_each(taken, distinct), 0)[which]
         now = np.floor(of_all * ahead.shrink + 1e-9).astype(np.int64)
         return np.asarray(np.maximum(now, of_all >= 1), np.int64)
@@ -410,3 +408,26 @@ def _column(ordered: Readable, objective: Objective) -> int:
             got=repr(objective.name),
         )
     return ordered.metrics.index(objective.name)
+
+
+# Ranks depend on numbers of pulls alone, which looks at one log, and logs of one design, have in common.
+
+
+def _ranks_of(rank: Callable[[Ints, float, float], Ints], pulls: Ints, kept: float, share: float) -> Ints:
+    """The ranks (n,) for these numbers of pulls; not to be changed."""
+    if pulls.size > _FEW:
+        return rank(pulls, kept, share)
+    return _kept_ranks(rank, pulls.tobytes(), kept, share)
+
+
+@lru_cache(1024)
+def _kept_ranks(rank: Callable[[Ints, float, float], Ints], pulls: bytes, kept: float, share: float) -> Ints:
+    return rank(np.frombuffer(pulls, np.int64), kept, share)
+
+
+@lru_cache(1024)
+def _first_useful(kept: float, share: float, taken: float, anytime: bool) -> int | None:
+    try:
+        return first_useful_pulls(kept, share, taken=taken, anytime=anytime)
+    except BadInput:
+        return None
