@@ -49,12 +49,17 @@ STEPS = 32
 _SAFETY = 1e-9
 """What a logarithm must exceed its threshold by. Above all rounding errors, so that these only ever lower a rank."""
 
+_SURE = 100.0 * _SAFETY
+"""What a margin must be away from 0 by for its sign to be known, when it follows from another one."""
+
 _ROUNDED_UP = 1.0 + 2.0**-51  # a share and its product with n are each rounded by a relative 2⁻⁵³ at most
 
 STRENGTH = 2.0
 """Weight of the mixture's prior, which is uniform at 2; see docs/choices.md for what others cost."""
 
 _WEAKEST, _STRONGEST = 1e-6, 1e4  # of the mixture: beyond, the prior's own constant loses digits
+_MANY = 512  # numbers of pulls, of which every so many-th is looked at before the others
+_APART = 16
 _FEW = 16  # of which the terms are sooner computed one by one, with the same digits
 _MANY_TERMS = 200  # of the continued fraction, which mostly needs less than fifty ...
 _MOST_TERMS = 10**6  # ... and near the mean about √n
@@ -109,27 +114,63 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
             [long_fraction(x, y, *given) for given in zip(A.tolist(), B.tolist(), excess.tolist(), strict=True)]
         )
     tails = np.empty(A.size)
-    which = np.arange(A.size)  # those that have not converged yet
+    which = np.arange(A.size)
     value = A / (A + 1.0) * (excess + 1.0)
-    C, D = value, np.zeros_like(value)
+    C, D, going = value.copy(), np.zeros_like(value), np.ones(A.size, np.bool_)
+    both, beyond = A + B, excess + 1.0
+    a, b, m, s, t = np.empty((5, A.size))  # written over and over: to make new arrays takes as long as to compute them
     for n in range(1, _MANY_TERMS):
-        m = A + 2.0 * n
-        a = (A + n - 1.0) / (m - 1.0) * ((A + B + n - 1.0) / (m - 1.0)) * n * (B - n) * x * x
-        b = n + n * (B - n) * x / (m - 1.0) + (A + n) / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
-        D = b + a * D
-        D = 1.0 / np.where(D == 0.0, 1e-300, D)
-        C = b + a / C
-        C = np.where(C == 0.0, 1e-300, C)
-        change = C * D
-        value = value * change
-        going = ~(np.abs(change - 1.0) < 1e-15)
-        if not going.all():
-            tails[which[~going]] = 1.0 / value[~going]
-            which = which[going]
-            A, B, excess, value, C, D = (each[going] for each in (A, B, excess, value, C, D))
-            if not which.size:
+        # The terms a and b are those of `long_fraction`, in the same order of operations.
+        np.add(A, 2.0 * n, out=m)
+        np.subtract(m, 1.0, out=s)
+        np.add(A, n, out=t)
+        np.subtract(t, 1.0, out=a)
+        a /= s
+        np.add(both, n, out=b)
+        b -= 1.0
+        b /= s
+        a *= b
+        a *= n
+        np.subtract(B, n, out=b)
+        a *= b
+        a *= x
+        a *= x
+        b *= n
+        b *= x
+        b /= s
+        b += n
+        m += 1.0
+        t /= m
+        np.add(beyond, n * (1.0 + y), out=m)
+        t *= m
+        b += t
+        D *= a
+        D += b
+        np.divide(a, C, out=C)
+        C += b
+        if not (D.all() and C.all()):
+            D[D == 0.0], C[C == 0.0] = 1e-300, 1e-300
+        np.divide(1.0, D, out=D)
+        np.multiply(C, D, out=t)
+        value *= t
+        t -= 1.0
+        found = np.abs(t, out=t) < 1e-15
+        found &= going
+        if found.any():
+            tails[which[found]] = 1.0 / value[found]
+            going ^= found
+            left = np.count_nonzero(going)
+            if not left:
                 return tails
-    for i, *given in zip(which.tolist(), A.tolist(), B.tolist(), excess.tolist(), strict=True):
+            if 2 * left < going.size:  # not sooner: to leave some out takes as long as some terms of them
+                which, A, B, value, C, D, both, beyond = (
+                    each[going] for each in (which, A, B, value, C, D, both, beyond)
+                )
+                excess, going = excess[going], np.ones(left, np.bool_)
+                a, b, m, s, t = np.empty((5, left))
+    for i, *given in zip(
+        which[going].tolist(), A[going].tolist(), B[going].tolist(), excess[going].tolist(), strict=True
+    ):
         tails[i] = long_fraction(x, y, *given)
     return tails
 
@@ -198,11 +239,12 @@ def _log_below(n: Floats, k: Floats, p: float, r: float) -> tuple[Floats, Floats
 
 
 def _largest(
-    n: Floats, low: Floats, high: Floats, guess: Floats, margin: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    n: Floats, low: Floats, high: Floats, guess: Floats, margin: Callable[[Floats, Floats], tuple[Floats, ...]]
 ) -> Ints:
     """For each n the largest k with a margin of at least 0, between `low`, which has one, and `high`, which has not.
 
-    The margin of (n, k) falls in k; it comes with its slope, for Newton's method inside the bracket.
+    The margin of (n, k) falls in k. It comes with its slope, for Newton's method inside the bracket, and with what it
+    surely falls by towards the neighbour that may have the other sign, so that this one need not be tried.
     """
     found = np.empty(n.size, np.int64)
     which, tries = np.arange(n.size), 0
@@ -217,25 +259,41 @@ def _largest(
             middle = low + np.floor((high - low) / 2.0)
             tried = np.floor(np.clip(guess, low + 1.0, high - 1.0))
             k = middle if tries > 8 else np.where(np.isnan(guess), middle, tried)  # if guessing takes long
-            over, slope = margin(n, k)
+            over, slope, fall = margin(n, k)
             enough = over >= 0.0  # not when it is NaN: a smaller rank is always valid
-            low, high = np.where(enough, k, low), np.where(enough, high, k)
+            low = np.where(enough, k, np.where(over + fall > _SURE, k - 1.0, low))
+            high = np.where(enough, np.where(over - fall < -_SURE, k + 1.0, high), k)
             guess = k - over / np.minimum(slope, -1e-12)
             tries += 1
 
 
 def _anytime_ranks(pulls: Ints, p: float, threshold: float, strength: float, log_prior: float) -> Ints:
-    """q(n): one more than the largest k with log M_n(k) ≥ threshold."""
+    """q(n): one more than the largest k with log M_n(k) ≥ threshold. The pulls are given in ascending order."""
     r, ranks = 1.0 - p, np.zeros(pulls.size, np.int64)
+    a, odds = 0.5 * strength, math.log(p / r)
     some = np.flatnonzero(-pulls * math.log1p(-p) >= threshold)  # M_n(0) is at most (1−p)⁻ⁿ
     n = pulls[some].astype(np.float64)
 
-    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats]:
-        slope = np.log((0.5 * strength + k + 0.5) / (0.5 * strength + n - k + 0.5)) - math.log(p / r)
-        return _log_mixture(n, k, p, r, strength, log_prior) - threshold, slope
+    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats, Floats]:
+        over = _log_mixture(n, k, p, r, strength, log_prior) - threshold
+        A, B, enough = a + k, a + n - k, over >= 0.0
+        # M_n(k+1) / M_n(k) is the mean of the odds of θ, against those of p, given k of n: without the truncation it
+        # would be A / (B−1) against those of p, and the truncation leaves out the largest θ.
+        fall = odds - np.log((A - ~enough) / (B - enough))
+        return over, np.log((A + 0.5) / (B + 0.5)) - odds, fall
+
+    def largest(n: Floats, guess: Floats) -> Ints:
+        return _largest(n, np.full(n.size, -1.0), np.ceil(n * p), guess, margin)
 
     guess = n * p - np.sqrt(2.0 * n * p * r * (threshold + 0.5 * np.log1p(n / strength)))
-    ranks[some] = _largest(n, np.full(n.size, -1.0), np.ceil(n * p), guess, margin) + 1
+    if n.size > _MANY:  # some of them tell where the others are: below n p by a multiple of √n that hardly changes
+        few = np.append(np.arange(0, n.size - 1, _APART), n.size - 1)
+        k = np.maximum(largest(n[few], guess[few]), 0).astype(np.float64)
+        with np.errstate(all="ignore"):
+            over, slope, _ = margin(n[few], k)
+            below = (n[few] * p - (k - over / slope)) / np.sqrt(n[few])
+        guess = n * p - np.sqrt(n) * np.interp(n, n[few], below)
+    ranks[some] = largest(n, guess) + 1
     return ranks
 
 
@@ -243,9 +301,9 @@ def _fixed_ranks(pulls: Ints, p: float, threshold: float, normal: float) -> Ints
     """The largest k with log P(Bin(n, p) < k) ≤ −threshold; `normal` is the normal quantile of the threshold."""
     r, n = 1.0 - p, pulls.astype(np.float64)
 
-    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats]:
+    def margin(n: Floats, k: Floats) -> tuple[Floats, Floats, Floats]:
         log_below, slope = _log_below(n, k, p, r)
-        return -threshold - log_below, -slope
+        return -threshold - log_below, -slope, np.zeros(n.size)  # both neighbours are tried
 
     return _largest(n, np.zeros(n.size), n + 1.0, n * p + normal * np.sqrt(n * p * r), margin)
 
@@ -405,6 +463,7 @@ def taken_away_each(share: float, pulls: Ints) -> Ints:
     return np.asarray(np.floor(share * pulls * _ROUNDED_UP + 1e-9), np.int64)
 
 
+@functools.lru_cache(maxsize=4096)
 def log_prior_of(p: float, strength: float = STRENGTH) -> float:
     """log of B(a, a) I_p(a, a) / (pᵃ (1−p)ᵃ) for a = strength / 2, the constant that makes M_0 = 1."""
     a, r = np.array([0.5 * strength]), 1.0 - p
