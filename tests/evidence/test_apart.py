@@ -44,7 +44,7 @@ def told(policy: Independent, values: Any) -> Independent:
     arms = np.repeat(np.arange(policy.arms), values.shape[1])
     policy.expect(arms)
     policy.take(arms, values.reshape(len(arms), -1))
-    policy._refresh(np.arange(policy.arms), policy.standing.arms["pulls"])
+    policy._refresh(np.arange(policy.arms), policy.standing.arms["pulls"].copy())  # in one piece, as policies have it
     return policy
 
 

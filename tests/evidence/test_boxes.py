@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from scipy.special import betainc, betaln
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
-from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, STRENGTH, anytime_rank
@@ -31,10 +31,11 @@ from frontguard.evidence.boxes import (
     BoxRule,
     box_rule,
     checked_quantiles,
-    tighten,
+    refresh,
+    unknown_boxes,
 )
 from frontguard.evidence.ordered import Samples
-from frontguard.evidence.samples import Table, empty_table
+from frontguard.evidence.samples import empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound
 
 LARGEST = 4096
@@ -59,7 +60,7 @@ class Problem:
     t_bar: float = 0.49
     largest: int = LARGEST
 
-    @property
+    @cached_property
     def rule(self) -> BoxRule:
         return box_rule(
             self.threat,
@@ -98,6 +99,7 @@ def shifts_of(problem: Problem) -> list[tuple[float, float, float]]:
     return [(0.0, 0.0, UNSHIFTED_SHARE / parts), *((t, problem.spread(t), 1.0 / parts) for t in shifted)]
 
 
+@cache
 def tabulated_rank(n: int, probability: float, delta: float, largest: int) -> int:
     """The anytime rank at the largest tabulated size that is not above n: sizes are (j / STEPS)², rounded up."""
     j = math.isqrt(STEPS**2 * min(n, largest))
@@ -193,21 +195,20 @@ def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
 # ---------------------------------------------------------------- the real one
 
 
-@kernel
-def _tighten(box: Floats, pool: Floats, table: Table, pulls: int, rule: BoxRule, objective: int) -> None:
-    tighten(box, Samples(pool, pool, table), table[0], pulls, rule, objective)
-
-
 def real_box(
     rule: BoxRule, values: Values, failed: int = 0, before: Floats | None = None, objective: int = 0
 ) -> Floats:
-    """The box after these values in any order, which lie sorted somewhere in a pool of other things."""
-    box = np.array(NOTHING) if before is None else before.copy()
-    table = empty_table(1)
-    table["start"][0], table["count"][0] = 5, len(values)
+    """The box after these values in any order, which lie sorted somewhere in a pool of other things.
+
+    By the kernel that policies call: one of its own would have to be compiled.
+    """
+    boxes, table = unknown_boxes(1, len(rule.quantiles)), empty_table(len(rule.quantiles))
+    if before is not None:
+        boxes[0, : len(NOTHING), objective] = before
+    table["start"][objective], table["count"][objective] = 5, len(values)
     pool = np.concatenate([np.full(5, np.nan), np.sort(np.asarray(values, np.float64)), np.full(3, np.nan)])
-    _tighten(box, pool, table, len(values) + failed, rule, objective)
-    return box
+    refresh(boxes, 0, Samples(pool, pool, table), len(values) + failed, rule)
+    return boxes[0, : len(NOTHING), objective].copy()
 
 
 THREATS = st.one_of(

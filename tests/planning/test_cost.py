@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
-from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, SimulatedCost, Task, make_plan, simulate_cost, worst_attack
+from frontguard.planning.cost import (
+    MOST_ARMS,
+    MOST_PULLS,
+    CostPlan,
+    SimulatedCost,
+    Task,
+    make_plan,
+    simulate_cost,
+    worst_attack,
+)
 from frontguard.planning.reach import (
     Pilot,
     affordable_width,
@@ -35,6 +44,12 @@ def task(threat: Threat, accuracy: float, coverage: float | None = None, **more:
     goal = {"accuracy": np.array(accuracy), "coverage": np.array(accuracy if coverage is None else coverage)}
     given_or_not = {"sigma": 0.2, "spread": Gaussian(0.2), **more}
     return Task(threat, 6, 2, 0.1, **goal, **given_or_not)  # type: ignore[arg-type]
+
+
+@cache
+def usual_plan() -> CostPlan:
+    """One that several look at."""
+    return make_plan(task(Prescient(0.1), 0.2), runs=4)
 
 
 # Floors and limits.
@@ -134,7 +149,7 @@ def test_nothing_can_be_said_before_the_policys_first_batch(threat: Threat, spre
 
 
 def test_the_first_pulls_of_rpsi_are_its_first_phase() -> None:
-    plan = make_plan(task(Prescient(0.1), 0.2), runs=1)
+    plan = usual_plan()
     policy = RPSI(6, 2, threat=Prescient(0.1), spread=Gaussian(0.2), accuracy=0.1, delta=0.1)
     assert np.bincount(policy.ask()).tolist() == [plan.first_pulls["R-PSI"]] * 6
 
@@ -218,7 +233,7 @@ def test_more_contamination_and_smaller_tolerances_take_more_pulls(model: type[T
 
 
 def test_theorem_1_bounds_what_rpsi_is_seen_to_take() -> None:
-    plan = make_plan(task(Prescient(0.1), 0.2), runs=4)
+    plan = usual_plan()
     assert plan.theorem1_gaps is not None
     assert plan.theorem1_worst_case is not None
     assert plan.of("R-PSI").most < plan.theorem1_worst_case
@@ -226,7 +241,7 @@ def test_theorem_1_bounds_what_rpsi_is_seen_to_take() -> None:
 
 
 def test_rpsi_is_run_for_the_goal_if_it_can_promise_it_and_says_what_it_promises_otherwise() -> None:
-    rpsi = make_plan(task(Prescient(0.1), 0.2), runs=1).of("R-PSI")
+    rpsi = usual_plan().of("R-PSI")
     floor = 0.4 * norm.ppf(0.5 + 0.1 / 1.8)
     assert rpsi.accuracy == pytest.approx((0.2, 0.2))
     assert rpsi.coverage == pytest.approx((floor, floor))
