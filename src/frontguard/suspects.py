@@ -67,7 +67,7 @@ def suspects(values: npt.ArrayLike, *, relative: bool = False) -> Bools:
 def _far(sample: Floats) -> Bools:
     """The values (n,) that are more than `FAR` robust deviations from the median, each side with its own."""
     with np.errstate(over="ignore", invalid="ignore"):  # infinite values, and differences beyond the largest double
-        distance = sample - np.median(sample)
+        distance = sample - _median(sample)
     found = np.zeros(len(sample), np.bool_)
     for side in (1.0, -1.0):
         away = side * distance
@@ -75,11 +75,19 @@ def _far(sample: Floats) -> Bools:
     return found
 
 
+def _median(values: Floats) -> np.float64:
+    """That of values (n,) none of which is NaN; `np.median`, which would look for one, takes four times as long."""
+    half = len(values) // 2
+    ordered = np.partition(values, half if len(values) % 2 else (half - 1, half))
+    middle: np.float64 = ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2.0
+    return middle
+
+
 def _deviation(distances: Floats) -> float:
     """A robust standard deviation from the distances (m,) on one side of the median, none of them negative."""
     if not len(distances):
         return np.inf
-    typical = _NORMAL * float(np.median(distances))
+    typical = _NORMAL * float(_median(distances))
     if typical > 0.0:
         return typical
     levels = np.unique(distances[np.isfinite(distances)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.stats import binom
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import HIGH, LOW, REFUTED, box_rule, first_bounded, refresh, unknown_boxes
+from frontguard.evidence.boxes import HIGH, LOW, REFUTED, BoxRule, box_rule, first_bounded, refresh, unknown_boxes
 from frontguard.evidence.means import (
     BETS,
     KNOTS,
@@ -196,8 +197,14 @@ def test_rounding_never_takes_a_bound_below_the_root(n: int) -> None:
 # Boxes ----------------------------------------------------------------------------------------------------------------
 
 
+@cache
+def rule_of(objective: Objective, threat: Any, delta: float) -> BoxRule:
+    """Which boxes only read."""
+    return box_rule(threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([objective]))
+
+
 def boxes_of(objective: Objective, values: Any, threat: Any, *, pulls: int | None = None, delta: float = 0.05) -> Any:
-    rule = box_rule(threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([objective]))
+    rule = rule_of(objective, threat, delta)
     boxes = unknown_boxes(1, 1)
     observed = inward_matrix([objective], np.asarray(values, float)[:, None])[:, 0]
     refresh(boxes, 0, sample_of(observed), len(values) if pulls is None else pulls, rule)

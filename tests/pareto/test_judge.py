@@ -82,29 +82,36 @@ def check_rivals(
     boxes: ArmBoxes, ours: Verdicts, theirs: ByTheRule, accuracy: Floats, coverage: Floats, goal: str = "front"
 ) -> None:
     """A rival may be another one only where it is as good a reason."""
-    for i, (mine, other) in enumerate(zip(ours.decided_by, theirs.decided_by, strict=True)):
-        if mine < 0:
-            assert other < 0
-            continue
-        assert mine != i
-        if ours.codes[i] == Verdict.OUT:
-            assert ours.codes[mine] != Verdict.OUT
-            assert (boxes.upper[i] <= boxes.lower[mine]).all()
-            assert (boxes.upper[i] < boxes.lower[mine]).any()
-        elif ours.codes[i] == Verdict.COVERED:
-            assert ours.codes[mine] == Verdict.IN
-            assert (boxes.upper[i] - boxes.lower[mine] - coverage <= 0.0).all()
-        elif ours.candidates[i]:
-            of_mine, of_other = (np.min(boxes.upper[j] - boxes.lower[i] - accuracy) for j in (mine, other))
-            assert of_mine == of_other
-        else:
-            assert ours.returned[mine]
-            if goal == "list":  # the policy names the arm for which it was left out
-                assert ours.returned[other]
-            with np.errstate(invalid="ignore"):
-                leads = np.min(boxes.estimates[ours.returned] - boxes.estimates[i], axis=1)
-                lead = np.min(boxes.estimates[mine] - boxes.estimates[i])
-            assert lead == np.nanmax(leads)
+    mine, other, codes = ours.decided_by, theirs.decided_by, ours.codes
+    assert (other[mine < 0] < 0).all()
+    decided = mine >= 0
+    assert (mine != np.arange(len(mine)))[decided].all()
+
+    out = np.flatnonzero(decided & (codes == Verdict.OUT))
+    assert (codes[mine[out]] != Verdict.OUT).all()
+    assert (boxes.upper[out] <= boxes.lower[mine[out]]).all()
+    assert (boxes.upper[out] < boxes.lower[mine[out]]).any(axis=1).all()
+
+    covered = np.flatnonzero(decided & (codes == Verdict.COVERED))
+    assert (codes[mine[covered]] == Verdict.IN).all()
+    assert (boxes.upper[covered] - boxes.lower[mine[covered]] - coverage <= 0.0).all()
+
+    others = decided & (codes != Verdict.OUT) & (codes != Verdict.COVERED)
+    candidates = np.flatnonzero(others & ours.candidates)
+    of_mine, of_other = (
+        np.min(boxes.upper[by[candidates]] - boxes.lower[candidates] - accuracy, axis=1) for by in (mine, other)
+    )
+    assert (of_mine == of_other).all()
+
+    left = np.flatnonzero(others & ~ours.candidates)
+    assert ours.returned[mine[left]].all()
+    if goal == "list":  # the policy names the arm for which it was left out
+        assert ours.returned[other[left]].all()
+    if len(left):
+        with np.errstate(invalid="ignore"):
+            leads = np.min(boxes.estimates[ours.returned] - boxes.estimates[left, None], axis=2)
+            lead = np.min(boxes.estimates[mine[left]] - boxes.estimates[left], axis=1)
+        assert (lead == np.nanmax(leads, axis=1)).all()
 
 
 def check_brief(brief: Brief, whole: Verdicts) -> None:
