@@ -143,9 +143,9 @@ KEPT = """
 import sys
 import numpy as np
 from frontguard._common.machine_code import dispatcher, was_kept
-from tests._common.kept_kernel import ascending
+from tests._common.kept_kernel import turned
 
-made = dispatcher(ascending)
+made = dispatcher(turned)
 found = was_kept(made, (np.array([3.0, 1.0, 2.0]),))
 print(found, made(np.array([3.0, 1.0, 2.0])).tolist(), "numba.typed.typedlist" in sys.modules)
 print(dispatcher(lambda x: x + 1)(1))
@@ -161,8 +161,8 @@ def test_machine_code_that_was_kept_needs_nothing_that_compiles(tmp_path: Path) 
         ).stdout.splitlines()
         for _ in range(2)
     ]
-    assert said[0] == ["False [1.0, 2.0, 3.0] True", "2"]
-    assert said[1] == ["True [1.0, 2.0, 3.0] False", "2"]
+    assert said[0] == ["False [2.0, 1.0, 3.0] True", "2"]
+    assert said[1] == ["True [2.0, 1.0, 3.0] False", "2"]
 
 
 @compiled.kernel

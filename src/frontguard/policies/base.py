@@ -24,7 +24,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
-from frontguard.policies.saved import MOST, check_kind, check_range, read_arrays
+from frontguard.policies.saved import MOST, check_kind, check_range, read_arrays, write_arrays
 from frontguard.results import Certificate, Inner, Result
 from frontguard.theory.threats import Threat, threat_named
 from frontguard.verdicts import Verdict
@@ -297,8 +297,7 @@ class Policy(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the complete state to a file (numpy's .npz)."""
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, **self.state())  # type: ignore[arg-type]
+        write_arrays(path, self.state())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -8,7 +8,7 @@ an index, a count or a length is one.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,14 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 
 # The file -------------------------------------------------------------------------------------------------------------
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """What `np.savez_compressed` writes, in an eighth of the time: more effort hardly makes it smaller."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
 
 
 def read_arrays(path: str | Path) -> Arrays:
