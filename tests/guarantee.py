@@ -268,6 +268,8 @@ def _find_misses(
                 for d in range(objectives):
                     values = block[d]
                     for side in range(2):
+                        if misses[run, a, d, side]:  # nothing that follows undoes it
+                            continue
                         end = lowest[arm, d] if side == 0 else highest[arm, d]
                         for s in range(shifts):
                             cost, rank = costs[d, s], ranks[side, d, s]
@@ -287,14 +289,18 @@ def _find_misses(
                             counts[side, d, s] = count
 
 
+def most_of_blocks(ranks: Ints) -> Ints:
+    """The largest ranks within each block: (2, M, S, blocks)."""
+    return np.maximum.reduceat(ranks[..., 1:], range(0, ranks.shape[-1] - 1, BLOCK), axis=-1)
+
+
 def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, length: int = LENGTH) -> Bools:
     """Whether each side of each box ever missed: (runs, arms, M, 2). The ranks are those of the cell unless given."""
     wanted = read_ranks(cell.rule, length) if ranks is None else ranks
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
     source = RewardSource(cell.environment, cell.adversary)
     states = source.states(seed, 0)
-    most = np.maximum.reduceat(wanted[..., 1:], range(0, wanted.shape[-1] - 1, BLOCK), axis=-1)
-    _find_misses(source.compiled, *states, wanted, most, cell.rule.costs, *cell.ends, misses)
+    _find_misses(source.compiled, *states, wanted, most_of_blocks(wanted), cell.rule.costs, *cell.ends, misses)
     return misses
 
 
@@ -303,11 +309,12 @@ _WEIGHTS = types.Array(types.float64, 2, "C")
 
 @entry(
     types.void(
-        SOURCE, STATES, STATES, _RANKS, _RANKS, _MATRIX, _MATRIX, _WEIGHTS, types.float64, _MATRIX, _MATRIX, _MISSES
+        *(SOURCE, STATES, STATES, _RANKS, _RANKS, _RANKS, _MATRIX, _MATRIX, _WEIGHTS, types.float64),
+        *(_MATRIX, _MATRIX, _MISSES),
     )
 )
 def _find_average_misses(
-    source: Any, rewards: Any, attacks: Any, enough: Any, taken: Any, costs: Any, keep: Any, constants: Any,
+    source: Any, rewards: Any, attacks: Any, enough: Any, most: Any, taken: Any, costs: Any, keep: Any, constants: Any,
     threshold: Any, lowest: Any, highest: Any, misses: Any,
 ) -> None:  # fmt: skip
     """As `_find_misses`, where all objectives have shifts; constants: (2, S), logarithms of weights and of priors."""
@@ -322,17 +329,30 @@ def _find_average_misses(
             streams.attacks[arm, STATE:] = 0
             for start in range(0, length, BLOCK):
                 fill_block(source, streams, arm, block)
-                for i in range(min(BLOCK, length - start)):
-                    n = start + i + 1
-                    for d in range(objectives):
-                        value = block[d, i]
-                        for side in range(2):
-                            short = False
+                size = min(BLOCK, length - start)
+                for d in range(objectives):
+                    values = block[d]
+                    for side in range(2):
+                        if misses[run, a, d, side]:  # nothing that follows undoes it
+                            continue
+                        end = lowest[arm, d] if side == 0 else highest[arm, d]
+                        ahead = True  # of all ranks of the block: counts never fall
+                        for s in range(shifts):
+                            ahead &= counts[side, d, s] >= most[side, d, s, start // BLOCK]
+                        if ahead:
+                            for s in range(shifts):
+                                cost, count = costs[d, s], 0
+                                for i in range(size):
+                                    count += values[i] - cost <= end if side == 0 else values[i] + cost >= end
+                                counts[side, d, s] += count
+                            continue
+                        for i in range(size):
+                            n, short = start + i + 1, False
                             for s in range(shifts):
                                 if side == 0:
-                                    counts[side, d, s] += value - costs[d, s] <= lowest[arm, d]
+                                    counts[side, d, s] += values[i] - costs[d, s] <= end
                                 else:
-                                    counts[side, d, s] += value + costs[d, s] >= highest[arm, d]
+                                    counts[side, d, s] += values[i] + costs[d, s] >= end
                                 short |= counts[side, d, s] < enough[side, d, s, n]
                             if not short:
                                 continue
@@ -357,8 +377,8 @@ def find_average_misses(cell: Cell, runs: int, *, seed: int, length: int = LENGT
     source = RewardSource(cell.environment, cell.adversary)
     constants = np.stack([rule.log_weights[0], rule.log_priors[0]])
     _find_average_misses(
-        *(source.compiled, *source.states(seed, 0), enough, less, rule.costs, rule.low_keep, constants),
-        *(-np.log(share) + 1e-9, *cell.ends, misses),
+        *(source.compiled, *source.states(seed, 0), enough, most_of_blocks(enough), less, rule.costs, rule.low_keep),
+        *(constants, -np.log(share) + 1e-9, *cell.ends, misses),
     )
     return misses
 

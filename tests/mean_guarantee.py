@@ -125,7 +125,7 @@ def _while_room(useful: Bools, room: Any) -> Bools:
 _WEIGHTS = np.exp(LOG_WEIGHTS)
 
 
-@kernel
+@kernel(over="atoms")
 def _largest_capitals(atoms: Any, hits: Any, xi_of: Floats, c: float, share: float, largest: Floats) -> None:
     """The largest W_n(c) (runs,) over all n, of ξ that are 0 where they are hit."""
     length = atoms.shape[1]
