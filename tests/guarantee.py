@@ -121,6 +121,12 @@ ATTACKERS: dict[str, Callable[[env.Quantiled, float, Sequence[float]], Adversary
 """From clean rewards, ε and the levels of the quantiles that are to be missed."""
 
 
+@cache
+def clean_rewards(law: str, objectives: int) -> env.Quantiled:
+    """Those of a law, which many cells have."""
+    return LAWS[law](objectives)
+
+
 @dataclass(frozen=True)
 class Cell:
     """One law under one attacker, and the boxes that are to hold it: of `arms` arms, an objective for each level."""
@@ -139,7 +145,7 @@ class Cell:
     @cached_property
     def environment(self) -> env.Quantiled:
         """Clean rewards."""
-        return LAWS[self.law](len(self.levels))
+        return clean_rewards(self.law, len(self.levels))
 
     @cached_property
     def adversary(self) -> Adversary:
@@ -178,11 +184,13 @@ class Cell:
         return f"{self.attacker} | {self.law}{size} | {levels}{' with R' if self.with_spread else ''}"
 
 
+@cache
 def exact_spread(environment: env.Quantiled) -> CustomSpread:
     """The least R of Definition 2: how far the quantiles 1/2 ± t lie from the farthest median, over all arms."""
     law = environment.law
     lowest, highest = law.quantile(0.5), law.right_quantile(0.5)
 
+    @cache  # all cells of a law ask for the same, and quantiles of mixtures are searched for
     def spread(t: float) -> float:
         above, below = law.right_quantile(0.5 + t) - lowest, highest - law.quantile(0.5 - t)
         return float(np.maximum(above, below).max())
