@@ -113,37 +113,11 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
         return np.array(
             [long_fraction(x, y, *given) for given in zip(A.tolist(), B.tolist(), excess.tolist(), strict=True)]
         )
-    tails = np.empty(A.size)
-    which = np.arange(A.size)
+    tails, which, going = np.empty(A.size), np.arange(A.size), np.ones(A.size, np.bool_)
     value = A / (A + 1.0) * (excess + 1.0)
-    C, D, going = value.copy(), np.zeros_like(value), np.ones(A.size, np.bool_)
-    both, beyond = A + B, excess + 1.0
-    a, b, m, s, t = np.empty((5, A.size))  # written over and over: to make new arrays takes as long as to compute them
+    C, D, room = value.copy(), np.zeros_like(value), np.empty((5, A.size))
     for n in range(1, _MANY_TERMS):
-        # The terms a and b are those of `long_fraction`, in the same order of operations.
-        np.add(A, 2.0 * n, out=m)
-        np.subtract(m, 1.0, out=s)
-        np.add(A, n, out=t)
-        np.subtract(t, 1.0, out=a)
-        a /= s
-        np.add(both, n, out=b)
-        b -= 1.0
-        b /= s
-        a *= b
-        a *= n
-        np.subtract(B, n, out=b)
-        a *= b
-        a *= x
-        a *= x
-        b *= n
-        b *= x
-        b /= s
-        b += n
-        m += 1.0
-        t /= m
-        np.add(beyond, n * (1.0 + y), out=m)
-        t *= m
-        b += t
+        a, b, change = _write_terms(n, A, B, x, y, excess, room)
         D *= a
         D += b
         np.divide(a, C, out=C)
@@ -151,11 +125,10 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
         if not (D.all() and C.all()):
             D[D == 0.0], C[C == 0.0] = 1e-300, 1e-300
         np.divide(1.0, D, out=D)
-        np.multiply(C, D, out=t)
-        value *= t
-        t -= 1.0
-        found = np.abs(t, out=t) < 1e-15
-        found &= going
+        np.multiply(C, D, out=change)
+        value *= change
+        change -= 1.0
+        found = (np.abs(change, out=change) < 1e-15) & going
         if found.any():
             tails[which[found]] = 1.0 / value[found]
             going ^= found
@@ -163,16 +136,47 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
             if not left:
                 return tails
             if 2 * left < going.size:  # not sooner: to leave some out takes as long as some terms of them
-                which, A, B, value, C, D, both, beyond = (
-                    each[going] for each in (which, A, B, value, C, D, both, beyond)
-                )
-                excess, going = excess[going], np.ones(left, np.bool_)
-                a, b, m, s, t = np.empty((5, left))
-    for i, *given in zip(
-        which[going].tolist(), A[going].tolist(), B[going].tolist(), excess[going].tolist(), strict=True
-    ):
+                which = which[going]
+                A, B, excess, value, C, D = (each[going] for each in (A, B, excess, value, C, D))
+                going, room = np.ones(left, np.bool_), np.empty((5, left))
+    for i, *given in zip(*(each[going].tolist() for each in (which, A, B, excess)), strict=True):
         tails[i] = long_fraction(x, y, *given)
     return tails
+
+
+def _write_terms(n: int, A: Floats, B: Floats, x: float, y: float, excess: Floats, room: Floats) -> list[Floats]:
+    """The terms a and b of the fraction, and room for as many numbers; all are written over by the next ones.
+
+    Operation by operation as in `long_fraction`, so that the same bits come out; but to make an array for each would
+    take as long as all of them.
+    """
+    a, b, m, s, t = room
+    np.add(A, 2.0 * n, out=m)
+    np.subtract(m, 1.0, out=s)
+    np.add(A, n, out=t)
+    np.subtract(t, 1.0, out=a)  # a = (A + n − 1) / (m − 1) · ((A + B + n − 1) / (m − 1)) · n · (B − n) · x · x
+    a /= s
+    np.add(A, B, out=b)
+    b += n
+    b -= 1.0
+    b /= s
+    a *= b
+    a *= n
+    np.subtract(B, n, out=b)
+    a *= b
+    a *= x
+    a *= x
+    b *= n  # b = n + n · (B − n) · x / (m − 1) + (A + n) / (m + 1) · (excess + 1 + n · (1 + y))
+    b *= x
+    b /= s
+    b += n
+    m += 1.0
+    t /= m
+    np.add(excess, 1.0, out=m)
+    m += n * (1.0 + y)
+    t *= m
+    b += t
+    return [a, b, t]
 
 
 @kernel
