@@ -99,7 +99,13 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # a full collection would go through all of it again
     gc.enable()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # a worker ends at once
+        gc.unfreeze()  # some libraries complain of what is not collected when Python ends
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

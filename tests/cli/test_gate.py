@@ -24,9 +24,8 @@ process = partial(commands.process, "gate")
 run = partial(commands.run, "gate")
 
 PROGRAM = """
-import json, random, sys
-time, size = map(float, sys.argv[1:3])
-print(json.dumps({"seconds_inside": time * random.uniform(0.99, 1.01), "bytes": size}))
+# thousandths of a second, size, seed: a measurement with noise of its seed, up to 1% to either side
+echo "{\\"seconds_inside\\": $(( $1 * (990 + $3 % 21) ))e-6, \\"bytes\\": $2}"
 """
 
 
@@ -38,12 +37,12 @@ def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program.sh").write_text(PROGRAM)
     return tmp_path
 
 
 def command(name: str, seconds: float, size: float = 100.0) -> str:
-    return f"{name}={sys.executable} program.py {seconds} {size}"
+    return f"{name}=sh program.sh {1000 * seconds:.0f} {size} {{seed}}"
 
 
 def measured(*candidates: str) -> list[str]:
@@ -131,14 +130,14 @@ name = "seconds_inside"
 direction = "minimize"
 tolerance = "5%"
 [run]
-command = ["{sys.executable}", "program.py", "{{time}}", "100"]
+command = ["sh", "program.sh", "{{time}}", "100", "{{seed}}"]
 warmups = 1
 [[arm]]
 name = "main"
-time = 1.0
+time = 1000
 [[arm]]
 name = "pr"
-time = 1.5
+time = 1500
 """
     (folder / "gate.toml").write_text(spec)
     assert run("gate.toml", cwd=folder).returncode == 1
