@@ -7,6 +7,7 @@ import copy
 import pickle
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,18 @@ def test_an_error_crosses_processes(error: BadInput) -> None:
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
+@cache
+def nodes(source: str) -> list[ast.AST]:
+    """Calls, handlers of errors and classes of a source: all that is looked at here."""
+    if not re.search(r"\b(BadInput|except|class)\b", source):
+        return []
+    wanted = (ast.Call, ast.ExceptHandler, ast.ClassDef)
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, wanted)]
+
+
 def messages_with_an_argument_in_them(source: str) -> Iterator[str]:
     """`BadInput("arms must …")` and `BadInput("arms: …")`, where `arms` is an option: of these, BadArgument tells."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "BadInput" and node.args:
             text = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
             begin = text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
@@ -66,7 +76,7 @@ def messages_with_an_argument_in_them(source: str) -> Iterator[str]:
 
 def errors_read_back(source: str, ours: set[str]) -> Iterator[str]:
     """Expressions that look for words in the text of a caught error that is one of ours."""
-    for handler in ast.walk(ast.parse(source)):
+    for handler in nodes(source):
         if not isinstance(handler, ast.ExceptHandler) or handler.name is None or handler.type is None:
             continue
         caught = {each.id for each in ast.walk(handler.type) if isinstance(each, ast.Name)}
@@ -90,7 +100,7 @@ def own_errors() -> set[str]:
     bases = {
         node.name: {each.id for each in node.bases if isinstance(each, ast.Name)}
         for source in SOURCES.values()
-        for node in ast.parse(source).body
+        for node in nodes(source)
         if isinstance(node, ast.ClassDef)
     }
     found = {"BadInput", "OutOfTurn"}
