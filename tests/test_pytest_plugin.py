@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import warm
 from tests.logs.test_gate import benchmark_file
 
 SUITE = """
@@ -21,11 +22,12 @@ def test_plain():
 """
 
 
-def session(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A session of its own, with the plugin whether it is installed or not."""
+def session(folder: Path, *arguments: str, python: list[str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A session of its own, with the plugin whether it is installed or not; it begins at once, unless by a `python`."""
     (folder / "test_suite.py").write_text(SUITE)
     plugin = ("-p", "frontguard.pytest_plugin") if not installed() else ()
-    call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_suite.py", *arguments]
+    given = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, "test_suite.py", *arguments]
+    call = warm.python(*given) if python is None else [*python, *given]
     # Not as a part of the session that runs this: with several workers pytest-benchmark would measure nothing.
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True, check=False)
@@ -47,7 +49,8 @@ def test_a_session_that_is_certainly_worse_fails(tmp_path: Path) -> None:
     baseline(tmp_path, 0.0005)
     for number in range(23):
         benchmark_file(tmp_path / f"pr-{number}.json", test_sleep=[0.00106 + 1e-6 * k for k in range(30)])
-    ran = session(tmp_path, "--frontguard-gate", "main-*.json", "--frontguard-sessions", "pr-*.json")
+    compared = ("--frontguard-gate", "main-*.json", "--frontguard-sessions", "pr-*.json")
+    ran = session(tmp_path, *compared, python=[sys.executable])
     assert ran.returncode == 1, ran.stdout
     assert "2 passed" in ran.stdout
     assert "= frontguard gate =" in ran.stdout
