@@ -122,7 +122,7 @@ def test_a_study_is_kept_where_it_is_asked_for_and_gone_on_with(folder: Path) ->
 
 
 def test_a_spec_with_a_baseline(folder: Path) -> None:
-    spec = f"""
+    spec = """
 [study]
 baseline = "main"
 [[objective]]
@@ -130,7 +130,7 @@ name = "seconds_inside"
 direction = "minimize"
 tolerance = "5%"
 [run]
-command = ["sh", "program.sh", "{{time}}", "100", "{{seed}}"]
+command = ["sh", "program.sh", "{time}", "100", "{seed}"]
 warmups = 1
 [[arm]]
 name = "main"

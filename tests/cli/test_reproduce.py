@@ -51,9 +51,19 @@ def small(output: Path) -> list[str]:
     return ["diabetes", "--runs", "3", "--contamination", "0.1", "--policy", "rpsi", "--output", str(output)]
 
 
-def test_json_on_stdout_and_messages_on_stderr(tmp_path: Path) -> None:
-    result = run(*small(tmp_path), "--json")
-    (row,) = rows_of(result)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reproduced")
+
+
+@pytest.fixture(scope="module")
+def first(folder: Path) -> Result:
+    """A small experiment for machines, with its output in `folder`."""
+    return run(*small(folder), "--json")
+
+
+def test_json_on_stdout_and_messages_on_stderr(first: Result) -> None:
+    (row,) = rows_of(first)
     assert (row["dataset"], row["policy"], row["contamination"], row["runs"], row["rsr"]) == (
         "diabetes",
         "rpsi",
@@ -62,7 +72,7 @@ def test_json_on_stdout_and_messages_on_stderr(tmp_path: Path) -> None:
         1.0,
     )
     assert {"sc", "ro", "rf1", "seconds"} <= row.keys()
-    assert "wrote table.tex, table.csv, table.json" in result.stderr
+    assert "wrote table.tex, table.csv, table.json" in first.stderr
 
 
 def test_tables_and_figures_are_written(tmp_path: Path) -> None:
@@ -77,14 +87,13 @@ def test_tables_and_figures_are_written(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_second_time_resumes_and_fresh_does_not(tmp_path: Path) -> None:
-    first = rows_of(run(*small(tmp_path), "--json"))
-    again = run(*small(tmp_path), "--json")
+def test_a_second_time_resumes_and_fresh_does_not(folder: Path, first: Result) -> None:
+    again = run(*small(folder), "--json")
     assert "3 of 3 runs are stored" in again.stderr
-    assert rows_of(again) == first  # even the seconds are the stored ones
-    fresh = run(*small(tmp_path), "--json", "--fresh", "--workers", "2")
+    assert rows_of(again) == rows_of(first)  # even the seconds are the stored ones
+    fresh = run(*small(folder), "--json", "--fresh", "--workers", "2")
     assert "are stored" not in fresh.stderr
-    assert rows_of(fresh)[0]["sc"] == first[0]["sc"]
+    assert rows_of(fresh)[0]["sc"] == rows_of(first)[0]["sc"]
 
 
 def test_sw_llvm_has_both_rows(shared_data: Path, tmp_path: Path) -> None:

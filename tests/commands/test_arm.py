@@ -109,12 +109,12 @@ def test_metrics_come_from_json_patterns_and_ourselves():
 
 
 def test_cpu_seconds_are_the_child_s_own_and_its_children_s():
-    burn = "import time\nwhile time.process_time() < 0.4: pass"
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
     subprocess.run(python(burn), check=True)  # a child of ours, but not of the pull
     source = [MetricSource("cpu_seconds", "cpu_seconds")]
-    assert run_pull(["true"], source).values["cpu_seconds"] < 0.3
+    assert run_pull(["true"], source).values["cpu_seconds"] < 0.15
     inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
-    assert run_pull(python(inner), source).values["cpu_seconds"] >= 0.4
+    assert run_pull(python(inner), source).values["cpu_seconds"] >= 0.2
 
 
 def test_max_rss_is_the_command_s_and_not_ours():
