@@ -255,9 +255,7 @@ def test_a_flipped_bit_is_named(tmp_path: Path, truth: Truth, number: int) -> No
     path = tmp_path / "a.db"
     path.write_bytes(content)
     with SqliteStorage(path) as storage:
-        with pytest.raises(
-            Damaged, match=rf"told pull {number} of study 'main' .* 539 of 540 told pulls can be read"
-        ):
+        with pytest.raises(Damaged, match=rf"told pull {number} of study 'main' .* 539 of 540 told pulls can be read"):
             storage.told("main")
         with pytest.raises(Damaged, match="Nothing was changed"):
             storage.tell("main", [Tell(540, (1.0, 1.0))])  # what is damaged is not written to
