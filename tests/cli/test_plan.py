@@ -19,7 +19,7 @@ from tests.documents.printed import as_published
 
 plan = partial(run, "plan")
 
-PROBLEM = ("--arms", "6", "--objectives", "2", "--contamination", "0.1", "--runs", "3")
+PROBLEM = ("--arms", "3", "--objectives", "2", "--contamination", "0.1", "--runs", "1")
 ON_PILOT = ("--pilot", "pilot.csv", "--arm", "flags", "--contamination", "0.1", "--runs", "2")
 
 
@@ -48,7 +48,7 @@ def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) 
 
 def test_a_plan_for_machines(tmp_path: Path) -> None:
     options = ("--tolerance", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
-    ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
+    ran = plan(*PROBLEM, *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
@@ -64,7 +64,7 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
 def test_a_plan_against_any_share(tmp_path: Path) -> None:
     """The floor is the malicious one; R-PSI, which has no lemma for it, is left out with a reason."""
     options = ("--tolerance", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
-    ran = plan(*PROBLEM[:-1], "1", *options, cwd=tmp_path)
+    ran = plan(*PROBLEM, *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
     assert made["threat"] == "share"

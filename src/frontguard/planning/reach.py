@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,9 @@ T_BAR = 0.49
 
 FEWEST_ROWS = 5
 """Measurements of an arm without which a pilot says nothing about its quantiles."""
+
+Part = TypeVar("Part", float, Floats)
+"""A share of all measurements, or several."""
 
 # The pilot.
 
@@ -151,7 +155,7 @@ def affordable_width(accuracy: npt.ArrayLike, coverage: npt.ArrayLike) -> Floats
     return np.minimum(gamma, 0.5 * (gamma + c))
 
 
-def attacked_levels(threat: Threat, t: float, below: float) -> tuple[float, float]:
+def attacked_levels(threat: Threat, t: float, below: Part) -> tuple[Part, Part]:
     """Clean levels at which endless pulls bound the quantiles of level 1/2 ± t, from below and from above.
 
     The attacker puts the share `below` of all measurements far below and the rest of ε far above. One that chooses its
@@ -173,18 +177,16 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
     >>> round(lasting_length(1.0, Prescient(0.1)), 4), round(bias_floor(1.0, Prescient(0.1)), 4)
     (0.2822, 0.2794)
     """
-    longest = 0.0
-    for below in np.linspace(0.0, threat.eps, 65):
-        low, high = -math.inf, math.inf
-        for t, cost, _ in _shifts(threat, spread if level == 0.5 else None):
-            from_below = attacked_levels(threat, level - 0.5 + t, float(below))[0]
-            from_above = attacked_levels(threat, 0.5 - level + t, float(below))[1]
-            if from_below > 0.0:
-                low = max(low, sigma * float(ndtri(min(from_below, 1.0))) - cost)
-            if from_above < 1.0:
-                high = min(high, sigma * float(ndtri(max(from_above, 0.0))) + cost)
-        longest = max(longest, high - low)
-    return longest
+    below = np.linspace(0.0, threat.eps, 65)
+    low, high = np.full(below.size, -math.inf), np.full(below.size, math.inf)
+    for t, cost, _ in _shifts(threat, spread if level == 0.5 else None):
+        from_below = attacked_levels(threat, level - 0.5 + t, below)[0]
+        from_above = attacked_levels(threat, 0.5 - level + t, below)[1]
+        bounded = from_below > 0.0
+        low[bounded] = np.fmax(low[bounded], sigma * ndtri(np.minimum(from_below[bounded], 1.0)) - cost)
+        bounded = from_above < 1.0
+        high[bounded] = np.fmin(high[bounded], sigma * ndtri(np.maximum(from_above[bounded], 0.0)) + cost)
+    return float(np.fmax.reduce(high - low, initial=0.0))
 
 
 def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float, float]]:
