@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ import pytest
 
 from tests import browsers
 from tests.browsers import OpenPage, Watched, until
+from tests.forks import fork
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -149,11 +149,8 @@ def _hold(folder: Path) -> None:
 
 
 def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=_hold, args=(tmp_path,)) for _ in range(3)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
+    children = [fork(lambda: _hold(tmp_path)) for _ in range(3)]
+    for child in children:
+        child.result()
     said = (tmp_path / "notes").read_text().split()
     assert said == ["in", "out"] * 3

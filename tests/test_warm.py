@@ -104,7 +104,7 @@ def test_if_it_is_killed_the_fork_is(waits: str) -> None:
 
 
 def test_the_command_and_its_errors(tmp_path: Path) -> None:
-    programs = warm.folder_with_frontguard()
+    programs = warm.folder_with_programs()
     paths = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "frontguard --version | cat; frontguard 'no such'"],

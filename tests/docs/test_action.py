@@ -29,7 +29,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     for variable, template in GATE["env"].items():
         assert template.startswith("${{ inputs.")
         variables[variable] = given[template.removeprefix("${{ inputs.").removesuffix(" }}")]
-    path = os.pathsep.join(map(str, (warm.folder_with_frontguard(), Path(sys.executable).parent, os.environ["PATH"])))
+    path = os.pathsep.join(map(str, (warm.folder_with_programs(), Path(sys.executable).parent, os.environ["PATH"])))
     told = {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_ACTIONS": "true", "PATH": path}
     # As the runner calls it: https://docs.github.com/actions/reference/workflow-syntax-for-github-actions
     call = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", GATE["run"]]

@@ -67,7 +67,7 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, long:
     if page.parent.parent.name == "examples":
         subprocess.run(["cp", "-r", f"{page.parent}/.", str(folder)], check=True)
     monkeypatch.chdir(folder)
-    programs = (warm.folder_with_frontguard(), Path(sys.executable).parent, os.environ["PATH"])
+    programs = (warm.folder_with_programs(), Path(sys.executable).parent, os.environ["PATH"])
     monkeypatch.setenv("PATH", os.pathsep.join(map(str, programs)))
     monkeypatch.setenv("COLUMNS", "80")
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:  # a page's own pytest is no part of ours

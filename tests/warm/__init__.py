@@ -36,13 +36,17 @@ def frontguard(*arguments: str) -> list[str]:
     return python("-m", "frontguard", *arguments)
 
 
-def folder_with_frontguard() -> Path:
-    """A folder for PATH, with a program `frontguard`."""
+def folder_with_programs() -> Path:
+    """A folder for PATH, with a program `frontguard`, and a `python` that begins at once where it is given a file."""
     folder = _address().parent / "programs"
     folder.mkdir(exist_ok=True)
-    program = folder / "frontguard"
-    program.write_text("#!/bin/sh\nexec " + shlex.join(frontguard()) + ' "$@"\n')
-    program.chmod(0o755)
+    usual = f'exec {shlex.quote(sys.executable)} "$@"'
+    for name, script in (
+        ("frontguard", f'exec {shlex.join(frontguard())} "$@"'),
+        ("python", f'case "$1" in *.py) exec {shlex.join(python())} "$@" ;; *) {usual} ;; esac'),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
     return folder
 
 
