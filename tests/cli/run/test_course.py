@@ -128,11 +128,12 @@ def test_when_the_time_is_over_what_is_under_way_is_waited_for_again_and_again(f
 
 def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None:
     equal = [f"--arm={name}=sh measure.sh 30 1 {{seed}} 0" for name in "ab"]
-    ran = run(folder, *equal, "--minimize", "cost", "--contamination", "0.33", "--tolerance", "1%", "--workers=2")
+    # One worker, so that the pulls are the same each time: near what could be reached, others take ten times as many.
+    ran = run(folder, *equal, "--minimize", "cost", "--contamination", "0.4", "--tolerance", "1%", "--workers=1")
     assert ran.returncode == 3, ran.stderr
     said = " ".join(ran.stdout.split())
     assert said.startswith("This cannot be certified with however many pulls, if the samples go on as they are: ")
-    assert "where an attacker replaces each measurement with probability 33%, the answer stays uncertain by" in said
+    assert "where an attacker replaces each measurement with probability 40%, the answer stays uncertain by" in said
     suggested = re.search(r"Next: a looser tolerance, which could be reached: `frontguard (run [^`]*)`", said)
     assert suggested is not None, said
     looser = run(folder, *shlex.split(suggested[1])[1:], "--json")
