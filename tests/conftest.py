@@ -99,13 +99,8 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()  # a full collection would go through all of it again
+    gc.freeze()  # each full collection would go through all of it again, and so would Python when it ends
     gc.enable()
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # a worker ends at once
-        gc.unfreeze()  # some libraries complain of what is not collected when Python ends
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

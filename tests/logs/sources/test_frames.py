@@ -5,10 +5,10 @@ import io
 import json
 import math
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -33,7 +33,8 @@ KINDS = {
     "polars lazy": lambda columns: pl.LazyFrame(columns, strict=False),
     "arrow": pa.table,
     "record batch": pa.RecordBatch.from_pydict,
-    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
+    # Imported when it is used: it complains, when Python ends, of what is not collected (tests/conftest.py).
+    "duckdb": lambda columns: import_module("duckdb").from_arrow(pa.table(columns)),
 }
 
 
