@@ -7,9 +7,10 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from functools import cache
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -36,35 +37,43 @@ settings.load_profile("frontguard")
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-FIRST = (
-    "storage/test_contract_processes.py",
-    "storage",
-    "logs/sources",
-    "web/test_hostile.py",
-    "cli/run",
-    "web/test_live.py",
-    "logs/dask/test_cluster.py",
-    "cli/test_demo.py",
-    "docs",
-    "examples",
-    "measure",
-    "web/test_fluid.py",
-    "web",
-    "cli",
-    "policies",
-    "audit",
-    "test_guarantee.py",
-    "studies",
-    "logs",
-    "pareto",
-    "reports",
-    "commands",
-)
-"""What is begun first, in this order.
+FIRST = ("storage/test_contract_processes.py", "storage", "logs/sources")
+"""What is begun first: where nothing is compiled yet, kernels are compiled meanwhile, and these need none."""
 
-Where nothing is compiled yet, kernels are compiled meanwhile, which takes a minute and a half: what needs none begins.
-Then comes what takes long: a worker that got one of these last would keep all waiting.
+WAITING = {
+    "web/test_hostile.py": 65,
+    "docs/test_pages.py": 60,
+    "logs/dask/test_cluster.py": 50,
+    "web/test_live.py": 35,
+    "cli/run": 15,
+    "measure": 10,
+    "web": 10,
+    "cli/test_demo.py": 10,
+    "examples": 5,
+    "docs": 5,
+    "test_pytest_plugin.py": 10,
+    "commands/test_arm.py": 10,
+}
+"""What waits most of its time, for browsers, servers and clocks, with the seconds that a module takes, about.
+
+These are spread over all that comes after the first, the long ones early: workers that all wait leave cores idle.
 """
+
+OTHERS = {
+    "policies": 4,
+    "audit": 10,
+    "test_guarantee.py": 15,
+    "studies": 4,
+    "logs": 5,
+    "pareto": 4,
+    "plot": 3,
+    "evidence": 4,
+    "cli": 4,
+    "_common": 4,
+    "planning": 4,
+    "": 0.4,
+}
+"""All others, likewise, the long ones first: a worker that got one of these last would keep all waiting."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,14 +113,34 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = in_good_order({item.path: None for item in items})
+    items.sort(key=lambda item: order[item.path])
+
+
+def in_good_order(modules: Iterable[Path]) -> dict[Path, int]:
+    """The place of each module, so that workers who take one after another are done soon."""
     tests = Path(__file__).parent
+    names = {path: path.relative_to(tests).as_posix() if path.is_relative_to(tests) else "" for path in modules}
 
-    @cache
-    def place(path: Path) -> int:
-        where = path.relative_to(tests).as_posix() if path.is_relative_to(tests) else ""
-        return next((i for i, name in enumerate(FIRST) if where.startswith(name)), len(FIRST))
+    def begins_with(among: Iterable[str], path: Path) -> str | None:
+        return next((name for name in among if names[path].startswith(name)), None)
 
-    items.sort(key=lambda item: place(item.path))
+    def taken(among: Iterable[str]) -> list[Path]:
+        """Modules that begin so and are not taken yet, in this order."""
+        order = list(among)
+        found = {path: name for path in left if (name := begins_with(order, path)) is not None}
+        left[:] = [path for path in left if path not in found]
+        return sorted(found, key=lambda path: order.index(found[path]))
+
+    def begun(paths: list[Path], seconds: Mapping[str, float]) -> dict[Path, float]:
+        """The share of their time after which each begins, if they are run one after another."""
+        ends = list(accumulate((seconds[begins_with(seconds, path) or ""] for path in paths), initial=0.0))
+        return dict(zip(paths, (end / ends[-1] for end in ends), strict=False))
+
+    left = list(names)
+    first, waiting, others = taken(FIRST), taken(WAITING), taken(OTHERS)
+    shares = begun(waiting, WAITING) | begun(others, OTHERS)
+    return {path: place for place, path in enumerate([*first, *sorted(shares, key=lambda path: shares[path])])}
 
 
 @pytest.fixture(scope="session")
