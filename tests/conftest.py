@@ -37,15 +37,19 @@ settings.load_profile("frontguard")
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-FIRST = ("storage/test_contract_processes.py", "storage", "logs/sources")
-"""What is begun first: where nothing is compiled yet, kernels are compiled meanwhile, and these need none."""
+FIRST = (
+    "storage/test_contract_processes.py",
+    "storage",
+    "web/test_hostile.py",
+    "logs/sources",
+    "cli/run",
+    "web/test_live.py",
+)
+"""What is begun first: where nothing is compiled yet, kernels are compiled meanwhile, and these need few, or none."""
 
 WAITING = {
-    "web/test_hostile.py": 65,
     "docs/test_pages.py": 60,
     "logs/dask/test_cluster.py": 50,
-    "web/test_live.py": 35,
-    "cli/run": 15,
     "measure": 10,
     "web": 10,
     "cli/test_demo.py": 10,
@@ -84,8 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: a quarter of their time, tests wait for a browser, a server or a clock."""
-    return usable_cores() + 1
+    """Two workers more than cores: a third of their time, tests wait for a browser, a server or a clock."""
+    return usable_cores() + 2
 
 
 @pytest.hookimpl(tryfirst=True)
