@@ -12,16 +12,19 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types imports pytest kernels audit bench gallery clean
+.PHONY: demo test checked lint types imports pytest kernels audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/frontguard demo
 
-# Kernels are compiled while the rest is installed, and types are checked while the tests begin: none of these keeps two
-# cores busy for all of its time.
+# Kernels are compiled while the rest is installed and the tests begin, and types are checked after that: whatever else
+# is computed meanwhile, tests that need kernels would wait for them, or compile them for themselves.
 test: $(VENV)/core.stamp
-	$(MAKE) --no-print-directory --jobs=3 kernels pytest types lint imports
+	$(MAKE) --no-print-directory --jobs=2 pytest checked
+
+checked: kernels
+	$(MAKE) --no-print-directory lint imports types
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -88,8 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than cores: a third of their time, tests wait for a browser, a server or a clock."""
-    return usable_cores() + 2
+    """One worker more than cores: a quarter of their time, tests wait for a browser, a server or a clock."""
+    return usable_cores() + 1
 
 
 @pytest.hookimpl(tryfirst=True)
