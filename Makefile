@@ -23,7 +23,7 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/core.stamp
 	$(MAKE) --no-print-directory --jobs=2 pytest checked
 
-checked: kernels
+checked: kernels $(VENV)/dev.stamp
 	$(MAKE) --no-print-directory lint imports types
 
 lint: $(VENV)/dev.stamp
