@@ -33,6 +33,7 @@ LONGEST_ROW = 1 << 26
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _MOST_THREADS = 4  # more wait for the disk, and hold more in memory
+_AHEAD = 8  # blocks of text that a thread may have parsed: it need not stop while kernels are got ready
 _BROKEN = (OSError, EOFError, zlib.error, ValueError)
 
 
@@ -180,7 +181,7 @@ class TextTable(LogTable):
         with closing(self._text) as text:
             if text.read(len(header)) != header:
                 raise BadInput(f"{self.shown} was changed while it was read")
-            yield from prefetched(parse, text.blocks(line=1 + lines, delimiter=delimiter.encode()))
+            yield from prefetched(parse, text.blocks(line=1 + lines, delimiter=delimiter.encode()), _AHEAD)
 
 
 def _unpacked(raw: Any, packed: str) -> Any:
@@ -230,8 +231,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def prefetched(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """`work` of every item in order, a few items ahead of the one taken; an error comes where its item would have.
+def prefetched(work: Callable[[T], R], items: Iterable[T], ahead: int = 1) -> Iterator[R]:
+    """`work` of every item in order, `ahead` a thread of the one taken; an error comes where its item would have.
 
     >>> list(prefetched(lambda n: n * n, range(5)))
     [0, 1, 4, 9, 16]
@@ -249,7 +250,7 @@ def prefetched(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
                 break
             except Exception as error:
                 late = error
-            if len(waiting) > threads:
+            if len(waiting) > ahead * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
