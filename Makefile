@@ -75,9 +75,10 @@ $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
 # it, that one does.
 $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 	-$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable . pandas
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[logs]" pandas
 	@touch $@
 
+# The package itself is there; to install it again would have it built again.
 $(VENV)/dev.stamp: $(VENV)/core.stamp
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check "frontguard[dev]"
 	@touch $@
