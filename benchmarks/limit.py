@@ -122,7 +122,7 @@ def instances() -> Iterator[Instance]:
 # What a pull tells --------------------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _divergence(mass: Floats, needed: Floats) -> float:
     """KL from a law that has these masses up to some points to the nearest that has those needed; both rise."""
     xs, ys = np.zeros(mass.size + 2), np.zeros(mass.size + 2)
@@ -149,7 +149,7 @@ def _divergence(mass: Floats, needed: Floats) -> float:
     return max(total, 0.0)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _informations(values: Floats, places: Floats, reach: Floats, needed: Floats) -> Floats:
     """What a pull with these sorted values tells against a median of at most each of the places."""
     found, mass = np.empty(places.size), np.empty(reach.size)

@@ -42,8 +42,8 @@ long."""
 
 _LOOK = 0.005  # the same of one kernel where another one is machine code already: to look on disk takes as long
 
-_BEGINNING = 0.2  # seconds that compiling takes at least ...
-_PER_BYTE = 6e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
+_BEGINNING = 0.1  # seconds that compiling takes at least ...
+_PER_BYTE = 3e-4  # ... and for each byte of bytecode, of all that a kernel calls; see docs/benchmarks.md
 _AGAIN = 4  # times that what is compiled is taken to be of use, where things are kept from run to run
 _INLINED = 3  # times that what is inlined is compiled, about
 _PASS_PER_BYTE = 6e-9  # seconds that interpreting each byte takes, once
@@ -150,7 +150,13 @@ class Kernel:
         """What numba takes it for where a kernel that is compiled calls it."""
         from numba import types
 
-        return types.Dispatcher(self.machine)
+        return types.Dispatcher(self._part)
+
+    @functools.cached_property
+    def _part(self) -> Any:
+        from frontguard._common.linked import part
+
+        return part(self)
 
     def __get__(self, instance: object, owner: type | None = None) -> Kernel:
         return self

@@ -13,6 +13,7 @@ of the temporary one that nobody else can write to, since what lies there is run
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import os
 import stat
@@ -87,7 +88,7 @@ def _private_folder() -> str:
 _UserWide: Any = next(each for each in CompileResultCacheImpl._locator_classes if "UserWide" in each.__name__)
 
 
-class _Home(_UserWide):  # type: ignore[misc]
+class _Home(_UserWide):
     """numba's place in the user's home, where there is one: `~` is no folder."""
 
     @classmethod
@@ -95,7 +96,7 @@ class _Home(_UserWide):  # type: ignore[misc]
         return super().from_function(py_func, py_file) if os.path.isabs(os.path.expanduser("~")) else None
 
 
-class _Private(_UserWide):  # type: ignore[misc]
+class _Private(_UserWide):
     """A place in `_private_folder`."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
@@ -110,7 +111,7 @@ class _Private(_UserWide):  # type: ignore[misc]
             return None
 
 
-class _PackageImpl(CompileResultCacheImpl):
+class PackageImpl(CompileResultCacheImpl):
     """Where compiled code is kept: as numba has it, and then in a private folder."""
 
     _locator_classes = [  # noqa: RUF012
@@ -119,7 +120,7 @@ class _PackageImpl(CompileResultCacheImpl):
     ]
 
 
-_KNOWN = {(0, 68)}
+KNOWN = {(0, 68)}
 """Versions of numba whose machine code, ours at least, needs nothing of numba but its runtime for arrays.
 
 By its own way numba first reads in all that it can compile, 0.2 s, as it does anyway before it compiles. Of another
@@ -127,34 +128,34 @@ version we do not know what else is done on that way, and code that lacks it end
 """
 
 
-class _PackageCache(FunctionCache):
+class PackageCache(FunctionCache):
     """numba's cache of one function, with the state of the whole package in its key."""
 
-    _impl_class = _PackageImpl
+    _impl_class = PackageImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept, or None; also where it cannot be read, whatever another version of the package left there."""
         with suppress(Exception):
-            if numba.version_info.short not in _KNOWN:
-                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if numba.version_info.short not in KNOWN:
+                return super().load_overload(sig, target_context)
             rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            return self._load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if that can be done: a disk that is full stops nobody."""
         try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            super().save_overload(sig, data)
         except OSError:
             pass
         except Exception:  # what is there names what there no longer is: begin anew
             with suppress(OSError):
-                self.flush()  # type: ignore[no-untyped-call]
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+                self.flush()
+                super().save_overload(sig, data)
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        key: tuple[Any, ...] = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
-        return (*key, _package_stamp())
+        key: tuple[Any, ...] = super()._index_key(sig, codegen)
+        return (*key, _package_stamp(), type(self).__name__)
 
 
 _settings: Any = config
@@ -163,17 +164,22 @@ _OPTIMIZED = 2
 """How much LLVM is asked to optimize. At numba's own level, 3, compiling the certified run takes 1.7 times as long, and
 the run as long as before (docs/benchmarks.md)."""
 
+_COLLECTED = 100_000
+"""After how many new objects Python looks for cycles meanwhile: at its own pace, that takes a sixth of the time."""
+
 
 def _compiled_sooner(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """The same compiler, asked to optimize less. numba's own lock is held meanwhile, and others' code left alone."""
 
     def compile_at_our_level(*args: Any) -> Any:
-        before = _settings.OPT
+        before, (often, *older) = _settings.OPT, gc.get_threshold()
         _settings.OPT = type(before)(min(before, _OPTIMIZED))
+        gc.set_threshold(often and max(often, _COLLECTED), *older)  # 0: never
         try:
             return compiled(*args)
         finally:
             _settings.OPT = before
+            gc.set_threshold(often, *older)
 
     return compile_at_our_level
 
@@ -191,11 +197,24 @@ def _for_any_value(template: Callable[..., Any]) -> Callable[..., Any]:
 def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     """numba's function that compiles another one on first use, runs it without the interpreter's lock and keeps it."""
     made: Any = numba.njit(nogil=True, **options)(function)
-    made._compiler.compile = _compiled_sooner(made._compiler.compile)
+    whole = made._compiler.compile
+
+    def compile_whole(*args: Any) -> Any:
+        found = whole(*args)
+        for each in found._find_referenced_environments():  # those of its parts, which were never there by themselves
+            found.codegen.set_env(each.env_name, each)
+        return found
+
+    return kept_with(PackageCache, made, compile_whole)
+
+
+def kept_with(cache: type[PackageCache], made: Any, compiled: Callable[..., Any]) -> Any:
+    """A function of numba's, compiled in this way and kept in such a cache."""
+    made._compiler.compile = _compiled_sooner(compiled)
     made.get_call_template = _for_any_value(made.get_call_template)
     if _package_stamp() is not None:
         with suppress(RuntimeError):  # no place to keep anything: it is compiled anew in every process
-            made._cache = _PackageCache(made.py_func)  # type: ignore[no-untyped-call]
+            made._cache = cache(made.py_func)
     return made
 
 
@@ -206,7 +225,7 @@ def was_kept(made: Any, args: tuple[Any, ...]) -> bool:
 
 def kept(made: Any, signature: Any) -> bool:
     """The same for a signature: types of arguments, or these with what is returned; it was kept as it was asked for."""
-    arguments, _ = normalize_signature(signature)  # type: ignore[no-untyped-call]
+    arguments, _ = normalize_signature(signature)
     with global_compiler_lock:
         if tuple(arguments) in made.overloads:
             return True
@@ -221,7 +240,7 @@ def kept(made: Any, signature: Any) -> bool:
 
 def record_type(record: type[tuple[Any, ...]], *fields: Any) -> Any:
     """The type of a named tuple with fields of these types, for the signature of an `entry`."""
-    return types.NamedTuple(fields, record)  # type: ignore[no-untyped-call]
+    return types.NamedTuple(fields, record)
 
 
 class KernelValue(types.WrapperAddressProtocol):
@@ -234,7 +253,7 @@ class KernelValue(types.WrapperAddressProtocol):
     @functools.cached_property
     def _address(self) -> int:
         made = self._function.machine if isinstance(self._function, Kernel) else self._function
-        return int(_get_wrapper_address(made, self._signature))  # type: ignore[no-untyped-call]
+        return int(_get_wrapper_address(made, self._signature))
 
     def __wrapper_address__(self) -> int:
         return self._address
