@@ -46,7 +46,9 @@ def test_a_part_is_no_machine_code_and_what_calls_it_is() -> None:
     for made in (part._part, whole.machine):
         made.compile((numba.float64[::1],))
     (linked_in,), (called,) = part._part.overloads.values(), whole.machine.overloads.values()
-    assert not linked_in.library.get_pointer_to_function(linked_in.fndesc.llvm_func_name)
+    about, names = linked_in.fndesc, {each.name for each in linked_in.library._final_module.functions}
+    assert about.llvm_func_name in names
+    assert not {about.llvm_cpython_wrapper_name, about.llvm_cfunc_wrapper_name} & names
     assert called.library.get_pointer_to_function(called.fndesc.llvm_cpython_wrapper_name)
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from frontguard import BadInput
-from frontguard.cli.app import app
+from frontguard.cli.app import application
 from frontguard.cli.options.pilot import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
@@ -123,7 +123,7 @@ def test_bad_input_is_refused(
 ) -> None:
     monkeypatch.chdir(folder)
     with pytest.raises(BadInput) as caught:
-        app(["plan", *arguments], standalone_mode=False)
+        application()(["plan", *arguments], standalone_mode=False)
     assert complaint in str(caught.value)
 
 
@@ -283,8 +283,10 @@ def test_a_pilot_of_true_and_something_else_is_refused(
     pilot_of_truths(folder, more)
     monkeypatch.chdir(folder)
     with pytest.raises(BadInput) as caught:
-        app(["plan", "--pilot", "truths.csv", "--arm", "model", "--maximize", "solved", "--tolerance", "0.2", *options],
-            standalone_mode=False)  # fmt: skip
+        application()(
+            ["plan", "--pilot", "truths.csv", "--arm", "model", "--maximize", "solved", "--tolerance", "0.2", *options],
+            standalone_mode=False,
+        )
     assert complaint in str(caught.value)
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from frontguard import BadInput, Limit
-from frontguard.cli.app import app
+from frontguard.cli.app import application
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Spec, read_spec
 from frontguard.documents.analysis import AnalyzeDocument
@@ -117,7 +117,7 @@ def test_limits_that_a_spec_cannot_have(tmp_path: Path, more: str, said: str) ->
 
 def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path) -> None:
     file = spec_in(tmp_path)
-    ran = CliRunner().invoke(app, ["run", str(file), "--json", "--max-pulls", "400"])
+    ran = CliRunner().invoke(application(), ["run", str(file), "--json", "--max-pulls", "400"])
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
     assert told["verdicts"] == {"fast": "out", "good": "in", "slow": "out"}
@@ -133,11 +133,11 @@ def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path) -> No
         "; certainly within median(memory) ≤ 4; certainly the best in work among the arms with median(memory) ≤ 4"
     )
 
-    again = CliRunner().invoke(app, ["run", str(file), "--limit", "memory<=6", "--max-pulls", "400"])
+    again = CliRunner().invoke(application(), ["run", str(file), "--limit", "memory<=6", "--max-pulls", "400"])
     assert again.exit_code == 0, again.output
     assert "fast has the least work among the arms with median(memory) ≤ 6" in again.stdout
     assert "among those with median(memory) ≤ 6" in again.stderr
-    other = CliRunner().invoke(app, ["run", str(file), "--limit", "disk<=6"])
+    other = CliRunner().invoke(application(), ["run", str(file), "--limit", "disk<=6"])
     assert other.exit_code != 0
 
 
@@ -146,15 +146,16 @@ def test_quick_comparison_with_a_limit(tmp_path: Path, monkeypatch: pytest.Monke
     spec_in(tmp_path)
     arms = [f"--arm={arm}=sh measure.sh {arm} {{seed}}" for arm in ("fast", "good")]
     ran = CliRunner().invoke(
-        app, ["run", *arms, "--minimize", "work", "--limit", "p90(memory)<=4", "--contamination", "0", "--json",
-              "--max-pulls", "300", "--tolerance", "20%"],
+        application(),
+        ["run", *arms, "--minimize", "work", "--limit", "p90(memory)<=4", "--contamination", "0", "--json",
+         "--max-pulls", "300", "--tolerance", "20%"],
     )  # fmt: skip
     assert json.loads(ran.stdout)["pareto_set"] == ["good"], ran.output
 
 
 def test_what_is_no_limit_is_refused_in_a_line(tmp_path: Path) -> None:
     for command in (["run", str(spec_in(tmp_path))], ["analyze", "x.csv"]):
-        ran = CliRunner().invoke(app, [*command, "--limit", "p95(latency)"])
+        ran = CliRunner().invoke(application(), [*command, "--limit", "p95(latency)"])
         said = ran.output + str(ran.exception)
         assert "--limit must be such as 'p95(latency)<=300'" in said
 
@@ -165,11 +166,11 @@ def test_log_with_limits_on_the_command_line(tmp_path: Path) -> None:
             (("fast", 1, 5), ("good", 3, 2), ("slow", 5, 3)) for i in range(100)]  # fmt: skip
     log.write_text("arm,work,memory\n" + "\n".join(rows) + "\n")
     arguments = ["analyze", str(log), "--minimize", "work", "--limit", "memory<=4", "--limit", "mean(memory,0,9)>=0"]
-    shown = CliRunner().invoke(app, arguments[:-2])
+    shown = CliRunner().invoke(application(), arguments[:-2])
     assert shown.exit_code == 0, shown.output
     assert "good has the least work among the arms with median(memory) ≤ 4" in shown.stdout
     assert "beyond" in shown.stdout
-    told = json.loads(CliRunner().invoke(app, [*arguments[:-2], "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(application(), [*arguments[:-2], "--json"]).stdout)
     assert told["keeping"]["good"][0]["keeping"] == "within"
 
     back = read_document(AnalyzeDocument, told, "it").analysis()

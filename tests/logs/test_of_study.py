@@ -13,7 +13,7 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Study, Subgaussian, analyze
-from frontguard.cli.app import app
+from frontguard.cli.app import application
 from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.base import read
 from frontguard.errors import BadInput
@@ -203,7 +203,7 @@ def test_the_studies_above_are_what_they_are_called(tmp_path: Path) -> None:
 def test_what_analyze_prints_is_the_study(study_file: Path) -> None:
     with Study.open(study_file, read_only=True).storage as storage:
         own = Study.open(storage).result()
-    shown = CliRunner().invoke(app, ["analyze", str(study_file), "--json"])
+    shown = CliRunner().invoke(application(), ["analyze", str(study_file), "--json"])
     assert shown.exit_code == 0, shown.output
     printed = json.loads(shown.stdout)
     plain = own.to_dict()
@@ -212,11 +212,11 @@ def test_what_analyze_prints_is_the_study(study_file: Path) -> None:
     back = read(AnalyzeDocument, printed, "a.json").analysis()
     assert back.verdicts == own.verdicts
     assert back.failed_pulls.tolist() == analyze(study_file).failed_pulls.tolist()
-    text = CliRunner().invoke(app, ["analyze", str(study_file), "--strict"])
+    text = CliRunner().invoke(application(), ["analyze", str(study_file), "--strict"])
     assert text.exit_code == (0 if own.status == "certified" else 3)
     assert "nan" not in text.stdout
     report = study_file.with_name("r.md")
-    assert CliRunner().invoke(app, ["analyze", str(study_file), "--report", str(report)]).exit_code == 0
+    assert CliRunner().invoke(application(), ["analyze", str(study_file), "--report", str(report)]).exit_code == 0
     assert "nan" not in report.read_text(encoding="utf-8").lower().split()
 
 

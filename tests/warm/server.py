@@ -55,6 +55,11 @@ def begin() -> None:
         __import__(name)
     from numba.core.registry import cpu_target
 
+    from frontguard.cli.app import COMMANDS, commands
+
+    for name in COMMANDS:
+        commands(name)
+
     cpu_target.target_context.refresh()
     cpu_target.typing_context.refresh()
     assert len(os.listdir("/proc/self/task")) == 1, "something that was imported has begun a thread"

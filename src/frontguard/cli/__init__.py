@@ -41,7 +41,8 @@ def run_command() -> int:
     # typer brings its own click, or uses the installed one, by version; either way this is its UsageError.
     usage_error: Any = typer.BadParameter.__mro__[1]
     try:
-        code = commands()(sys.argv[1:] or ["--help"], prog_name="frontguard", standalone_mode=False)
+        asked = sys.argv[1:] or ["--help"]
+        code = commands(asked[0])(asked, prog_name="frontguard", standalone_mode=False)
     except BadInput as error:
         _complain(_by_option(error))
         code = _WRONG

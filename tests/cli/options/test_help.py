@@ -10,16 +10,18 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from frontguard.cli.app import app
+from frontguard.cli.app import application
 from frontguard.cli.options.help import GROUPS, OF_A_COMMAND, long_name
 from tests.cli.commands import run
 
-GROUP = typer.main.get_command(app)
+GROUP = typer.main.get_command(application())
 NAMES = sorted(GROUP.commands)  # type: ignore[attr-defined]
 
 
 def shown(*command: str) -> str:
-    ran = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
+    ran = CliRunner().invoke(
+        application(), [*command, "--help"], env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
+    )
     assert ran.exit_code == 0
     return ran.stdout
 

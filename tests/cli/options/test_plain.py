@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from frontguard.cli.app import app
+from frontguard.cli.app import application
 from frontguard.cli.options import help as help_of_commands
 
 GIVEN = [
@@ -28,7 +28,7 @@ GIVEN = [
 
 def read(arguments: Sequence[str]) -> Any:
     """What a command gets, or why it is not called."""
-    commands: Any = get_command(app)
+    commands: Any = get_command(application())
     try:
         return commands.commands[arguments[0]].make_context(arguments[0], list(arguments[1:])).params
     except Exception as error:
