@@ -8,7 +8,8 @@ dictionary for each arm would take.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -24,11 +25,10 @@ from frontguard.results import AT_A_TIME, ByArm, TableByArm
 
 def analyze_pieces(found: Analysis, answer: str, origin: Origin, beside: Beside | None = None) -> Iterator[str]:
     """The text, all of it in ASCII."""
-    needed, profile = found.needed, found.profile
-    reached = [] if needed is None else zip(needed.arms.tolist(), needed.rival_pulls.tolist(), strict=True)
+    profile = found.profile
     more = {
         "answer": answer,
-        "more_pulls_of_rival": {found.arms[arm]: pulls for arm, pulls in reached if pulls >= 0},
+        "more_pulls_of_rival": _pulls_of_rivals(found),
         "profile": profile
         and {
             "levels": profile.levels.tolist(),
@@ -56,6 +56,15 @@ def analyze_pieces(found: Analysis, answer: str, origin: Origin, beside: Beside 
     yield "}"
 
 
+def _pulls_of_rivals(found: Analysis) -> dict[str, int]:
+    """How many more pulls of its rival each open arm needs, where any number would do."""
+    if found.needed is None:
+        return {}
+    reached = np.flatnonzero(found.needed.rival_pulls >= 0)
+    pulls = found.needed.rival_pulls[reached].tolist()
+    return {found.arms[arm]: more for arm, more in zip(found.needed.arms[reached].tolist(), pulls, strict=True)}
+
+
 def _of_pairs(piece: dict[str, Any]) -> str:
     """What `json.dumps` gives, but for blanks and the outer braces, in a tenth of its time.
 
@@ -73,16 +82,19 @@ def _of_pairs(piece: dict[str, Any]) -> str:
 
 def _of_table(table: TableByArm) -> Iterator[str]:
     """The same of tables of numbers: one number for each arm and objective, or a list of one of each table."""
-    values = ",".join(["%s"] * len(table.tables))
-    values = values if len(table.tables) == 1 else f"[{values}]"
-    named = ",".join(f"{quoted(name)}:".replace("%", "%%") + values for name in table.names)
-    row = "%s:{" + named + "}"
+    opens, closes = ("", "") if len(table.tables) == 1 else ("[", "]")
     for start in range(0, len(table.arms), AT_A_TIME):
         arms = [quoted(arm) for arm in table.arms[start : start + AT_A_TIME]]
-        columns = [
-            _numbers(each[start : start + AT_A_TIME, d]) for d in range(len(table.names)) for each in table.tables
-        ]
-        yield ",".join([row % line for line in zip(arms, *columns, strict=True)])
+        columns: list[Iterable[str]] = [chain([""], repeat(",")), arms]
+        between = ":{"
+        for d, name in enumerate(table.names):
+            between += f"{quoted(name)}:{opens}"
+            for each in table.tables:
+                columns += [repeat(between), _numbers(each[start : start + AT_A_TIME, d])]
+                between = ","
+            between = f"{closes},"
+        columns.append(repeat(closes + "}" if table.names else ":{}"))
+        yield "".join(chain.from_iterable(zip(*columns)))  # noqa: B905  # what is repeated has no end
 
 
 def _numbers(column: Floats) -> list[str]:

@@ -65,14 +65,13 @@ class Analysis(Result):
 
     def more_pulls(self) -> dict[str, int | str]:
         """For each open arm how many more pulls of it would settle it, or why no number would."""
-        if self.needed is None:
-            return {}
-        return {
-            self.arms[arm]: int(pulls) if limit == 0 else LIMITS[limit]
-            for arm, pulls, limit in zip(
-                self.needed.arms.tolist(), self.needed.pulls.tolist(), self.needed.limit.tolist(), strict=True
-            )
-        }
+        return dict(self._more_pulls())
+
+    def _more_pulls(self) -> Iterator[tuple[str, int | str]]:
+        if self.needed is not None:
+            arms, pulls, limits = (each.tolist() for each in (self.needed.arms, self.needed.pulls, self.needed.limit))
+            for arm, more, limit in zip(arms, pulls, limits, strict=True):
+                yield self.arms[arm], LIMITS[limit] if limit else more
 
     def entries(self) -> Iterator[tuple[str, Any]]:
         """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
@@ -97,7 +96,7 @@ class Analysis(Result):
         )
         yield "stands_up_to", None if self.profile is None else ByArm(self.stands_up_to.items())
         yield "front_changes_at", self.front_changes_at
-        yield "more_pulls", ByArm(self.more_pulls().items())
+        yield "more_pulls", ByArm(self._more_pulls())
         yield "what_if", [self._plain(each) for each in self.what_if]
 
     def _plain(self, given: WhatIf) -> dict[str, Any]:

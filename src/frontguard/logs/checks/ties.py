@@ -46,9 +46,10 @@ def _two_values(log: Readable, column: int) -> tuple[float, float] | None:
     every = np.flatnonzero(log.good[column])
     good = log.good[column][every]
     lowest, highest = log.at(column, every, np.ones_like(every), -1), log.at(column, every, good, 1)
-    values = np.unique(np.concatenate([lowest, highest]))
+    ends = np.concatenate([lowest, highest])
+    values = np.array([ends.min(initial=np.inf), ends.max(initial=-np.inf)])
     mixed = every[lowest < highest]
-    if len(values) != 2 or not len(mixed):
+    if not len(mixed) or not np.isin(ends, values).all():
         return None
     last_low = _last_equal(log, column, mixed, np.ones_like(mixed))
     if (log.at(column, mixed, last_low + 1) < values[1]).any():  # there is something between

@@ -20,6 +20,9 @@ from frontguard.phrases import error_line, shown
 _LARGE_GROUP = 1 << 22
 """Rows beyond which a row group is read batch by batch rather than at once in a thread."""
 
+_BATCH = 1 << 20
+"""Rows of a batch: of smaller ones there are more, and threads wait for Python's lock between them."""
+
 _STORED_DICTIONARY = 900_000
 """Bytes of names up to which a column was stored as a dictionary throughout: writers give that up at a mebibyte."""
 
@@ -111,7 +114,7 @@ class ParquetFile(LogTable):
         columns = list(dict.fromkeys((*texts, *numbers)))
         truths = frozenset(d for d, name in enumerate(numbers) if are_truths(self.schema.field(name).type))
         with _opened(self.file, self.metadata, coded) as file:
-            for batch in file.iter_batches(BATCH, row_groups=[group], columns=columns, use_threads=False):
+            for batch in file.iter_batches(_BATCH, row_groups=[group], columns=columns, use_threads=False):
                 yield TableRows(
                     [named[name](batch.column(name), self._called(name)) for name in texts],
                     [as_numbers(batch.column(name), self._called(name)) for name in numbers],
