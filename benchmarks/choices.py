@@ -148,7 +148,7 @@ CHOICES: tuple[Choice, ...] = (
       for v in SHIFT_GRIDS),
     *(Choice("weight without a shift (4)", f"{v:g}", _setting(boxes, "UNSHIFTED_SHARE", v))
       for v in (1.0, 2.0, 8.0)),
-    *(Choice("growth of batches (0.02)", f"{v:g}", arguments=_growth(v)) for v in (0.01, 0.03, 0.1)),
+    *(Choice("growth of batches (0.01)", f"{v:g}", arguments=_growth(v)) for v in (0.005, 0.02, 0.1)),
     *(Choice("margin / (γ − c) (0.5)", f"{v:g}", arguments=_margin(v)) for v in (0.0, 0.25, 1.0)),
     Choice("sampling (the more gain per pull)", "both", _want_both, compiled=True),
     Choice("sampled (the most urgent)", "all wanted", _setting(sampling, "AT_A_TIME", 1.0), compiled=True),

@@ -61,7 +61,7 @@ from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
-GROWTH = 0.02
+GROWTH = 0.01
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
 
 

@@ -25,9 +25,6 @@ from frontguard.policies.pending import Pending
 from frontguard.policies.saved import check_range, check_shape
 from frontguard.theory.threats import Threat
 
-GROWTH = 0.01
-"""By how much the pulls of an arm grow at a time: half as much as usual, as who has pairs compared wants few pulls."""
-
 
 class Independent(Certified):
     """`Certified`, for arms whose measurements do not depend on each other: that is taken for granted.
@@ -64,7 +61,6 @@ class Independent(Certified):
         statistics: Sequence[Statistic] | None = None,
         limits: LimitRule | None = None,
         foreseen: bool = True,
-        growth: float = GROWTH,
         **settings: Any,
     ) -> None:
         counted = checked_statistics(statistics, quantiles, max(objectives, len(statistics or ())), threat)[:objectives]
@@ -81,7 +77,7 @@ class Independent(Certified):
         self._shares = shares_of(counted, arms=arms, rivals=limits is None or not len(limits.columns))
         super().__init__(
             arms, objectives, threat=threat, delta=delta, quantiles=quantiles, statistics=statistics, limits=limits,
-            growth=growth, **settings,
+            **settings,
         )  # fmt: skip
         self.apart = apart_rule(
             threat, counted, self.rule, arms=arms, delta=delta, shares=self._shares, rivals=foreseen
