@@ -63,6 +63,7 @@ def write_logs(folder: Path) -> list[tuple[str, str, Path]]:
     for name, centres in (("speed", quick), ("quality", good)):
         columns[name] = (rng.normal(size=ROWS) + 3.0 * centres[columns["arm"]]).round(6)
     pa.parquet.write_table(pa.table(columns), paths[2])
+    os.sync()  # or the system would write them to its disk while the first of them is measured
     return list(zip((EQUAL, EQUAL, DIFFERENT), ("Parquet", "CSV", "Parquet"), paths, strict=True))
 
 
