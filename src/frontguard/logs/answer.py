@@ -8,7 +8,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.machine import side_by_side
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns, Limit, columns_for
@@ -34,6 +35,9 @@ from frontguard.verdicts import BEYOND, Verdict
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
+
+_MANY = 1_000
+"""Arms from which on it pays to do two things at once."""
 
 
 @dataclass(frozen=True)
@@ -97,22 +101,32 @@ def answer(
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
     kept = kept_by(boxes, question)
-    more = None
-    if verdicts.undecided.any():
-        ahead = reader
-        if come_back is not None:
-            ahead = box_reader(come_back, boxed, delta, anytime=question.anytime)
-        more = needed(ahead, question.threat, verdicts, **goal)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
     failed = (ordered.pulls - ordered.good[columns]).T
     averages = means(ordered, question.objectives)
     least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
-    guess = None
-    if not verdicts.front.any():
-        # That is of clusters, and not of pulls; and pairs, or a list, may say something sooner.
-        counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, PairedLog) else least
-        guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
+
+    def foreseen() -> Needed | None:
+        if not verdicts.undecided.any():
+            return None
+        ahead = reader
+        if come_back is not None:
+            ahead = box_reader(come_back, boxed, delta, anytime=question.anytime)
+        return needed(ahead, question.threat, verdicts, **goal)
+
+    def seen() -> tuple[tuple[Floats, Floats], Guess | None, Bools]:
+        guess = None
+        if not verdicts.front.any():
+            # That is of clusters, and not of pulls; and pairs, or a list, may say something sooner.
+            counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, PairedLog) else least
+            guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
+        within = None if kept is None else kept.of_arms != BEYOND
+        return _outlook(boxes, verdicts, question), guess, mean_front(averages, question.objectives, within)
+
+    more, (outlook, guess, best_means) = side_by_side(
+        lambda part: part(), (foreseen, seen), threads=len(ordered.pulls) >= _MANY
+    )
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
@@ -128,7 +142,7 @@ def answer(
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, promised_now(boxes, verdicts, **goal, exact=exact), len(ordered.pulls)),
-        outlook=_certificate(question, _outlook(boxes, verdicts, question), len(ordered.pulls)),
+        outlook=_certificate(question, outlook, len(ordered.pulls)),
         notices=(
             *notes,
             *exact_differs(reader, M),
@@ -141,7 +155,7 @@ def answer(
         if len(question.columns.metrics) == len(ordered.metrics)
         else failed.max(axis=1),
         means=averages,
-        mean_front=mean_front(averages, question.objectives, None if kept is None else kept.of_arms != BEYOND),
+        mean_front=best_means,
         profile=robustness(reader, question.threat, **goal) if wanted else None,
         needed=more,
         anytime=question.anytime,

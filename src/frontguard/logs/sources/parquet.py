@@ -72,9 +72,10 @@ class ParquetFile(LogTable):
         try:
             coded = self._stored_as_codes(texts)
             group = partial(self._group, named, texts, numbers, coded)
+            ahead = _LARGE_GROUP * len(groups) // max(self.row_count, 1)  # as many as have the rows of a large one
             pieces = (
-                prefetched(lambda number: list(group(number)), groups)
-                if self.row_count <= _LARGE_GROUP * len(groups)
+                prefetched(lambda number: list(group(number)), groups, ahead)
+                if ahead
                 else ([rows] for number in groups for rows in group(number))
             )
             for piece in pieces:
