@@ -24,7 +24,7 @@ _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in ma
 
 _ADDRESS = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>]*""")
 _USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
-_PORT = re.compile(r"[0-9]*(?:[/?,]|$)")
+_PORT = re.compile(r"(?!postgres).*://[^/]*:[0-9]{1,5}[/?,]", re.IGNORECASE)  # of a server whose path has an @
 _PAIR = re.compile(
     rf"((?<!\w)(?:{'|'.join(SECRET_KEYS)})\s*=\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\s&'\"]+)", re.IGNORECASE
 )
@@ -52,7 +52,7 @@ def _masked_address(address: str) -> str:
     if "@" in query and not all("=" in part for part in query.split("&")):  # the question mark is the password's own
         head, mark, query = address, "", ""
     written = _USER.match(head)
-    if written is not None and not _PORT.match(written[2]):
+    if written is not None and not _PORT.match(head):
         head = f"{written[1]}:{MASK}@{head[written.end() :]}"
     parts = (part.partition("=") for part in query.split("&"))
     shown = (
