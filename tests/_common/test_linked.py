@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from frontguard._common import compiled, linked, machine_code
+from frontguard._common import compiled, machine_code
 from tests._common import linked_kernels
 
 VALUES = np.array([4.0, 9.0, 1.0])
@@ -60,7 +60,6 @@ def test_a_part_is_called_from_python_as_any_kernel() -> None:
 
 
 def test_with_another_numba_parts_are_compiled_as_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linked, "KNOWN", set())
     monkeypatch.setattr(machine_code, "KNOWN", set())
     part = compiled.Kernel(linked_kernels.root.py_func)  # type: ignore[attr-defined]
     assert part._part is part.machine

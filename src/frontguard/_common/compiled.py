@@ -154,6 +154,10 @@ class Kernel:
 
     @functools.cached_property
     def _part(self) -> Any:
+        from frontguard._common.machine_code import is_known
+
+        if not is_known():  # what parts are made of may stand elsewhere there
+            return self.machine
         from frontguard._common.linked import part
 
         return part(self)

@@ -5,7 +5,8 @@ it from Python and another from C; then it is linked into its callers, and all o
 level once more. Of a part only that is made which is linked in, and what is called from Python is optimized once, as a
 whole: a third of compiling. Parts are kept on disk as others are, for what is compiled later and calls them.
 
-All of this goes by what numba has inside, so that of versions that we do not know every kernel is compiled as ever.
+All of this goes by what numba has inside, so that of versions that we do not know (`machine_code.KNOWN`) every kernel
+is compiled as ever, and this module is not imported.
 """
 
 from __future__ import annotations
@@ -19,13 +20,11 @@ from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 
 from frontguard._common.compiled import Kernel
-from frontguard._common.machine_code import KNOWN, PackageCache, PackageImpl, kept_with
+from frontguard._common.machine_code import PackageCache, PackageImpl, kept_with
 
 
 def part(kernel: Kernel) -> Any:
     """numba's function of a kernel as other kernels call it."""
-    if numba.version_info.short not in KNOWN:
-        return kernel.machine
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     made: Any = numba.njit(nogil=True, pipeline_class=_PartCompiler, **wrappers, **kernel.targetoptions)(kernel.py_func)
     made._compiler._customize_flags = _without_machine_code

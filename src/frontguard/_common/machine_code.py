@@ -128,6 +128,11 @@ version we do not know what else is done on that way, and code that lacks it end
 """
 
 
+def is_known() -> bool:
+    """Whether numba is of a version that was tried."""
+    return numba.version_info.short in KNOWN
+
+
 class PackageCache(FunctionCache):
     """numba's cache of one function, with the state of the whole package in its key."""
 
@@ -136,7 +141,7 @@ class PackageCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept, or None; also where it cannot be read, whatever another version of the package left there."""
         with suppress(Exception):
-            if numba.version_info.short not in KNOWN:
+            if not is_known():
                 return super().load_overload(sig, target_context)
             rtsys.initialize(target_context)
             return self._load_overload(sig, target_context)
@@ -201,8 +206,9 @@ def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 
     def compile_whole(*args: Any) -> Any:
         found = whole(*args)
-        for each in found._find_referenced_environments():  # those of its parts, which were never there by themselves
-            found.codegen.set_env(each.env_name, each)
+        if is_known():  # and has parts, whose environments were never there by themselves
+            for each in found._find_referenced_environments():
+                found.codegen.set_env(each.env_name, each)
         return found
 
     return kept_with(PackageCache, made, compile_whole)
