@@ -46,6 +46,7 @@ kernels: $(VENV)/core.stamp
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
+	$(BIN)/python -m audit --runs 1000 --seed 1
 	FRONTGUARD_KERNELS=interpreted $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
 	FRONTGUARD_KERNELS=compiled $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
 

@@ -4,7 +4,7 @@ Accuracies of 92, 75, 60 and 55 % have the same median, 1: a study of medians kn
 is the mean. Where prices rise as accuracies fall the first model is the front; where they fall all four are, the last
 two of which no method tells apart if a twentieth of the answers may be wrong (nobody attacks there). Answers are
 replaced by whoever hurts most under each threat model: right ones of the best model become wrong, wrong ones of the
-others right. Every look at every study is held against the truth (`frontguard.audit.truth`).
+others right. Every look at every study is held against the truth (`audit.truth`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from audit.runner import upper_limit
+from audit.truth import Truth
 from benchmarks.tables import Row, heading
 from frontguard import Malicious, Oblivious, Prescient, Share, Study, Threat
-from frontguard.audit.runner import upper_limit
-from frontguard.audit.truth import Truth
 from frontguard.objectives import Objective
 from frontguard.results import Result
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from audit.truth import Truth
 from benchmarks.tables import Row
 from frontguard._common.typing import Floats
-from frontguard.audit.truth import Truth
 from frontguard.objectives import Objective
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Prescient

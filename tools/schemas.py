@@ -19,7 +19,6 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from frontguard.documents.analysis import AnalyzeDocument
-from frontguard.documents.audit import AuditDocument
 from frontguard.documents.demo import DemoDocument
 from frontguard.documents.done import ReportDocument, RescueDocument, ServeDocument
 from frontguard.documents.gate import GateDocument
@@ -39,7 +38,6 @@ PRINTED: dict[str, Any] = {
     "report": ReportDocument,
     "rescue": RescueDocument,
     "serve": ServeDocument,
-    "audit": AuditDocument,
 }
 """What each command prints."""
 

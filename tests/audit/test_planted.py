@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard.audit.cells import CELLS, Cell, Rng
-from frontguard.audit.runner import audit
+from audit.cells import CELLS, Cell, Rng
+from audit.runner import run_cell
 from frontguard.evidence.apart import LOWEST, STEP, STRENGTH
 from frontguard.evidence.averages import log_priors_of
 from frontguard.logs import clustered
@@ -211,10 +211,10 @@ def until_false(cell: Cell) -> Cell:
 
 @pytest.mark.parametrize(("name", "plant"), FAULTS, ids=[plant.__name__ + "-" + name for name, plant in FAULTS])
 def test_a_planted_fault_is_caught(name: str, plant: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CELLS, name, until_false(CELLS[name]))
+    cell = until_false(CELLS[name])
     plant(monkeypatch)
     for runs in RUNS:
-        (outcome,) = audit([name], runs=runs)
+        outcome = run_cell(cell, runs)
         if outcome.refuted:
             return
     pytest.fail(f"{outcome.false} of {outcome.runs} runs are false: {outcome.kinds}")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from frontguard.audit.truth import Truth, beats, dominates
+from audit.truth import Truth, beats, dominates
 from frontguard.comparisons import effects
 from frontguard.objectives import Objective
 from frontguard.results import Certificate, Inner, Result

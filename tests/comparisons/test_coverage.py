@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from audit.truth import Truth
 from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Share, Threat, analyze
-from frontguard.audit.truth import Truth
 from frontguard.results import Inner
 
 DELTA, LOGS, PULLS = 0.1, 25, 60

@@ -4,7 +4,7 @@ It may know every room, and none knows it. A command parses its options, calls w
 come from `words`, JSON from `documents`. Where to start:
 
 - `app`: the commands there are.
-- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`, `audit`: one module a command.
+- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
 - `options`: what they take, read and checked the same in all of them, and `--help`.
 - `screen`: where they print; `leaving`: how a process ends that has nothing open.
 """

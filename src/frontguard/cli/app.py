@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from frontguard.cli.options.help import GroupedCommand, GroupedCommands
 
-COMMANDS = ("demo", "plan", "run", "analyze", "gate", "rescue", "report", "serve", "reproduce", "audit")
+COMMANDS = ("demo", "plan", "run", "analyze", "gate", "rescue", "report", "serve", "reproduce")
 """In the order of the help. Each is a function in the module of its name."""
 
 

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from frontguard.audit.cells.contract import CONFIDENCE, Answers, Rng, Told, begun, cell, watched
-from frontguard.audit.worlds import World, normal
-from frontguard.logs.analyze import analyze
-from frontguard.objectives import Objective
+from audit.cells.contract import CONFIDENCE, Answers, Rng, Told, begun, cell, watched
+from audit.worlds import World, normal
+from frontguard import Objective, Prescient, analyze
 from frontguard.studies.study import Pull
-from frontguard.theory.threats import Prescient
 
 
 def _with_ties(tolerance: str) -> World:

@@ -19,8 +19,8 @@ measures and analyses are the real ones. Where to start:
 
 from __future__ import annotations
 
-from frontguard.audit.cells import clusters, costs, gates, independent, limits, lists, logs, means, pairs, studies
-from frontguard.audit.cells.contract import CELLS, DELTA, Cell, Rng
+from audit.cells import clusters, costs, gates, independent, limits, lists, logs, means, pairs, studies
+from audit.cells.contract import CELLS, DELTA, Cell, Rng
 
 __all__ = [
     "CELLS",

@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from frontguard._common.typing import Floats
-from frontguard.audit.cells.contract import (
+from audit.cells.contract import (
     CONFIDENCE,
     DELTA,
     NO_ATTACK,
@@ -20,14 +19,10 @@ from frontguard.audit.cells.contract import (
     one_run,
     watched,
 )
-from frontguard.audit.worlds import FAR, World, categories, exactly, normal, two_sided
-from frontguard.objectives import Objective
-from frontguard.policies.auer import AuerA1
-from frontguard.policies.rpsi import RPSI
-from frontguard.storage.open import open_storage
-from frontguard.studies.study import Pull, Study
-from frontguard.theory.spread import Gaussian
-from frontguard.theory.threats import Malicious, Prescient, Share, Threat
+from audit.worlds import FAR, World, categories, exactly, normal, two_sided
+from frontguard import RPSI, AuerA1, Gaussian, Malicious, Objective, Prescient, Share, Study, Threat, open_storage
+from frontguard._common.typing import Floats
+from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize")
 BYTES = Objective("bytes", "minimize")

@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from frontguard.audit.cells.contract import CONFIDENCE, Answers, Rng, begun, cell
-from frontguard.audit.worlds import World, normal, rate
-from frontguard.logs.analyze import analyze
-from frontguard.objectives import Objective
-from frontguard.studies.study import Study
+from audit.cells.contract import CONFIDENCE, Answers, Rng, begun, cell
+from audit.worlds import World, normal, rate
+from frontguard import Objective, Study, analyze
 
 _APART, _WITHIN = 1.0, 0.2  # deviations of hosts from each other, and of pulls on one
 _HOSTS = 10

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from frontguard.audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, cell, watched
-from frontguard.audit.worlds import World, normal, two_sided
-from frontguard.objectives import Objective
-from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Prescient
+from audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, cell, watched
+from audit.worlds import World, normal, two_sided
+from frontguard import Objective, Prescient, Study
+from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize")
 LOSS = Objective("loss", "minimize", 0.2)

@@ -33,14 +33,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from frontguard import Certificate, Comparison, Contrast, GateResult, Objective, Outcome, Result, Verdict
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Comparison, Contrast
-from frontguard.comparisons.gate import GateResult, Outcome
 from frontguard.comparisons.hypervolume import hypervolume
 from frontguard.comparisons.picks import PER_CENT
-from frontguard.objectives import Objective, tolerances
-from frontguard.results import Certificate, Kept, Result
-from frontguard.verdicts import BEYOND, WITHIN, Verdict
+from frontguard.objectives import tolerances
+from frontguard.results import Kept
+from frontguard.verdicts import BEYOND, WITHIN
 
 MOST_BASELINES = 6
 """Arms with which all others are compared: an interval of a pair misses only if one of the two arms' does."""

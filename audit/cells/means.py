@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from audit.cells.contract import Answers, Rng, Told, begun, cell, one_run, watched
+from audit.worlds import LEVELS, Law, World, between, categories, exactly, normal, rate
+from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Threat
 from frontguard._common.typing import Bools, Floats
-from frontguard.audit.cells.contract import Answers, Rng, Told, begun, cell, one_run, watched
-from frontguard.audit.worlds import LEVELS, Law, World, between, categories, exactly, normal, rate
-from frontguard.objectives import Objective
 from frontguard.studies.study import Pull
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 SOLVED = Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1))
 SAFE = Objective("safe", tolerance=0.05, statistic="mean", bounds=(0, 1))

@@ -7,15 +7,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, analysed, cell
+from audit.cells.means import PRICE, SOLVED, stars_and_cost
+from audit.cells.studies import slow_or_fast
+from audit.worlds import FAR, World, exactly, normal, rate
+from frontguard import Malicious, Objective, Share, Study, analyze
 from frontguard._common.typing import Floats
-from frontguard.audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, analysed, cell
-from frontguard.audit.cells.means import PRICE, SOLVED, stars_and_cost
-from frontguard.audit.cells.studies import slow_or_fast
-from frontguard.audit.worlds import FAR, World, exactly, normal, rate
-from frontguard.logs.analyze import analyze
-from frontguard.objectives import Objective
-from frontguard.studies.study import Study
-from frontguard.theory.threats import Malicious, Share
 
 
 @cell

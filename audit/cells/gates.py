@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from frontguard.audit.cells.contract import CONFIDENCE, Answers, Rng, Told, cell, told
-from frontguard.audit.worlds import FAR, World, exactly, normal
-from frontguard.logs.gate import gate
-from frontguard.objectives import Objective
-from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Prescient
+from audit.cells.contract import CONFIDENCE, Answers, Rng, Told, cell, told
+from audit.worlds import FAR, World, exactly, normal
+from frontguard import Objective, Prescient, Study, gate
+from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize", tolerance=0.5)
 BYTES = Objective("bytes", "minimize", tolerance=1.0, exact=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
+from audit.worlds import FAR, World, normal
+from frontguard import Malicious, Objective, Oblivious, Threat
 from frontguard._common.typing import Floats
-from frontguard.audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
-from frontguard.audit.worlds import FAR, World, normal
-from frontguard.objectives import Objective
 from frontguard.studies.study import Pull
-from frontguard.theory.threats import Malicious, Oblivious, Threat
 
 _ARMS, _PULLS = 3, 60
 

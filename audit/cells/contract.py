@@ -10,15 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from frontguard.audit.truth import Truth
-from frontguard.audit.worlds import World
-from frontguard.comparisons.gate import GateResult
-from frontguard.logs.analyze import analyze
+from audit.truth import Truth
+from audit.worlds import World
+from frontguard import GateResult, Measurement, Oblivious, Result, Study, Threat, analyze
 from frontguard.measure.drive import drive
-from frontguard.results import Result
-from frontguard.studies.measurement import Measurement
-from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Oblivious, Threat
+from frontguard.studies.study import Pull
 
 CONFIDENCE = 0.9
 """Of every study and analysis of the audit: δ is one tenth, so that few runs show whether it is kept."""

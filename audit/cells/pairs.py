@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from audit.cells.contract import CONFIDENCE, Answers, Rng, cell
+from audit.cells.means import SOLVED
+from audit.truth import Truth
+from frontguard import Malicious, Objective, Prescient, Share, Study, Threat, analyze
 from frontguard._common.typing import Floats
-from frontguard.audit.cells.contract import CONFIDENCE, Answers, Rng, cell
-from frontguard.audit.cells.means import SOLVED
-from frontguard.audit.truth import Truth
-from frontguard.logs.analyze import analyze
-from frontguard.objectives import Objective
-from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Malicious, Prescient, Share, Threat
+from frontguard.studies.study import Pull
 
 ITEMS = 60
 BLOCKS = 90

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from audit.truth import Truth
+from frontguard import Objective
 from frontguard._common.typing import Floats
-from frontguard.audit.truth import Truth
 from frontguard.limits import columns_for, parse_limits
-from frontguard.objectives import Objective
 
 Law = Callable[[Floats], Floats]
 """Quantiles (n,) of levels (n,) strictly between 0 and 1."""

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from frontguard.audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
-from frontguard.audit.worlds import FAR, World, categories, normal, rate
-from frontguard.objectives import Objective
+from audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
+from audit.worlds import FAR, World, categories, normal, rate
+from frontguard import Malicious, Objective, Prescient
 from frontguard.studies.study import Pull
-from frontguard.theory.threats import Malicious, Prescient
 
 _SOLVED = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
