@@ -96,7 +96,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "--csv": "FILE",
         "--report": "FILE",
         "--output": "PATH",
-        "--markdown": "",
         "--json": "",
         "--version": "",
         "--help": "",
