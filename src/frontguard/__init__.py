@@ -17,7 +17,6 @@ attach("certificate", "frontguard.words.certificate:sentence")  # str(certificat
 attach("explanation", "frontguard.words.certificate:explanation")  # result.explain(arm)
 attach("comparison", "frontguard.words.comparing.comparisons:comparison_in_words")  # str(result.compare(arm, baseline))
 attach("pick", "frontguard.words.comparing.picks:pick_in_words")  # str(result.pick("knee"))
-attach("sentence", "frontguard.words.notices:sentence")  # str(notice), result.warnings
 attach("plot", "frontguard.plot.charts.front:front")  # result.plot()
 attach("report", "frontguard.reports.write:write_report")  # result.report(path), study.report(path)
 attach("notebook", "frontguard.reports.notebook:result_html")  # a result in a notebook

@@ -18,9 +18,6 @@ MOST_QUOTED = 12
 LEAST_NAME = 8
 """Cells of a terminal to which a name is shortened at most."""
 
-LEAST_NAME = 8
-"""Cells of a terminal to which a name is shortened at most."""
-
 
 def article(noun: str) -> str:
     """A noun with its article.
@@ -396,6 +393,27 @@ def _in_unit(seconds: float) -> tuple[str, str]:
         if seconds >= from_here * size:
             return f"{float(f'{seconds / size:.2g}'):g}", unit
     return f"{max(1.0, float(f'{seconds:.2g}')):.0f}", "s"
+
+
+def cost_in_words(amount: float, unit: str) -> str:
+    """An amount with its unit; seconds as a time.
+
+    >>> cost_in_words(12.5, "dollars"), cost_in_words(90.0, "seconds")
+    ('12.5 dollars', '1 min 30 s')
+    """
+    return duration(amount) if unit == "seconds" else f"{number(amount)} {unit}"
+
+
+def cost_range(least: float, most: float, unit: str) -> str:
+    """An amount that lies between two, with two digits each: more would promise too much.
+
+    >>> cost_range(1.234, 8.7, "dollars"), cost_range(20.0, 100.0, "seconds")
+    ('1.2 to 8.7 dollars', '20 to 100 s')
+    """
+    if unit == "seconds":
+        return time_range(least, most)
+    low, high = (number(float(f"{amount:.2g}")) for amount in (least, most))
+    return f"{high} {unit}" if low == high else f"{low} to {high} {unit}"
 
 
 def rounded(pulls: float, digits: int = 2) -> str:

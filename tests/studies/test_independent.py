@@ -18,7 +18,6 @@ from frontguard.simulation.engine import drive_by_turns, simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.studies.settings import Budget, Settings
-from frontguard.words.notices import sentence
 
 VOLTS = Objective("volts", tolerance=0.05, statistic="mean", sigma=1.0)
 CLEAN = Oblivious(0.0)
@@ -31,7 +30,7 @@ def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted() -> None:
     found = study.result()
     assert (found.status, found.verdicts["b"]) == ("certified", "in")
     (said,) = [notice for notice in found.notices if notice.kind == "independent_arms"]
-    assert sentence(said).startswith("Arms are compared in pairs, too, which takes for granted")
+    assert str(said).startswith("Arms are compared in pairs, too, which takes for granted")
     assert found.differences is not None
     low, high = (float(ends[0, 0]) for ends in found.differences)  # of the first arm less the one that decides it
     assert low <= -0.4 <= high

@@ -9,9 +9,9 @@ from scipy.stats import binom
 from frontguard import analyze
 from frontguard._common.typing import Bools, Floats
 from frontguard.pareto.points import pareto_mask
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.analysis import answer
-from frontguard.words.statements import Statement
 
 LOGS, PULLS = 90, 60
 CONFIDENCE = 0.9

@@ -285,10 +285,10 @@ def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None
 
 
 def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> None:
+    from frontguard.notices import warnings_in_short
     from frontguard.words import analysis as summary
     from frontguard.words.certificate import guarantee
     from frontguard.words.counted import rates
-    from frontguard.words.notices import warnings_in_short
 
     screen = console()
     print_answer(screen, summary.answer(found), found, summary.table(found, top), "--csv FILE")

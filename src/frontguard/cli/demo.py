@@ -149,8 +149,8 @@ def _print_reviews(reviews: Reviews) -> None:
 
 def bombed_in_words(found: Analysis, movie: str) -> str:
     """What has become of the bombed movie."""
+    from frontguard.statements import Statement
     from frontguard.words.front import place
-    from frontguard.words.statements import Statement
 
     said = {"in": Statement.IS_CERTAINLY(place=place(found)), "out": Statement.IS_OFF()}
     return said.get(found.verdicts[movie], "cannot be put off the front")

@@ -169,7 +169,7 @@ def run(
         beside = beside_of(ended.snapshot.result, asked)
         if json:
             from frontguard.documents.result import RunDocument
-            from frontguard.words.notices import warnings_in_short
+            from frontguard.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
@@ -438,13 +438,12 @@ def _one_stream() -> bool:
 
 
 def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
+    from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
     from frontguard.words.command_line import commands_to_look
-    from frontguard.words.costs import spent_in_words
     from frontguard.words.counted import rates
-    from frontguard.words.notices import warnings_in_short
-    from frontguard.words.study import next_step, polish_in_words, table
+    from frontguard.words.study import next_step, polish_in_words, spent_in_words, table
 
     screen = console()
     snapshot = ended.snapshot

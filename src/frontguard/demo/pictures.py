@@ -16,10 +16,10 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
 from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import true_values
 from frontguard.words.front import place
-from frontguard.words.statements import Statement
 from frontguard.words.tables import arm_table
 
 _WORDS = {

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from frontguard.documents.origin import Origin as Origin
 from frontguard.errors import BadInput
-from frontguard.notices import AnyNotice
+from frontguard.notices import KINDS, Notice
 from frontguard.phrases import number_of, shortened
 
 FARTHEST = 1e300
@@ -23,6 +25,10 @@ Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # exact as floats, a
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Amount = Annotated[Number, Field(ge=0.0)]
 Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
+if TYPE_CHECKING:
+    AnyNotice = Notice
+else:
+    AnyNotice = reduce(or_, KINDS)  # told apart by their `kind`
 Notices = tuple[
     Annotated[AnyNotice, Field(discriminator="kind"), PlainSerializer(lambda notice: notice.to_dict())],
     ...,

@@ -133,6 +133,6 @@ class GateDocument(Document):
             only_baseline=list(found.only_baseline),
             only_candidate=list(found.only_candidate),
             warnings=list(said_once(found.notices)),
-            notices=found.notices,  # type: ignore[arg-type]
+            notices=found.notices,
             **made,
         )

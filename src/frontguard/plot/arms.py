@@ -17,10 +17,10 @@ from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
 from frontguard.plot.sentences import listed, with_intervals
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.verdicts import Keeping, Verdict
 from frontguard.words.front import place
 from frontguard.words.limits import beaten_and_beyond
-from frontguard.words.statements import Statement
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.markup import clean
+from frontguard.notices import warnings_in_short
 from frontguard.reports.markdown import escaped
 from frontguard.words.comparing.gate import HEADINGS, answer, check_in_words, promise, remarks, robustness, rows
-from frontguard.words.notices import warnings_in_short
 
 _HEADLINES = {
     Outcome.NOT_WORSE: "✅ not worse",

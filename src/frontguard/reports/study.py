@@ -31,9 +31,8 @@ from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
-from frontguard.words.costs import spent_in_words
 from frontguard.words.counted import rates
-from frontguard.words.study import answer, more_to_come, polish_in_words
+from frontguard.words.study import answer, more_to_come, polish_in_words, spent_in_words
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import what_eps_is

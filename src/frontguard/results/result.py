@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ MOST_HINTED = 20_000
 
 WORDS = np.array([verdict.word for verdict in Verdict], object)
 """The word of each verdict, by its number."""
+
+
+Kind = TypeVar("Kind", bound=Notice)
 
 
 class Drawing(Protocol):
@@ -212,6 +215,10 @@ class Result:
             for n, cost, gain in zip(bounded, costs[bounded].tolist(), gains[bounded].tolist(), strict=True):
                 named = (dict(zip(self.objectives, each, strict=True)) for each in (cost, gain))
                 yield self.arms[int(some[n])], Replacement(self.arms[int(others[n])], *named)
+
+    def noticed(self, kind: type[Kind]) -> Kind | None:
+        """The first notice of a kind; None if there is none."""
+        return next((each for each in self.notices if isinstance(each, kind)), None)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -3,12 +3,11 @@
 It may know everything that holds facts (results, notices, studies, logs, plans); terminal, reports and the live page
 take their words from here, and nothing reads words back. Where to start:
 
-- `statements`: every sentence that is printed as certain, with what implies it; `threats`: against whom.
+- `threats`: against whom something is promised.
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
 - `front`, `study`, `analysis`, `plan`: the answers in a sentence, and what to do next.
 - `arm_table`: the table of arms as data; `arm_sheet`: on a terminal, however narrow; `terminal`: other tables there.
-- `comparing`: arms beside each other: comparisons, gates, which one to pick, what to take instead, pairs.
-- `notices`: the sentence of each kind of notice.
+- `comparing`: arms beside each other: comparisons, gates, which one to pick, what to take instead.
 - `progress`: how far it is, for whoever waits.
 - `command_line`: commands as they would be typed.
 """

@@ -15,18 +15,16 @@ import numpy as np
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
-from frontguard.notices import InClusters, RowsLeftOut
+from frontguard.notices import InClusters, InPairs, RowsLeftOut
 from frontguard.phrases import are, percent, rounded
 from frontguard.results import WORDS
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words import guess
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
 from frontguard.words.command_line import command_line
-from frontguard.words.comparing.pairs import in_pairs, pairs_of
 from frontguard.words.front import front_in_words, measured, names_of_listed, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
-from frontguard.words.notices import in_clusters, rows_that_count
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
 
@@ -83,18 +81,19 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
 
 def rows_chosen(found: Analysis) -> list[str]:
     """Which rows of the log count, where not all do."""
-    return [rows_that_count(each) for each in found.notices if isinstance(each, RowsLeftOut)]
+    return [str(each) for each in found.notices if isinstance(each, RowsLeftOut)]
 
 
 def clusters(found: Analysis) -> str | None:
     """What counts as one observation, where that is not every row; None where it is."""
-    return next((in_clusters(each) for each in found.notices if isinstance(each, InClusters)), None)
+    said = found.noticed(InClusters)
+    return None if said is None else str(said)
 
 
 def boxes_only(found: Analysis) -> str | None:
     """That pairs are too many to be looked at; None where they are not."""
-    said = pairs_of(found)
-    return None if said is None or said.looked else in_pairs(said)
+    said = found.noticed(InPairs)
+    return None if said is None or said.looked else str(said)
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------
@@ -223,10 +222,8 @@ def to_settle(found: Analysis, most: int = 5) -> list[str]:
 
 def _afresh(found: Analysis, pulls: int) -> str:
     """In how many new clusters so many pulls are, if they are like those that there are; nothing without clusters."""
-    for each in found.notices:
-        if isinstance(each, InClusters):
-            return f", in about {rounded(-(-pulls * each.clusters // each.rows))} new clusters"
-    return ""
+    said = found.noticed(InClusters)
+    return "" if said is None else f", in about {rounded(-(-pulls * said.clusters // said.rows))} new clusters"
 
 
 def holds_now(found: Analysis) -> str | None:

@@ -9,16 +9,15 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import IndependentArms
+from frontguard.notices import IndependentArms, InPairs
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Certificate, Result
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.comparing.instead import take_instead, what_best_at
-from frontguard.words.comparing.pairs import in_pairs, pairs_of
 from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
 from frontguard.words.limits import all_limits, keeps, why_by_limits
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.threats import against, assumed
 
@@ -67,8 +66,8 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
     elif failed:
         after = f" {FAILED_PULL}"
     after += taken_as_declared(counted_metrics(result), result.notices)
-    if (pairs := pairs_of(result)) is not None and pairs.looked:
-        after += f" {in_pairs(pairs)}"
+    if (pairs := result.noticed(InPairs)) is not None and pairs.looked:
+        after += f" {pairs}"
     if any(isinstance(each, IndependentArms) for each in result.notices):
         after += f" {Statement.INDEPENDENT()}"
     promise = Statement.PROMISE(
@@ -512,7 +511,7 @@ def _why(result: Result, i: int) -> str:
 
 def _by_pairs(result: Result, which: Bools) -> str:
     """What shows it, where intervals alone do not."""
-    pairs = pairs_of(result)
+    pairs = result.noticed(InPairs)
     return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from frontguard.objectives import Objective
 from frontguard.phrases import percentage, rounded_up
+from frontguard.statements import Statement
 from frontguard.words.certificate import tolerance
-from frontguard.words.statements import Statement
 from frontguard.words.threats import able
 
 

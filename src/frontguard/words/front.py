@@ -8,10 +8,10 @@ import numpy as np
 
 from frontguard.phrases import are, joined, number_of
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.words.certificate import allowed, amount, amounts_in_words, margins
 from frontguard.words.comparing.instead import best_of
 from frontguard.words.limits import among_those_within, none_within
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 
 MOST_LISTED = 10

@@ -11,11 +11,11 @@ import numpy as np
 
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.what_if import WhatIf
+from frontguard.notices import least_pulls
 from frontguard.phrases import joined, listed, number_of, percent
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 from frontguard.words.counted import what_counts
-from frontguard.words.statements import Statement
 
 
 def best_guess(result: Result) -> str | None:
@@ -30,39 +30,8 @@ def best_guess(result: Result) -> str | None:
     return f"Best guess, without any promise: {listed(names)}. {front} if the {measured} were exact."
 
 
-def least_pulls(
-    *,
-    arms: int,
-    metrics: int,
-    contamination: float,
-    confidence: float,
-    first: int | None,
-    whole: int | None,
-    unit: str = "pull",
-) -> str:
-    """How many pulls, or clusters of them, an arm needs at least before anything can be said of it.
-
-    >>> least_pulls(arms=12, metrics=2, contamination=0.1, confidence=0.95, first=12, whole=12)
-    'with 12 arms, 2 metrics, ε = 10% and 95% confidence, an arm needs at least 12 pulls before anything can be said of
-    it'
-    """
-    if first is None:
-        return Statement.NO_PULLS_DO(eps=percent(contamination), what="anything")
-    said = Statement.LEAST_PULLS(
-        arms=number_of(arms),
-        metrics=number_of(metrics, "metric"),
-        eps=percent(contamination),
-        confidence=percent(confidence, ROUND_FLOOR),
-        first=number_of(first, unit),
-    )
-    if whole is None:
-        never = Statement.NO_PULLS_DO(eps=percent(contamination), what="all of its intervals")
-        return f"{said}; {never}"
-    return said if first == whole else said + Statement.LEAST_WHOLE(whole=f"{whole:,}")
-
-
 def too_few(result: Result) -> str | None:
-    """The same of a result without an arm that is in; None where pulls are not what it lacks, or it is not known."""
+    """How many pulls a result without an arm that is in lacks; None where it is not pulls, or that is not known."""
     guess, certificate = result.guess, result.certificate
     if guess is None or guess.first is None or certificate.confidence is None:
         return None

@@ -9,8 +9,8 @@ import numpy as np
 from frontguard.limits import Gate
 from frontguard.phrases import joined, number, number_of, percent
 from frontguard.results import Kept, Result
+from frontguard.statements import Statement
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 
 

@@ -14,10 +14,10 @@ from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 from frontguard.planning.limited import LimitFloor
 from frontguard.planning.reach import means_below_floor
+from frontguard.statements import Statement
 from frontguard.words.counted import what_counts
 from frontguard.words.floors import below_floor, where_lies
 from frontguard.words.limits import limit_in_words, never_beyond, never_within
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.tables.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
 

@@ -8,9 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from frontguard.notices import BudgetOver, Polished
-from frontguard.phrases import duration, number_of, percent, rounded, rounded_up, time_range
-from frontguard.results import Result
+from frontguard.notices import BudgetOver, InPairs, Polished, reasons_in_words
+from frontguard.phrases import cost_in_words, cost_range, duration, number_of, percent, rounded, rounded_up, time_range
+from frontguard.results import CostSoFar, Result
+from frontguard.statements import Statement
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import guess
@@ -24,13 +25,9 @@ from frontguard.words.certificate import (
 )
 from frontguard.words.command_line import command_line, commands_to_look
 from frontguard.words.comparing import gate
-from frontguard.words.comparing.pairs import pairs_of
-from frontguard.words.costs import cost_in_words, cost_range, spent_in_words
 from frontguard.words.counted import what_counts
 from frontguard.words.front import front_in_words, names_of_listed
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
-from frontguard.words.notices import reasons_in_words
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.threats import able
 
@@ -77,9 +74,9 @@ def answer(snapshot: Snapshot, how: How = "done") -> str:
 
 def list_is_over(snapshot: Snapshot) -> bool:
     """Whether a study stopped because no item of its list is left, and not for a budget."""
-    result, pairs = snapshot.result, pairs_of(snapshot.result)
-    spent = any(isinstance(each, BudgetOver) for each in result.notices)
-    return result.status == "budget" and pairs is not None and pairs.items > 0 and not spent
+    result = snapshot.result
+    pairs, spent = result.noticed(InPairs), result.noticed(BudgetOver)
+    return result.status == "budget" and pairs is not None and pairs.items > 0 and spent is None
 
 
 def _so_far(snapshot: Snapshot) -> str:
@@ -136,6 +133,12 @@ def why(snapshot: Snapshot, arm: int) -> str:
     reasons = snapshot.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(snapshot.result.pulls_per_arm[arm]), 'pull')} failed"
     return f"set aside: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
+
+
+def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
+    """What pulls have cost so far, of what they may cost."""
+    of = "" if most is None else f" of {cost_in_words(most, cost.unit)} allowed"
+    return f"{cost_in_words(cost.spent, cost.unit)}{of}"
 
 
 def failures_in_words(snapshot: Snapshot) -> str:
@@ -201,7 +204,8 @@ def left_to_do(snapshot: Snapshot) -> str:
 
 def polish_in_words(result: Result) -> str | None:
     """How steady estimates are, where that is asked for and there is a certificate."""
-    return next((str(each) for each in result.notices if isinstance(each, Polished)), None)
+    polished = result.noticed(Polished)
+    return None if polished is None else str(polished)
 
 
 def more_to_come(snapshot: Snapshot) -> str:

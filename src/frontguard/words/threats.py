@@ -6,7 +6,7 @@ from decimal import ROUND_FLOOR
 from typing import NamedTuple
 
 from frontguard.phrases import article, percent
-from frontguard.words.statements import Statement
+from frontguard.statements import Statement
 
 
 class _Wording(NamedTuple):

@@ -14,9 +14,9 @@ from frontguard.plot.looks import GREEN, GREY, PINK, VERMILION, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Picture, Points, Region, Rule, Spans, looks_of
 from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.words.certificate import true_values
 from frontguard.words.comparing.comparisons import contrast_in_words, effect_in_words, rows_of
-from frontguard.words.statements import Statement
 
 MOST_ARMS = 40
 """Arms that are drawn, the front first."""

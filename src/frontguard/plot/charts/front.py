@@ -19,9 +19,9 @@ from frontguard.plot.many import CELLS, Chosen, choose, densities, density, edge
 from frontguard.plot.picture import Axis, Boxes, Density, Layer, Panel, Picture, Points, Region
 from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 from frontguard.words.certificate import true_values
-from frontguard.words.statements import Statement
 
 NOTHING = "nothing is measured yet"
 """The note of a picture without anything on it."""

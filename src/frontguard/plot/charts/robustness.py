@@ -17,8 +17,8 @@ from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.plot.sentences import captioned, listed, sentences
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.statements import Statement
 from frontguard.words.threats import beyond, what_eps_is
 
 OTHERS = 30

@@ -16,10 +16,10 @@ from frontguard.plot.layout.names import in_columns, short
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, NOW, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule
 from frontguard.plot.sentences import captioned, listed, sentences, with_intervals
+from frontguard.statements import Statement
 from frontguard.studies.overview import History, Moment, Rate
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import amount, tolerance
-from frontguard.words.statements import Statement
 
 MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""

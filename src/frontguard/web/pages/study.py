@@ -11,16 +11,15 @@ import numpy as np
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import parse_tolerance
-from frontguard.phrases import duration, number, number_of, one_line, percent
+from frontguard.phrases import cost_in_words, duration, number, number_of, one_line, percent
 from frontguard.studies.overview import Overview
 from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
-from frontguard.words.costs import cost_in_words, spent_in_words
 from frontguard.words.limits import limit_in_words
-from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, too_short
+from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, spent_in_words, too_short
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import may_lie

@@ -14,7 +14,7 @@ from frontguard.comparisons.effects import Comparison, Comparisons, Contrast, Ef
 from frontguard.objectives import Objective
 from frontguard.phrases import between, number, percent, visible
 from frontguard.results import Result
-from frontguard.words.statements import Statement
+from frontguard.statements import Statement
 from frontguard.words.tables.arm_table import order, shown
 from frontguard.words.tables.terminal import TextColumn, titled
 

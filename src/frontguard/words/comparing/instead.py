@@ -13,9 +13,9 @@ from frontguard.objectives import Objective
 from frontguard.phrases import joined, number, percentage, rounded_up, visible
 from frontguard.replacing import Excelling, Replacement
 from frontguard.results import Result
+from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.limits import among_those_within
-from frontguard.words.statements import Statement
 
 MOST_LINES = 12
 """Arms of which a terminal says below its table what place they have on the list, or beside it."""

@@ -9,8 +9,8 @@ from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.comparisons.picks import PER_CENT, Pick, Wish
 from frontguard.objectives import Objective
 from frontguard.phrases import at_least, at_most, joined, number, percent, visible
+from frontguard.statements import Statement
 from frontguard.words.comparing.comparisons import contrast_in_words, effect_in_words
-from frontguard.words.statements import Statement
 from frontguard.words.tables.arm_table import names_in_short
 
 

@@ -1,0 +1,865 @@
+"""What happened, as records: an arm set aside, bounds refuted, a budget over, failures, alarms, rows left out.
+
+One class is one kind of notice: its fields, its sentence (a template of the fields, or `__str__`), and whether it
+warns. A notice is stored, passed on and compared as a record, and nothing reads sentences back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import Any, ClassVar, Literal
+
+from frontguard.objectives import Objective
+from frontguard.phrases import MOST_NAMES, cost_in_words, joined, number_of, one_line, percent
+from frontguard.statements import Statement
+
+Reasons = tuple[tuple[str, int], ...]
+"""Why pulls failed and how often, the most frequent first."""
+
+KINDS: list[type[Notice]] = []
+"""Every kind of notice, in the order in which they are defined here."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Base of all notices. `str(notice)` is its sentence."""
+
+    warns: ClassVar[bool] = True  # whether people have to be told, or it is only on the record
+    template: ClassVar[str] = ""  # the sentence, unless `__str__` makes it
+    about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in vars(cls):
+            KINDS.append(cls)
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What it is about, the same at every later moment: by this, each thing is said once."""
+        fields = vars(self)
+        return tuple(str(fields[name]) for name in ("kind", *self.about) if fields.get(name) is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain values that JSON can hold."""
+        return {name: plain(value) for name, value in {"kind": vars(self)["kind"], **vars(self)}.items()}
+
+    def __str__(self) -> str:
+        return self.template.format(**vars(self))
+
+
+def plain(value: Any) -> Any:
+    """A value of a record as JSON can hold it: tuples as lists, and None for what is not finite."""
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# What measurements show -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SpreadRefuted(Notice):
+    """The measurements of some arms contradict R, which is given up for them."""
+
+    arms: int
+    of: int
+    kind: Literal["spread_refuted"] = "spread_refuted"
+
+    def __str__(self) -> str:
+        return Statement.SPREAD_REFUTED(arms=self.arms, of=self.of)
+
+
+@dataclass(frozen=True)
+class ContaminationRefuted(Notice):
+    """The measurements of some arms cannot come from one distribution with at most a share ε replaced."""
+
+    arms: int
+    of: int
+    contamination: float
+    kind: Literal["contamination_refuted"] = "contamination_refuted"
+
+    def __str__(self) -> str:
+        declared = percent(self.contamination)
+        return Statement.CONTAMINATION_REFUTED(arms=self.arms, of=self.of, contamination=declared)
+
+
+@dataclass(frozen=True)
+class NotPositive(Notice):
+    """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
+
+    They count as failed. `example` is one of them, of an `arm`.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ("objective",)  # the declaration, whichever arm is the example
+    objective: str
+    arm: str
+    count: int
+    of: int
+    example: float
+    tolerance: str
+    kind: Literal["not_positive"] = "not_positive"
+
+    def __str__(self) -> str:
+        objective = Objective(self.objective, tolerance=self.tolerance)
+        said = objective.not_positive(self.count, self.of, self.example, self.arm)
+        return f"{said}. They count as failed pulls, which could have measured anything"
+
+
+@dataclass(frozen=True)
+class OutOfBounds(Notice):
+    """`count` of `of` values of an objective do not lie between its bounds, which its mean needs.
+
+    They count as failed. `example` is one of them, of an `arm`.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ("objective",)
+    template: ClassVar[str] = (
+        "{count:,} of {of:,} values of {objective!r} do not lie between its bounds {low:g} and {high:g}, such as "
+        "{example:g} of arm {arm!r}. They count as failed pulls, which could have measured anything; if such values "
+        "can be right, give wider bounds"
+    )
+    objective: str
+    arm: str
+    count: int
+    of: int
+    example: float
+    low: float
+    high: float
+    kind: Literal["out_of_bounds"] = "out_of_bounds"
+
+
+@dataclass(frozen=True)
+class ExactDiffers(Notice):
+    """`arms` arms were measured differently in an objective that was declared exact: `first` and `second`, of `arm`.
+
+    Nothing is known of these arms in that objective any more.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ("objective",)
+    objective: str
+    arm: str
+    arms: int
+    first: float
+    second: float
+    kind: Literal["exact_differs"] = "exact_differs"
+
+    def __str__(self) -> str:
+        others = f" (and {number_of(self.arms - 1, 'arm')} more)" if self.arms > 1 else ""
+        return (
+            f"{self.objective!r} was said to be exact, but arm {self.arm!r} has {self.first:.10g} and "
+            f"{self.second:.10g}{others}. Nothing is assumed of its {self.objective!r} any more; the rest of the "
+            "answer stands. If it does vary, begin anew without `exact`"
+        )
+
+
+@dataclass(frozen=True)
+class TakenAsRate(Notice):
+    """The values of an objective are true or false, so that their mean, a rate, counts and not their median."""
+
+    warns: ClassVar[bool] = False
+    template: ClassVar[str] = "the values of {objective!r} are true or false: their mean, a rate, is what counts here"
+    objective: str
+    kind: Literal["taken_as_rate"] = "taken_as_rate"
+
+
+@dataclass(frozen=True)
+class LooksDirtier(Notice):
+    """Samples look far dirtier than the declared contamination: a hint for the eye, on which nothing rests.
+
+    `share` of the values of the worst arm and objective look wrong, by a sign: "far" from the others, "apart" as a
+    group of their own, or "ties", one value again and again. So it is with `arms` of the `of` arms that were looked at.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ()  # the measurements as a whole
+    arm: str
+    objective: str
+    share: float
+    sign: Literal["far", "apart", "ties"]
+    arms: int
+    of: int
+    contamination: float
+    kind: Literal["looks_dirtier"] = "looks_dirtier"
+
+    def __str__(self) -> str:
+        declared = percent(self.contamination) if self.contamination else "no contamination"
+        looks = {
+            "far": "lie far from the others",
+            "apart": "are a group of their own, far from the others",
+            "ties": "are one and the same value, where all others differ",
+        }[self.sign]
+        others = f"; so it is with {self.arms} of the {self.of} arms that decide" if self.arms > 1 else ""
+        return (
+            f"a hint: the measurements look dirtier than declared ({declared}): of arm {self.arm!r}, "
+            f"{percent(self.share)} of {self.objective!r} {looks}{others}. If these are wrong, the certificate does "
+            "not cover it: look at them, or declare more contamination"
+        )
+
+
+@dataclass(frozen=True)
+class RowsDiffer(Notice):
+    """The rows of a log do not look alike, between its files or from the first to the last: a hint for the eye.
+
+    Of the worst arm and objective, two `parts` (files, or which quarter of its rows) have these `medians`; `chance`
+    is the probability, about, that rows in random order would differ as much anywhere. So it is with `arms` of the `of`
+    arms that were looked at.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ()  # the log as a whole
+    arm: str
+    objective: str
+    between: Literal["files", "rows"]
+    parts: tuple[str, str]
+    medians: tuple[float, float]
+    chance: float
+    arms: int
+    of: int
+    kind: Literal["rows_differ"] = "rows_differ"
+
+    def __str__(self) -> str:
+        files = self.between == "files"
+        low, high = (
+            f"{value:.4g} in {part if files else f'quarter {part} of its rows'}"
+            for part, value in zip(self.parts, self.medians, strict=True)
+        )
+        others = f"; so it is with {self.arms} of the {self.of} arms that were looked at" if self.arms > 1 else ""
+        looks = "the files do not look alike" if files else "the rows do not look alike from the first to the last"
+        why = "" if files else ": a drift, batches that differ, or rows that were sorted"
+        return (
+            f"a hint: {looks}: of arm {self.arm!r}, {self.objective!r} has the median {low} and {high} (p = "
+            f"{self.chance:.1g}){others}{why}. The answer takes all rows for measurements of one thing: if they are "
+            f"not, analyse {'the files' if files else 'such parts'} apart"
+        )
+
+
+@dataclass(frozen=True)
+class LooksClustered(Notice):
+    """Rows depend on each other within what a `column` tells apart, which was not declared: a hint for the eye.
+
+    Of one `objective`, rows with the same value in the column have the rank `correlation`, with `rows` of them on
+    average, so that the variance of a mean is `inflation` times what it would be of independent rows. `chance` is the
+    probability, about, that independent rows would look so in any column.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ("column",)
+    template: ClassVar[str] = (
+        "a hint: rows with the same {column!r} resemble each other: their {objective!r} has a correlation of "
+        "{correlation:.2f} (p = {chance:.1g}), and there are {rows:.3g} of them on average. The answer takes every row "
+        "for an observation of its own, and so is surer than it should be: --cluster {column} (cluster={column!r}) "
+        "allows for it"
+    )
+    column: str
+    objective: str
+    correlation: float
+    rows: float
+    inflation: float
+    chance: float
+    kind: Literal["looks_clustered"] = "looks_clustered"
+
+
+# What a study finds ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetAside(Notice):
+    """An arm cannot be measured, and is no longer pulled. `last` is what its last pull had to say, where known."""
+
+    arm: str
+    failed: int
+    pulls: int
+    reasons: Reasons
+    last: str = ""
+    kind: Literal["set_aside"] = "set_aside"
+
+    def __str__(self) -> str:
+        last = f" (the last of them: {self.last})" if self.last else ""
+        return (
+            f"arm {self.arm!r} was set aside: {self.failed} of {self.pulls} pulls failed "
+            f"({reasons_in_words(self.reasons)}); the answer is about the other arms{last}"
+        )
+
+
+@dataclass(frozen=True)
+class BudgetOver(Notice):
+    """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, seconds of a run, cost.
+
+    The `unit` is that of the cost, and empty for the others.
+    """
+
+    warns: ClassVar[bool] = False  # the answer says so
+    budget: Literal["max_pulls", "max_pulls_per_arm", "max_time", "max_cost"]
+    limit: float
+    unit: str = ""
+    kind: Literal["budget_over"] = "budget_over"
+
+    def __str__(self) -> str:
+        if self.budget == "max_time":
+            return f"the time of {self.limit:g} s is over"
+        if self.budget == "max_cost":
+            return f"the budget of {cost_in_words(self.limit, self.unit)} is used up"
+        each = " of each arm" if self.budget == "max_pulls_per_arm" else ""
+        return f"the budget of {self.limit:,.0f} pulls{each} is used up"
+
+
+@dataclass(frozen=True)
+class Polished(Notice):
+    """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
+
+    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled;
+    where nothing is tolerated (`apart` says whether that is so), of how far apart the arms are.
+    """
+
+    warns: ClassVar[bool] = False
+    arms: int
+    unsteady: int
+    share: float
+    over: bool  # or pulls go on
+    apart: bool = False
+    kind: Literal["polished"] = "polished"
+
+    def __str__(self) -> str:
+        apart = ", or of how far apart the arms are where nothing is tolerated," if self.apart else ""
+        moved = f"moved by more than {percent(self.share)} of its tolerance{apart} while the pulls of its arm doubled"
+        if not self.unsteady:
+            return f"estimates are steady: none of an arm that is not out {moved}"
+        steady = f"{self.arms - self.unsteady:,} of the {number_of(self.arms)} that are not out"
+        return f"{'polishing ended' if self.over else 'estimates are being polished'}: of {steady}, none {moved}"
+
+
+@dataclass(frozen=True)
+class CostsUnknown(Notice):
+    """More than half of the told pulls, or several of an arm and none of its others, did not say what they cost.
+
+    That is taken to be what others of the arm did; of the arms of which none did, what a pull of other arms does.
+    """
+
+    metric: str
+    pulls: int
+    of: int
+    silent: int = 0  # such arms
+    kind: Literal["costs_unknown"] = "costs_unknown"
+
+    def __str__(self) -> str:
+        taken = "what others of their arm did"
+        if self.pulls == self.of:
+            taken = "nothing"
+        elif self.silent:
+            taken += f", and those of {number_of(self.silent)} of which none said so, what a pull of other arms does"
+        return (
+            f"{self.pulls:,} of {self.of:,} pulls did not say what they cost, a number from 0 as metric "
+            f"{self.metric!r}: they are taken to have cost {taken}"
+        )
+
+
+@dataclass(frozen=True)
+class NotCounted(Notice):
+    """So many of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
+
+    warns: ClassVar[bool] = False
+    template: ClassVar[str] = (
+        "{pulls:,} of {of:,} told pulls do not count: of a cluster of an arm only its first pull does"
+    )
+    pulls: int
+    of: int
+    kind: Literal["not_counted"] = "not_counted"
+
+
+@dataclass(frozen=True)
+class ClustersUsedUp(Notice):
+    """The last `pulls` pulls of `arms` arms (the first of them by name) all fell into clusters that they had already.
+
+    No more of them are asked for: they would not count.
+    """
+
+    names: tuple[str, ...]
+    arms: int
+    pulls: int
+    kind: Literal["clusters_used_up"] = "clusters_used_up"
+
+    def __str__(self) -> str:
+        more = f" and {self.arms - len(self.names):,} more" if self.arms > len(self.names) else ""
+        return (
+            f"the last {self.pulls} pulls of {_quoted(self.names)}{more} fell into clusters that had been measured, "
+            "where they do not count: measure in new ones (another host, day, process), or tell pulls that do not "
+            "depend on each other without a cluster"
+        )
+
+
+@dataclass(frozen=True)
+class Alarm(Notice):
+    """Evidence that the data of an arm are dirtier than the declared contamination allows.
+
+    `objective` is None where whole pulls are concerned; `pulls` are those of the arm after which it was found.
+    """
+
+    arm: str
+    objective: str | None
+    pulls: int
+    contamination: float
+
+
+@dataclass(frozen=True)
+class FailuresAlarm(Alarm):
+    """`failed` of `of` pulls failed, or gave no value of the objective; `chance` of so many under ε.
+
+    Where ε is a share and leaves nothing to chance, `allowed` is how many it makes at most. Where clean pulls have come
+    since and `diluted` it, these are the numbers of the moment when it was found.
+    """
+
+    failed: int
+    of: int
+    reasons: Reasons
+    chance: float
+    diluted: bool = False
+    allowed: int | None = None
+    kind: Literal["failures"] = "failures"
+
+    def __str__(self) -> str:
+        failed = "failed" if self.objective is None else f"gave no {self.objective!r}"
+        why = f" ({reasons_in_words(self.reasons)})" if self.reasons else ""
+        seen = (
+            f"of its first {self.of} pulls {self.failed} {failed}"
+            if self.diluted
+            else f"{self.failed} of {self.of} pulls {failed}{why}"
+        )
+        against, eps = "without contamination none would", percent(self.contamination)
+        if self.contamination and self.allowed is not None:
+            against = Statement.MORE_FAILED_THAN_A_SHARE(contamination=eps, allowed=self.allowed)
+        elif self.contamination:
+            chance = f"{self.chance:.2g}"
+            against = Statement.TOO_MANY_FAILED(contamination=eps, failed=self.failed, chance=chance)
+        return f"arm {self.arm!r}: {seen}; {against}"
+
+
+@dataclass(frozen=True)
+class DriftAlarm(Alarm):
+    """A share `same_side` of successive values lie on the same side of a value; `most` would, in random order."""
+
+    value: float
+    same_side: float
+    most: float
+    kind: Literal["drift"] = "drift"
+
+    def __str__(self) -> str:
+        return (
+            f"arm {self.arm!r}, {self.objective!r}: {percent(self.same_side)} of successive values among the "
+            f"first {self.pulls} lie on the same side of {self.value:.4g}; "
+            f"{Statement.DRIFTS(allowed=_allowed(self.contamination), most=percent(self.most))}: a drift, throttling, "
+            "or a neighbour in bursts"
+        )
+
+
+@dataclass(frozen=True)
+class SpreadAlarm(Alarm):
+    """No interval of a width holds more than `held` values; by the spread bound R one should hold `due`."""
+
+    width: float
+    logarithms: bool  # whether the width is one of logarithms, as for relative tolerances
+    held: int
+    due: int
+    kind: Literal["spread"] = "spread"
+
+    def __str__(self) -> str:
+        return (
+            f"arm {self.arm!r}, {self.objective!r}: no interval of width {self.width:.4g}"
+            f"{' in logarithms' if self.logarithms else ''} holds more than {self.held} of the first {self.pulls} "
+            f"values; {Statement.SPREADS(allowed=_allowed(self.contamination), due=self.due)}: the values are wilder "
+            "than R says, or more of them are contaminated"
+        )
+
+
+# What a log has or lacks ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TooFewPulls(Notice):
+    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer.
+
+    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` pulls at least before
+    any of its intervals has an end, and `whole` before all have two; None where no number would do.
+    """
+
+    names: tuple[str, ...]
+    arms: int
+    of: int
+    most: int
+    metrics: int = 0  # 0 where the rest is not known, as of what earlier versions printed
+    confidence: float = 0.0
+    contamination: float = 0.0
+    first: int | None = None
+    whole: int | None = None
+    kind: Literal["too_few_pulls"] = "too_few_pulls"
+
+    def __str__(self) -> str:
+        names = _first_of(self.names, self.arms)
+        counts = {"arms": f"{self.arms:,}", "of": f"{self.of:,}", "most": f"{self.most:,}"}
+        said = Statement.TOO_FEW_PULLS(names=names, **counts)
+        return f"{said}: {_needed(self)}" if self.metrics else said
+
+
+@dataclass(frozen=True)
+class InClusters(Notice):
+    """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
+
+    There are so many `clusters` of all arms, `least` to `most` of an arm. `correlation` is that of ranks within
+    clusters, the largest of any objective; None where it cannot be seen.
+    """
+
+    warns: ClassVar[bool] = False
+    columns: tuple[str, ...]
+    rows: int
+    clusters: int
+    least: int
+    most: int
+    correlation: float | None = None
+    kind: Literal["in_clusters"] = "in_clusters"
+
+    def __str__(self) -> str:
+        columns = _quoted(self.columns)
+        each = _span(self.least, self.most)
+        alike = "" if self.correlation is None else f"; within them ranks have a correlation of {self.correlation:.2f}"
+        counted = f"{self.rows:,} rows are {number_of(self.clusters, 'cluster')} by {columns}, {each} of an arm{alike}."
+        return f"{counted} {Statement.CLUSTERS(columns=columns)}"
+
+
+@dataclass(frozen=True)
+class InPairs(Notice):
+    """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
+
+    `least` to `most` of these were measured by an arm. `items` is the length of the list that they are of, 0 for none;
+    `complete` says how many arms have measured all of it, so that nothing failed, and `hidden` which share of it may
+    have been replaced. `looked` is False where arms are too many for their pairs to be looked at.
+    """
+
+    warns: ClassVar[bool] = False
+    columns: tuple[str, ...]
+    blocks: int
+    least: int
+    most: int
+    items: int = 0
+    complete: int = 0
+    hidden: float = 0.0
+    arms: int = 0
+    looked: bool = True
+    kind: Literal["in_pairs"] = "in_pairs"
+
+    def __str__(self) -> str:
+        columns = _quoted(self.columns)
+        if not self.looked:
+            return (
+                f"{self.arms:,} arms on {self.blocks:,} different {columns} are too many for all pairs to be looked "
+                "at: arms are compared by their intervals only"
+            )
+        said = [Statement.PAIRS(columns=columns, each=_span(self.least, self.most))]
+        if self.items:
+            said.append(Statement.LIST(items=f"{self.items:,}"))
+        if self.items and self.complete:
+            measured = f"{self.complete:,} of {number_of(self.arms)}"
+            left = Statement.LIST_LEFT if self.hidden else Statement.LIST_KNOWN
+            said.append(left(arms=measured, hidden=percent(self.hidden, ROUND_CEILING)))
+        return " ".join(said)
+
+
+@dataclass(frozen=True)
+class IndependentArms(Notice):
+    """So many `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
+
+    warns: ClassVar[bool] = False
+    template: ClassVar[str] = Statement.INDEPENDENT.text
+    arms: int
+    kind: Literal["independent_arms"] = "independent_arms"
+
+
+@dataclass(frozen=True)
+class TooFewClusters(Notice):
+    """Nothing is known of `arms` (the first of them by name) because they have `most` clusters each or fewer.
+
+    An arm needs `first` clusters at least before any of its intervals has an end, and `whole` before all have two; None
+    where no number would do. The rest is as in `TooFewPulls`.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    arms: int
+    of: int
+    most: int
+    metrics: int
+    confidence: float
+    contamination: float
+    first: int | None = None
+    whole: int | None = None
+    kind: Literal["too_few_clusters"] = "too_few_clusters"
+
+    def __str__(self) -> str:
+        names = _first_of(self.names, self.arms)
+        columns = _quoted(self.columns)
+        most = "one is" if self.most == 1 else f"at most {self.most:,} of them each are"
+        said = Statement.TOO_FEW_CLUSTERS(
+            arms=f"{self.arms:,}", of=f"{self.of:,}", names=names, columns=columns, most=most
+        )
+        return (
+            f"{said}: {_needed(self, 'cluster')}. Measure in more of them (of a benchmark, run it again and again, "
+            "and give all files); or, if you can vouch that rows do not depend on each other, --cluster none "
+            "(cluster='none')"
+        )
+
+
+@dataclass(frozen=True)
+class RowsWithoutArm(Notice):
+    """Rows that name no arm; `first` says where the first one is. They were `dropped`, unless they are refused."""
+
+    rows: int
+    columns: tuple[str, ...]
+    first: str
+    dropped: bool = True
+    kind: Literal["rows_without_arm"] = "rows_without_arm"
+
+    def __str__(self) -> str:
+        rows = "1 row has" if self.rows == 1 else f"{self.rows} rows have"
+        columns, dropped = _quoted(self.columns), "; dropped" if self.dropped else ""
+        return f"{rows} no arm (column {columns} is missing or empty), the first is {self.first}{dropped}"
+
+
+@dataclass(frozen=True)
+class RowsLeftOut(Notice):
+    """Only rows count that have one of these values in each of these columns: `rows` of `of` have not.
+
+    How many is None where it was not counted: in a state that was made so.
+    """
+
+    where: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: int | None = None
+    of: int | None = None
+    kind: Literal["rows_left_out"] = "rows_left_out"
+
+    def __str__(self) -> str:
+        parts = [f"{column!r} {' or '.join(map(repr, values))}" for column, values in self.where]
+        if any(len(values) > _VALUES_SHOWN for _, values in self.where):
+            parts = [f"{column!r} one of {len(values)} values" for column, values in self.where]
+        left = "" if self.rows is None or self.of is None else f"; {self.rows:,} of {self.of:,} rows are left out"
+        return f"only rows with {joined(parts)} count{left}"
+
+
+@dataclass(frozen=True)
+class ArmsWithoutRows(Notice):
+    """Arms that have no row of any of the wanted metrics were left out."""
+
+    where: str
+    arms: int
+    kind: Literal["arms_without_rows"] = "arms_without_rows"
+
+    def __str__(self) -> str:
+        arms = "1 arm has" if self.arms == 1 else f"{self.arms} arms have"
+        return f"{self.where}: {arms} no row of any of the metrics; left out"
+
+
+@dataclass(frozen=True)
+class UnfinishedLine(Notice):
+    """The last line of a file does not end with a line break."""
+
+    template: ClassVar[str] = (
+        "{where}: the last line does not end with a line break; if the file was cut there, its last row may be wrong"
+    )
+    where: str
+    kind: Literal["unfinished_line"] = "unfinished_line"
+
+
+@dataclass(frozen=True)
+class UnderWay(Notice):
+    """Pulls that were handed out and have not come back are read as failed ones."""
+
+    pulls: int
+    kind: Literal["under_way"] = "under_way"
+
+    def __str__(self) -> str:
+        pulls = "1 pull is under way and counts as failed until it comes"
+        if self.pulls != 1:
+            pulls = f"{self.pulls:,} pulls are under way and count as failed until they come"
+        return f"{pulls} back: those that are back already need not be like the others"
+
+
+# What a run meets -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AllFailed(Notice):
+    """All of the first pulls failed; `last` is what one of them, of an arm, had to say."""
+
+    about: ClassVar[tuple[str, ...]] = ()  # the run as a whole
+    template: ClassVar[str] = "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}"
+    pulls: int
+    arm: str
+    last: str
+    kind: Literal["all_failed"] = "all_failed"
+
+
+@dataclass(frozen=True)
+class Stopping(Notice):
+    """The run is to stop, by a person or because its time is over, and waits for the pulls that are under way."""
+
+    warns: ClassVar[bool] = False
+    under_way: int
+    why: Literal["interrupted", "time"] = "interrupted"
+    kind: Literal["stopping"] = "stopping"
+
+    def __str__(self) -> str:
+        pulls, them = ("1 pull that is", "it") if self.under_way == 1 else (f"{self.under_way} pulls that are", "them")
+        why, again = ("the time is over", "Ctrl-C") if self.why == "time" else ("stopping", "Ctrl-C once more")
+        return f"{why}: waiting for {pulls} under way; {again} gives {them} up, to count as failed"
+
+
+@dataclass(frozen=True)
+class WaitingForWorkers(Notice):
+    """A cluster has no workers, and one is waited for, for so many seconds at most."""
+
+    warns: ClassVar[bool] = False
+    template: ClassVar[str] = "waiting for a worker of the Dask cluster at {cluster}, {seconds:g} s at most"
+    cluster: str
+    seconds: float
+    kind: Literal["waiting_for_workers"] = "waiting_for_workers"
+
+
+@dataclass(frozen=True)
+class WorkerLeftOut(Notice):
+    """A worker that joined a cluster gets no work, because of what it lacks."""
+
+    about: ClassVar[tuple[str, ...]] = ("worker",)
+    template: ClassVar[str] = "the Dask worker {worker} gets no work: it {lacks}"
+    worker: str
+    lacks: str
+    kind: Literal["worker_left_out"] = "worker_left_out"
+
+
+@dataclass(frozen=True)
+class StorageTrouble(Notice):
+    """The storage cannot be read for the moment."""
+
+    template: ClassVar[str] = "the storage cannot be read, trying again: {why}"
+    why: str
+    kind: Literal["storage_trouble"] = "storage_trouble"
+
+
+@dataclass(frozen=True)
+class StepFailed(Notice):
+    """A step beside the pulls of an arm failed: a warm-up, what comes after a pull, or its cleanup."""
+
+    about: ClassVar[tuple[str, ...]] = ("arm", "step")
+    arm: str
+    step: Literal["warm-up", "after", "cleanup"]
+    why: str
+    kind: Literal["step_failed"] = "step_failed"
+
+    def __str__(self) -> str:
+        step = {"warm-up": "a warm-up", "after": "what is run after a pull", "cleanup": "the cleanup"}[self.step]
+        counts = "" if self.step == "cleanup" else "; the pulls count as they are"
+        return f"arm {self.arm!r}: {step} failed ({self.why}){counts}"
+
+
+@dataclass(frozen=True)
+class CleaningUp(Notice):
+    """The run is over, and arms are still being cleaned up."""
+
+    warns: ClassVar[bool] = False
+    arms: int
+    kind: Literal["cleaning_up"] = "cleaning_up"
+
+    def __str__(self) -> str:
+        return f"cleaning up {number_of(self.arms)}"
+
+
+# Parts of sentences ---------------------------------------------------------------------------------------------------
+
+_REASONS_SHOWN = 3
+_VALUES_SHOWN = 6
+
+
+def reasons_in_words(reasons: Reasons) -> str:
+    """Reasons of failures with their counts, the most frequent first.
+
+    >>> reasons_in_words((("exit code 1", 3), ("timeout after 10 s", 1)))
+    '3 × exit code 1, 1 × timeout after 10 s'
+    """
+    shown = [f"{count} × {one_line(reason)}" for reason, count in reasons[:_REASONS_SHOWN]]
+    rest = sum(count for _, count in reasons[_REASONS_SHOWN:])
+    return ", ".join([*shown, f"{rest} for other reasons"] if rest else shown)
+
+
+def least_pulls(
+    *,
+    arms: int,
+    metrics: int,
+    contamination: float,
+    confidence: float,
+    first: int | None,
+    whole: int | None,
+    unit: str = "pull",
+) -> str:
+    """How many pulls, or clusters of them, an arm needs at least before anything can be said of it.
+
+    >>> least_pulls(arms=12, metrics=2, contamination=0.1, confidence=0.95, first=12, whole=12)
+    'with 12 arms, 2 metrics, ε = 10% and 95% confidence, an arm needs at least 12 pulls before anything can be said of
+    it'
+    """
+    if first is None:
+        return Statement.NO_PULLS_DO(eps=percent(contamination), what="anything")
+    said = Statement.LEAST_PULLS(
+        arms=number_of(arms),
+        metrics=number_of(metrics, "metric"),
+        eps=percent(contamination),
+        confidence=percent(confidence, ROUND_FLOOR),
+        first=number_of(first, unit),
+    )
+    if whole is None:
+        never = Statement.NO_PULLS_DO(eps=percent(contamination), what="all of its intervals")
+        return f"{said}; {never}"
+    return said if first == whole else said + Statement.LEAST_WHOLE(whole=f"{whole:,}")
+
+
+def _needed(notice: TooFewPulls | TooFewClusters, unit: str = "pull") -> str:
+    return least_pulls(
+        arms=notice.of,
+        metrics=notice.metrics,
+        contamination=notice.contamination,
+        confidence=notice.confidence,
+        first=notice.first,
+        whole=notice.whole,
+        unit=unit,
+    )
+
+
+def _first_of(names: tuple[str, ...], count: int) -> str:
+    more = f" … and {count - len(names):,} more" if count > len(names) else ""
+    return ", ".join(map(repr, names)) + more
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return joined([repr(name) for name in names])
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _allowed(contamination: float) -> str:
+    return f"with at most {percent(contamination)} contamination" if contamination else "without contamination"
+
+
+def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[str]:
+    """What a terminal says of the notices that warn: of each kind a handful of sentences, each once; the rest counted.
+
+    >>> aside = [SetAside(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
+    >>> warnings_in_short(aside, 1)
+    ["arm 'O0' was set aside: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms",
+     'and 8 more of this kind; --json has them all']
+    """
+    kinds: dict[type[Notice], dict[str, None]] = {}
+    for notice in some:
+        if notice.warns:
+            kinds.setdefault(type(notice), {})[str(notice)] = None
+    said = []
+    for alike in kinds.values():
+        said += list(alike)[:most]
+        if len(alike) > most:
+            said.append(f"and {len(alike) - most:,} more of this kind; --json has them all")
+    return said
