@@ -17,7 +17,6 @@ from frontguard import Study
 from frontguard.storage.contract import Told
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.web import views
-from frontguard.web.connections import USUAL
 from frontguard.web.guard import HEADERS, LARGEST
 from tests.web.serving import ARMS, PATIENCE, Live, begin, measure, serving, until, words
 
@@ -199,7 +198,8 @@ def test_heads_of_events_do_not_stream(live: Live) -> None:
 def test_raw_requests(live: Live, head: str, status: int) -> None:
     said = live.raw((head.replace("{port}", str(live.port)) + "\r\n").encode())
     assert said.status == status
-    assert said.headers.items() >= STANDARD.items()
+    if status != 400:  # uvicorn itself answers what is no HTTP, with nothing of ours in it
+        assert said.headers.items() >= STANDARD.items()
     assert "rebound.example" not in said.text
 
 
@@ -371,7 +371,7 @@ def test_the_same_view_is_made_once_for_all(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_streams_are_counted_and_those_who_left_make_room(file: Path) -> None:
-    with serving(file, limits=replace(USUAL, streams=2), heartbeat=0.1) as live:
+    with serving(file, streams=2, heartbeat=0.1) as live:
         first, second = live.events("/events/study/1"), live.events("/events/studies")
         first.next(), second.next()
         refused = live.get("/events/study/1")

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from json import dumps
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +34,7 @@ from frontguard.cli.options.values import (
 )
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, print_answer, say
+from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ def driven(spec: Spec, study: Study) -> Ended:
     if cleared:
         say(f"removed {cleared} {'folder' if cleared == 1 else 'folders'} that an earlier run had left behind")
     cancel, give_up = threading.Event(), threading.Event()
-    with view_for(sys.stderr) as view, _stopped_by_signals(cancel, give_up):
+    with view_for(sys.stderr) as view, stopped_by(partial(_stop, cancel, give_up)):
         try:
             return CommandedRun(spec, study, view, cancel=cancel, give_up=give_up).until_done()
         except FirstMistake as error:
@@ -389,36 +390,22 @@ def _patient(message: str, after: float = 2.0) -> Iterator[None]:
         timer.cancel()
 
 
-@contextmanager
-def _stopped_by_signals(cancel: threading.Event, give_up: threading.Event) -> Iterator[None]:
+def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> None:
     """Ctrl-C sets `cancel`, and once more `give_up`; SIGTERM and a lost terminal set both.
 
     After that we leave at once, with all that runs: who takes the study up next finds our pulls lost.
     """
     from frontguard.commands.process import end_marked
-    from frontguard.commands.run import STOPS
     from frontguard.studies.workers import this_worker
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        del frame
-        if give_up.is_set():
-            if sys.stderr.isatty():
-                os.write(2, b"\x1b[?25h\n")  # the view had hidden the cursor
-            end_marked(this_worker(), os.getpid())
-            os._exit(INTERRUPTED)
-        if cancel.is_set() or number != signal.SIGINT:
-            give_up.set()
-        cancel.set()
-
-    before: dict[int, Any] = {}
-    for number in STOPS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for caught, handler in before.items():
-            signal.signal(caught, handler)
+    if give_up.is_set():
+        if sys.stderr.isatty():
+            os.write(2, b"\x1b[?25h\n")  # the view had hidden the cursor
+        end_marked(this_worker(), os.getpid())
+        os._exit(INTERRUPTED)
+    if cancel.is_set() or number != signal.SIGINT:
+        give_up.set()
+    cancel.set()
 
 
 # The end --------------------------------------------------------------------------------------------------------------

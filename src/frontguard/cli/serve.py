@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from signal import SIGINT
 from typing import Annotated
 
 import typer
 
 from frontguard.cli.screen import say
+from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
 PORT = 8730
@@ -83,6 +85,13 @@ def serve(
 
         webbrowser.open(bound.url)
     server = LiveServer(bound, Watchers(source, only), baseline=baseline)
-    server.run()
-    if server.interrupted:
+    received = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        server.stop()
+
+    with stopped_by(stop):
+        server.run()
+    if SIGINT in received:
         raise typer.Exit(INTERRUPTED)

@@ -10,8 +10,8 @@ writes `errno status cpu_seconds max_rss seconds` to the file descriptor REPORT_
 started.
 """
 
-import _signal  # type: ignore[import-not-found]  # not `signal`, whose enums take milliseconds to build
 import os
+import signal
 import sys
 import time
 
@@ -20,8 +20,8 @@ def main() -> None:
     """Start the command, wait for it, report."""
     report, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(report, False)
-    for ignored in (_signal.SIGPIPE, getattr(_signal, "SIGXFSZ", _signal.SIGPIPE)):  # by Python; not by commands
-        _signal.signal(ignored, _signal.SIG_DFL)
+    for ignored in (signal.SIGPIPE, getattr(_signal, "SIGXFSZ", signal.SIGPIPE)):  # by Python; not by commands
+        signal.signal(ignored, signal.SIG_DFL)
     # Not os.execvp, which imports a module on its way: the child does as little as it can before it is the command.
     folders = [""] if "/" in command[0] else os.environ.get("PATH", os.defpath).split(":")
     places = [f"{folder}/{command[0]}" if folder else command[0] for folder in folders]

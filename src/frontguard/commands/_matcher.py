@@ -7,22 +7,22 @@ stdout: a line with the number of bytes of the group in the last match, and thes
 takes longer than its seconds ends this process, by a signal of the kernel's: while `re` looks, no Python runs.
 """
 
-import _signal  # type: ignore[import-not-found]  # not `signal`, whose enums take milliseconds to build
 import re
+import signal
 import sys
 
 
 def main() -> None:
     """Answer until nobody asks any more."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     while head := requests.readline().split():
         pattern, text = (requests.read(int(size)).decode() for size in head[1:])
-        _signal.setitimer(_signal.ITIMER_REAL, float(head[0]))
+        signal.setitimer(signal.ITIMER_REAL, float(head[0]))
         last = None
         for match in re.finditer(pattern, text, re.MULTILINE):
             last = match
-        _signal.setitimer(_signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         group = b"" if last is None else (last[1] or "").encode()  # one that took no part in the match is empty
         answers.write(b"%d\n" % (-1 if last is None else len(group)) + group)
         answers.flush()

@@ -27,8 +27,7 @@ import frontguard
 from frontguard.errors import BadInput
 from frontguard.plot.looks import style_sheet
 from frontguard.web.addresses import Address, ViewOptions
-from frontguard.web.connections import Seats
-from frontguard.web.events import HEARTBEAT, EventStream, region_events
+from frontguard.web.events import HEARTBEAT, STREAMS, EventStream, region_events
 from frontguard.web.guard import Guard, Rules, plain_answer
 from frontguard.web.pages import document
 from frontguard.web.views import NotThere, Views
@@ -74,13 +73,13 @@ class Site:
         self,
         watchers: Watchers,
         rules: Rules,
-        seats: Seats,
         *,
+        streams: int = STREAMS,
         heartbeat: float = HEARTBEAT,
         baseline: str | None = None,
     ) -> None:
         self.watchers = watchers
-        self._seats = seats
+        self._streams = asyncio.Semaphore(streams)
         self._heartbeat = heartbeat
         self.views = Views(watchers, baseline=baseline)
         self.closing = asyncio.Event()
@@ -158,8 +157,10 @@ class Site:
         headers = {"X-Accel-Buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type=EventStream.media_type)
-        events = region_events(self.views, address, self._version, self.closing, heartbeat=self._heartbeat)
-        return EventStream(events, self._seats, headers=headers)
+        events = region_events(
+            self.views, address, self._version, self.closing, request.is_disconnected, heartbeat=self._heartbeat
+        )
+        return EventStream(events, self._streams, headers=headers)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from frontguard.errors import BadInput
 from frontguard.web.addresses import Address
-from frontguard.web.connections import RETRY_AFTER, Seats, client_of
 from frontguard.web.pages import message_page
 from frontguard.web.views import MadePage, NotThere, Views
+
+STREAMS = 100
+"""Pages that may be open at a time."""
+
+RETRY_AFTER = "5"
+"""Seconds after which somebody who found all streams taken may ask again."""
 
 HEARTBEAT = 10.0
 """Seconds after which a comment is sent when there is nothing else: whoever is gone is noticed, proxies stay awake."""
@@ -26,9 +31,17 @@ PACE = 1.0
 
 
 async def region_events(
-    views: Views, address: Address, version: str, closing: asyncio.Event, *, heartbeat: float = HEARTBEAT
+    views: Views,
+    address: Address,
+    version: str,
+    closing: asyncio.Event,
+    gone: Callable[[], Awaitable[bool]],
+    *,
+    heartbeat: float = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
-    """The events of an address, until `closing` is set. `version` is that of script and style sheet.
+    """The events of an address, until `closing` is set or the browser is `gone`.
+
+    `version` is that of script and style sheet.
 
     What a browser was not ready for is skipped: it is sent what differs from what it has, not how that came about.
     """
@@ -38,7 +51,7 @@ async def region_events(
         yield b"retry: 1000\n\n"
         # A page that has waited for a server to be started again is not to go back to "being read" for a moment.
         await views.settled(address, FIRST)
-        while not closing.is_set():
+        while not closing.is_set() and not await gone():
             bell = views.bell(address)
             heard = bell.version
             made = await _shown(views, address)
@@ -53,6 +66,8 @@ async def region_events(
             while bell.version == heard and not closing.is_set():
                 if await _either(heartbeat, bell.news(heard), closing.wait()):
                     continue
+                if await gone():
+                    return
                 views.touch(address)
                 if views.bell(address) is not bell:  # the storage is another one than it was
                     break
@@ -90,26 +105,23 @@ async def _either(seconds: float, *waits: Awaitable[object]) -> bool:
 
 
 class EventStream(StreamingResponse):
-    """A stream of events that ends as soon as the browser is gone, whatever the server says of its abilities.
-
-    It takes a seat before a word is sent; where none is free, the answer is that all are taken.
-    """
+    """A stream of events. `free` counts those that may still be opened; where none may, the answer is 503."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[bytes, None], seats: Seats, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], free: asyncio.Semaphore, headers: Mapping[str, str]
+    ) -> None:
         super().__init__(events, headers=headers)
-        self._events, self._seats = events, seats
+        self._events, self._free = events, free
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the events or the browser end."""
-        # For servers of a newer specification Starlette relies on `send` to fail, which uvicorn lets pass in silence.
-        older = {**scope, "asgi": {**scope["asgi"], "spec_version": "2.0"}}
-        with self._seats.one(client_of(scope.get("client"))) as free:
-            if not free:
-                taken = PlainTextResponse("Too many pages are open.", 503, {"Retry-After": RETRY_AFTER})
-                return await taken(scope, receive, send)
+        if self._free.locked():
+            taken = PlainTextResponse("Too many pages are open.", 503, {"Retry-After": RETRY_AFTER})
+            return await taken(scope, receive, send)
+        async with self._free:
             try:
-                await super().__call__(older, receive, send)
+                await super().__call__(scope, receive, send)
             finally:
                 await self._events.aclose()  # at once, not when it is collected

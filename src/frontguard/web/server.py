@@ -1,4 +1,4 @@
-"""Runs the live page on a socket until it is interrupted, and ends at once then."""
+"""Listens at an address and serves the live page there until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import asyncio
 import errno
 import logging
 import secrets
-import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 
 from frontguard.errors import BadInput
 from frontguard.web.app import Site
-from frontguard.web.connections import Connection, ConnectionLimits, Room, Seats
 from frontguard.web.guard import LARGEST, Rules, is_loopback, rules_for
 from frontguard.web.watchers import Watchers
 
-_LAST_MOMENTS = 0.5  # seconds that answers under way have when the server ends
+CONNECTIONS = 500
+"""Connections, silent ones included, from which on requests are answered 503."""
+
+KEEP_ALIVE = 15
+"""Seconds after an answer for which its connection waits for the next request."""
 
 
 @dataclass(frozen=True)
@@ -107,80 +107,49 @@ def _shown(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str
 # Serving --------------------------------------------------------------------------------------------------------------
 
 
-class LiveServer(uvicorn.Server):
-    """Serves the studies of a storage. `run` returns when it was told to stop, by a signal or by `stop`.
+class LiveServer:
+    """Serves the studies of a storage. `run` returns after `stop`. `options` are those of the `Site`."""
 
-    `options` are those of the `Site`.
-    """
-
-    def __init__(
-        self, bound: Bound, watchers: Watchers, *, limits: ConnectionLimits | None = None, **options: Any
-    ) -> None:
-        limits = limits or ConnectionLimits.for_this_process()
+    def __init__(self, bound: Bound, watchers: Watchers, *, connections: int = CONNECTIONS, **options: Any) -> None:
         self.bound = bound
-        self.interrupted = False  # by Ctrl-C
-        self.room = Room(limits)
-        self.site = Site(watchers, bound.rules, Seats(limits.streams, limits.streams_of_one_client), **options)
-        super().__init__(
+        self.site = Site(watchers, bound.rules, **options)
+        self._loop = asyncio.new_event_loop()
+        self._server = uvicorn.Server(
             uvicorn.Config(
                 self.site.asgi,
-                http=cast(Any, partial(Connection, room=self.room)),
+                http="h11",
                 loop="asyncio",
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level=logging.ERROR,
+                log_level=logging.CRITICAL,  # the guard logs the faults of answers
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,  # nobody is to tell us where a request came from, or how
-                timeout_keep_alive=round(limits.wait) + 1,  # ours comes first, and is not put off by single letters
+                limit_concurrency=connections,
+                timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=1,
                 h11_max_incomplete_event_size=LARGEST,
             )
         )
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until stopped."""
-        super().run(sockets=sockets or [self.bound.socket])
+    @property
+    def started(self) -> bool:
+        """Whether it answers."""
+        return self._server.started
+
+    def run(self) -> None:
+        """Serve until stopped. In a thread of its own, so that signals are the caller's to handle."""
+        serving = threading.Thread(target=self._serve, name="frontguard-serve", daemon=True)
+        serving.start()
+        serving.join()
 
     def stop(self) -> None:
-        """End soon; may be called from any thread."""
-        self.should_exit = True
+        """End soon: event streams at once, other answers within a second. May be called from any thread."""
+        self._server.should_exit = True
+        with suppress(RuntimeError):  # it has ended already
+            self._loop.call_soon_threadsafe(self.site.closing.set)
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the event streams, which would never end by themselves, give the others a moment, and leave."""
-        for server in self.servers:
-            server.close()
-        self.site.closing.set()
-        end = asyncio.get_running_loop().time() + _LAST_MOMENTS
-        while self.server_state.tasks and not self.force_exit and asyncio.get_running_loop().time() < end:
-            await asyncio.sleep(0.02)
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what is cut off now is cut off on purpose
-        for connection in list(self.server_state.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
-        await super().shutdown(sockets)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Ctrl-C, SIGTERM and a lost terminal end the server in good order: they are not raised again."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: dict[int, Any] = {}
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                before[number] = signal.signal(number, self.handle_exit)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End soon; the second time, at once."""
-        del frame
-        self.interrupted |= sig == signal.SIGINT
-        self.force_exit = self.should_exit
-        self.should_exit = True
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._server.serve(sockets=[self.bound.socket]))
