@@ -20,7 +20,7 @@ def main() -> None:
     """Start the command, wait for it, report."""
     report, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(report, False)
-    for ignored in (signal.SIGPIPE, getattr(_signal, "SIGXFSZ", signal.SIGPIPE)):  # by Python; not by commands
+    for ignored in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)):  # by Python; not by commands
         signal.signal(ignored, signal.SIG_DFL)
     # Not os.execvp, which imports a module on its way: the child does as little as it can before it is the command.
     folders = [""] if "/" in command[0] else os.environ.get("PATH", os.defpath).split(":")
