@@ -16,8 +16,9 @@ def rescue(
 ) -> None:
     """Save what can be read of a damaged study file into a new one, with which the study goes on.
 
-    End all runs of the study first. Pulls that were lost are measured again.
+    End all runs of the study first. Measurements that were lost count as failed.
     """
+    from frontguard.phrases import number_of
     from frontguard.storage.sqlite.rescue import rescue as save
 
     rescued = save(damaged, new)
@@ -26,6 +27,7 @@ def rescue(
 
         print(RescueDocument(**asdict(rescued), damaged=str(damaged), new=str(new)).text())
         return
-    said = str(rescued)
-    print(f"{said[0].upper()}{said[1:]}.")
+    print(f"Saved {number_of(rescued.told, 'measurement')} of {', '.join(rescued.studies)}.")
+    lost = f" and {number_of(rescued.lost_studies, 'whole log')}" if rescued.lost_studies else ""
+    print(f"Lost {number_of(rescued.lost, 'measurement')}{lost}.")
     print(f"{damaged} was left as it is. To go on, put {new} in its place, or run with --storage {new}.")

@@ -31,13 +31,12 @@ class RescueDocument(Document):
     plans: Count
     told: Count
     """Pulls that were saved."""
+    lost_studies: Count
+    """Those whose name or settings could not be read."""
     lost_plans: Count
     """Those that could not be read, or came after one that could not."""
     lost: Count
-    """Told pulls that could not be read, as far as the file still says how many there were."""
-    dropped: Count
-    """Told pulls that were read, but belong to plans that were lost."""
-    notes: list[Text]
+    """Told pulls that could not be read or belong to lost plans, as far as the file still says how many there were."""
     damaged: Text
     """The damaged file, which is left as it is."""
     new: Text

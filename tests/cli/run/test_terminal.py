@@ -124,5 +124,5 @@ def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Pa
     assert again.returncode == 2
     assert "new.db exists already" in again.stderr
     said = run(folder, "toy.db", "other.db", command="rescue").stdout
-    assert said.startswith(f"Saved {saved['told']} told pulls")
+    assert said.startswith(f"Saved {saved['told']} measurements")
     assert "--storage other.db" in said

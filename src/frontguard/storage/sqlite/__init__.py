@@ -4,6 +4,5 @@
 - `file`: the one connection of a process: opening, waiting, forks, and what goes wrong, in words of the user
 - `log`: rows in and out, with their checksums
 - `schema`: the tables
-- `remains`: what can be read of a damaged file, past the places that cannot
-- `rescue`: that, saved into a new file
+- `rescue`: what can be read of a damaged file, saved into a new one
 """

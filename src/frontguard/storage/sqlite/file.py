@@ -14,7 +14,7 @@ some writers told one pull in three seconds. A queue by `flock` on a second file
 told up to 1.7 times as many; but who blocks in it cannot give up after a while, nor say who holds the file.
 
 **Nobody else opens the file in this process**: POSIX drops all locks of a process on a file when any descriptor of it
-is closed. Where its bytes are needed, they are read through SQLite, which knows of that.
+is closed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from frontguard.storage.contract import Damaged, NothingThere, Unavailable
 from frontguard.storage.forks import hold_over_forks
 from frontguard.storage.sqlite import schema
 from frontguard.storage.sqlite.log import NotAsWritten
-from frontguard.storage.sqlite.remains import companion, looks_like_ours, readable
 
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
@@ -318,11 +317,9 @@ class StudyFile:
             if not schema.has_tables(db, self.name):
                 return False
         except apsw.NotADBError:
-            if looks_like_ours(self.path):
-                raise
             raise BadInput(
-                f"{self.name} is not a study file (no SQLite database); if it was one, and its beginning was "
-                f"overwritten, `frontguard rescue {self.name} NEW` reads what is left; nothing was changed"
+                f"{self.name} is not a study file, or its beginning was overwritten: it is no SQLite database; nothing "
+                "was changed"
             ) from None
         wrong = schema.missing_definitions(db)
         if wrong:
@@ -413,10 +410,15 @@ class StudyFile:
             _leave_as_it_is(self._db, self.path)
             self._db = None
         self._damage = (
-            f"{self.name} is damaged: {what[:_LONGEST]}. {readable(self.path)} can be read; "
-            f"`frontguard rescue {self.name} NEW` saves them into a new file. Nothing was changed"
+            f"{self.name} is damaged: {what[:_LONGEST]}. `frontguard rescue {self.name} NEW` saves what can be read "
+            "into a new file. Nothing was changed"
         )
         raise Damaged(self._damage) from error
+
+
+def companion(path: Path, suffix: str) -> Path:
+    """The file that SQLite keeps beside a database: `-wal`, `-journal`."""
+    return path.with_name(path.name + suffix)
 
 
 def checked_place(path: Path, name: str, *, read_only: bool) -> None:

@@ -11,7 +11,7 @@ of the log, a new one goes to the end of its page, and no second index is needed
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -30,7 +30,8 @@ from frontguard.storage.contract import (
     fault_of_plans,
 )
 
-_PAGE = 1024  # told pulls that are read at a time
+PAGE = 1024
+"""Told pulls that are read at a time."""
 
 STRIDE = 1 << 40  # more pulls than a study can have; leaves room ...
 STUDIES = 1 << 23  # ... for so many studies
@@ -149,13 +150,16 @@ def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) 
 
 def read_studies(db: apsw.Connection) -> list[StudyRow]:
     """All studies, oldest first."""
-    rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
-    for row in rows:
-        _check(row, f"study {row[0]}")
-        id, name, metrics, _ = row
-        if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
-            raise NotAsWritten(f"study {id} is none")
-    return [StudyRow(id, name, metrics) for id, name, metrics, _ in rows]
+    return [study_of(row) for row in db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()]
+
+
+def study_of(row: Any) -> StudyRow:
+    """A row of the table of studies, checked."""
+    _check(row, f"study {row[0]}")
+    id, name, metrics, _ = row
+    if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
+        raise NotAsWritten(f"study {id} is none")
+    return StudyRow(id, name, metrics)
 
 
 def next_number(db: apsw.Connection) -> int:
@@ -212,7 +216,16 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
 
 def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
     """Plans above `after`."""
-    plans = []
+    plans = list(each_plan(db, study, after))
+    counts = read_counts(db, study)
+    if len(plans) != max(counts.plans - after, 0):
+        raise NotAsWritten(f"study {study.name!r} should have {counts.plans} plans, but has {after + len(plans)}")
+    _refuse(fault_of_plans(plans, counts.planned), study)
+    return plans
+
+
+def each_plan(db: apsw.Connection, study: StudyRow, after: int = 0) -> Iterator[Plan]:
+    """Plans above `after`, one by one."""
     rows: Iterable[Any] = db.execute(
         "SELECT told, first, arms, status, crc FROM plan WHERE id > ? AND id < ? ORDER BY id",
         (key(study.id, after), key(study.id + 1, 0)),
@@ -222,12 +235,14 @@ def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
         told, first, arms, status, _ = row
         if not (_whole(told, first) and isinstance(arms, bytes) and len(arms) % 8 == 0 and isinstance(status, str)):
             raise NotAsWritten(f"plan {number} of study {study.name!r} is none")
-        plans.append(Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status))
-    counts = read_counts(db, study)
-    if len(plans) != max(counts.plans - after, 0):
-        raise NotAsWritten(f"study {study.name!r} should have {counts.plans} plans, but has {after + len(plans)}")
-    _refuse(fault_of_plans(plans, counts.planned), study)
-    return plans
+        yield Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status)
+
+
+def last_told(db: apsw.Connection, study: StudyRow) -> int:
+    """The number of the last told pull that the table has: what the counts say, where these cannot be read."""
+    beyond = key(study.id + 1, 0)
+    last = db.execute("SELECT max(id) FROM told WHERE id > ? AND id < ?", (key(study.id, 0), beyond)).get
+    return 0 if last is None else int(last) % STRIDE
 
 
 def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | None) -> Told:
@@ -235,7 +250,7 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
     counts = read_counts(db, study)
     last = counts.told
     end = last if up_to is None else min(up_to, last)
-    pages = [_read_page(db, study, start, min(start + _PAGE, end)) for start in range(after, end, _PAGE)]
+    pages = [read_page(db, study, start, min(start + PAGE, end)) for start in range(after, end, PAGE)]
     beyond = (key(study.id, last), key(study.id + 1, 0))
     if up_to is None and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
         raise NotAsWritten(f"study {study.name!r} should have {last} told pulls, but has more")
@@ -246,7 +261,7 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
     return told
 
 
-def _read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
+def read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> Told:
     """Told pulls `after` + 1 to `last`, checked all at once; the row that is wrong is looked for if there is one."""
     query, place = (
         "SELECT {} FROM told WHERE id > ? AND id <= ? ORDER BY id",

@@ -1,22 +1,34 @@
-"""Save what can be read of a damaged study file into a new one."""
+"""Save what can be read of a damaged study file into a new one.
+
+Rows are read through SQLite, from a copy of the file; where a stretch of the log cannot be read, row by row. A row that
+does not match its checksum is lost.
+"""
 
 from __future__ import annotations
 
 import os
-import struct
+import shutil
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import apsw
+
 from frontguard.errors import BadInput
-from frontguard.storage.contract import End, Plan, Tell
-from frontguard.storage.sqlite.file import Unwritable, checked_place
-from frontguard.storage.sqlite.remains import Remains, ToldRow, companion, remains_of
+from frontguard.storage.contract import End, Plan, Tell, UnknownStudy, fault_of, follows
+from frontguard.storage.sqlite import log, schema
+from frontguard.storage.sqlite.file import Unwritable, checked_place, companion
 from frontguard.storage.sqlite.storage import SqliteStorage
 
 RESCUED = "rescued"
 """In place of the workers of pulls whose tells, if there were any, were lost."""
+
+_NEEDED = frozenset({"study", "settings", "progress", "plan", "told"})
+_DAMAGE = (apsw.Error, UnicodeDecodeError, log.NotAsWritten, UnknownStudy)
+_SMALLEST_ROW = 24  # bytes of a told pull at least: bounds how many a file can hold
 
 
 @dataclass(frozen=True)
@@ -26,20 +38,23 @@ class Rescued:
     studies: tuple[str, ...]
     plans: int
     told: int
-    lost_plans: int  # could not be read, or came after one that could not
-    lost: int  # told pulls that could not be read, as far as the file still says how many there were
-    dropped: int  # told pulls that were read, but belong to plans that were lost
-    notes: tuple[str, ...] = ()
+    lost_studies: int  # whose name or settings could not be read
+    lost_plans: int  # that could not be read, or came after one that could not
+    lost: int  # told pulls that could not be read, or belong to lost plans; as far as the file says how many there were
 
-    def __str__(self) -> str:
-        words = (
-            f"saved {self.told} told pulls and {self.plans} plans of {len(self.studies)} "
-            f"{'study' if len(self.studies) == 1 else 'studies'}; "
-            f"lost {self.lost} told pulls and {self.lost_plans} plans"
-        )
-        if self.dropped:
-            words += f"; left out {self.dropped} told pulls of lost plans"
-        return "; ".join([words, *self.notes])
+
+@dataclass(frozen=True)
+class _Remains:
+    """What can be read of a study."""
+
+    name: str
+    metrics: int
+    settings: str
+    plans: list[Plan]  # up to the first that cannot be read
+    told: dict[int, Tell]  # by number
+    plans_written: int
+    told_written: int
+    handed: int | None  # pulls up to this one were handed out
 
 
 def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Rescued:
@@ -55,15 +70,16 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
     if os.path.lexists(new_path):
         raise BadInput(f"{os.fspath(new_path)} exists already; a rescue writes a new file")
     checked_place(target, os.fspath(new_path), read_only=False)
-    found = remains_of(source)
-    if not found:
-        raise BadInput(f"nothing of a study can be read in {os.fspath(path)}; nothing was written")
     # Written in a folder of its own first: the new name either has everything or does not exist.
     with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
         draft = Path(folder) / target.name
         try:
+            with _copy_of(source, Path(folder) / "copy") as db:
+                found, lost = _read(db, source.stat().st_size // _SMALLEST_ROW)
+            if not found:
+                raise BadInput(f"nothing of a study can be read in {os.fspath(path)}; nothing was written")
             with SqliteStorage(draft, called=os.fspath(new_path)) as storage:
-                rescued = _write(storage, found)
+                rescued = _write(storage, found, lost)
             if companion(draft, "-wal").exists():  # closing could not move it into the file, and does not say so
                 raise Unwritable(f"{os.fspath(new_path)} could not be written in full: is the disk full?")
             os.link(draft, target)  # unlike a rename, never over another file
@@ -72,77 +88,125 @@ def rescue(path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> Re
     return rescued
 
 
-def _write(storage: SqliteStorage, found: list[Remains]) -> Rescued:
-    notes: list[str] = []
-    taken = {study.name for study in found}
-    plans = told = lost_plans = lost = dropped = 0
-    for study in found:
-        kept_plans, kept_told = _kept(study)
-        name, metrics = _identity(study, kept_told, taken, notes)
-        fitting = [row for row in kept_told if len(row[2]) == 8 * (1 + metrics)]
-        _write_study(storage, name, metrics, study, kept_plans, fitting)
-        plans += len(kept_plans)
-        told += len(fitting)
-        dropped += len(study.told) - len(fitting)
-        lost_plans += max([study.plans_written or 0, *study.plans]) - len(kept_plans)
-        lost += _lost(study)
-    return Rescued(tuple(storage.studies()), plans, told, lost_plans, lost, dropped, tuple(notes))
+# Reading --------------------------------------------------------------------------------------------------------------
 
 
-def _kept(study: Remains) -> tuple[list[Plan], list[ToldRow]]:
-    """Plans up to the first that is missing, and the told pulls of them, each once."""
-    plans: list[Plan] = []
+@contextmanager
+def _copy_of(source: Path, copy: Path) -> Iterator[apsw.Connection]:
+    """A connection to a copy of a file and of the logs beside it, that overlooks as much as SQLite can."""
+    for suffix in ("", "-wal", "-journal"):
+        if companion(source, suffix).exists():
+            shutil.copyfile(companion(source, suffix), companion(copy, suffix))
+    db = apsw.Connection(str(copy))
+    try:
+        schema.defend(db)
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        db.execute("PRAGMA writable_schema = ON")
+        yield db
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        db.close()
+
+
+def _read(db: apsw.Connection, most: int) -> tuple[list[_Remains], int]:
+    """What is left of each study, of up to `most` told pulls; and how many studies are lost."""
+    found: list[_Remains] = []
+    lost = 0
+    with suppress(*_DAMAGE):
+        missing = set(schema.missing_definitions(db))
+        foreign = {name.lower() for _, name in schema.foreign_definitions(db)}
+        if _NEEDED & (missing | foreign):
+            return [], 0
+        for row in db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id"):
+            try:
+                found.append(_remains(db, log.study_of(row), most))
+            except _DAMAGE:
+                lost += 1
+    return found, lost
+
+
+def _remains(db: apsw.Connection, study: log.StudyRow, most: int) -> _Remains:
+    _, settings = log.read_settings(db, study)
+    try:
+        counts = log.read_counts(db, study)
+        plans_written, last, handed = counts.plans, counts.told, counts.handed
+    except _DAMAGE:
+        plans_written, last, handed = 0, log.last_told(db, study), None
+    plans = list(_plans(db, study))
+    told = dict(_told(db, study, min(last, most)))
+    return _Remains(
+        study.name, study.metrics, settings, plans, told, max(plans_written, len(plans)), max(last, len(told)), handed
+    )
+
+
+def _plans(db: apsw.Connection, study: log.StudyRow) -> Iterator[Plan]:
     planned = 0
-    while (plan := study.plans.get(len(plans) + 1)) is not None and plan.first == planned + 1:
-        plans.append(plan)
-        planned += len(plan.arms)
-    told: dict[int, ToldRow] = {}  # by pull
-    for number in sorted(study.told):
-        row = study.told[number]
-        if 1 <= row[1] <= planned:
-            told.setdefault(row[1], row)
-    return plans, list(told.values())
+    with suppress(*_DAMAGE):
+        for number, plan in enumerate(log.each_plan(db, study)):
+            sound = plan.told >= 0 and not (plan.arms < 0).any()
+            if not sound or not follows(plan, number, planned):
+                return
+            planned += len(plan.arms)
+            yield plan
 
 
-def _identity(study: Remains, told: list[ToldRow], taken: set[str | None], notes: list[str]) -> tuple[str, int]:
-    name, metrics = study.name, study.metrics
-    if name is None or metrics is None:
-        name, metrics = f"rescued-{study.id}", len(told[0][2]) // 8 - 1 if told else 1
-        while name in taken:
-            name += "-again"
-        taken.add(name)
-        notes.append(f"the name of a study was lost: it is {name!r} now")
-    if not study.settings:
-        notes.append(f"the settings of study {name!r} were lost")
-    return name, metrics
+def _told(db: apsw.Connection, study: log.StudyRow, last: int) -> Iterator[tuple[int, Tell]]:
+    """Told pulls with their numbers: a page at a time, and one at a time where a page cannot be read."""
+    for start in range(0, last, log.PAGE):
+        page = range(start, min(start + log.PAGE, last))
+        try:
+            rows = list(_some_told(db, study, page.start, page.stop))
+        except _DAMAGE:
+            rows = []
+            for number in page:
+                with suppress(*_DAMAGE):
+                    rows += _some_told(db, study, number, number + 1)
+        yield from rows
 
 
-def _write_study(
-    storage: SqliteStorage, name: str, metrics: int, study: Remains, plans: list[Plan], told: list[ToldRow]
-) -> None:
-    first, *amended = [text for _, text in sorted(study.settings.items())] or [""]
-    storage.create(name, first, metrics)
-    for text in amended:
-        storage.amend(name, text)
-    numbers = [row[0] for row in told]
-    for plan in plans:
-        storage.add_plan(name, replace(plan, told=bisect_right(numbers, plan.told)))
-    storage.tell(name, [_tell(row, metrics) for row in told])
-    planned = sum(len(plan.arms) for plan in plans)
-    late = [row for row in study.late if 1 <= row[1] <= planned and len(row[2]) == 8 * (1 + metrics)]
-    storage.tell(name, [_tell(row, metrics) for row in late])
+def _some_told(db: apsw.Connection, study: log.StudyRow, after: int, last: int) -> Iterator[tuple[int, Tell]]:
+    told = log.read_page(db, study, after, last)
+    fault = fault_of(told, planned=log.STRIDE)
+    if fault:
+        raise log.NotAsWritten(fault)
+    columns = zip(
+        told.pulls.tolist(), told.values.tolist(), told.reasons, told.workers, told.at.tolist(), told.ends.tolist(),
+        told.clusters, strict=True,
+    )  # fmt: skip
+    for number, (pull, values, reason, worker, at, end, cluster) in enumerate(columns, start=after + 1):
+        yield number, Tell(pull, tuple(values), reason, worker, at, End(end), cluster)
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def _write(storage: SqliteStorage, found: list[_Remains], lost_studies: int) -> Rescued:
+    plans = sum(len(study.plans) for study in found)
+    told = sum(_write_study(storage, study) for study in found)
+    return Rescued(
+        studies=tuple(storage.studies()),
+        plans=plans,
+        told=told,
+        lost_studies=lost_studies,
+        lost_plans=sum(study.plans_written for study in found) - plans,
+        lost=sum(study.told_written for study in found) - told,
+    )
+
+
+def _write_study(storage: SqliteStorage, study: _Remains) -> int:
+    """Write a study; the number of its told pulls that belong to its plans."""
+    planned = sum(len(plan.arms) for plan in study.plans)
+    told: dict[int, tuple[int, Tell]] = {}  # by pull, each once
+    for number, tell in study.told.items():
+        if tell.pull <= planned:
+            told.setdefault(tell.pull, (number, tell))
+    numbers = [number for number, _ in told.values()]
+    storage.create(study.name, study.settings, study.metrics)
+    for plan in study.plans:
+        storage.add_plan(study.name, replace(plan, told=bisect_right(numbers, plan.told)))
+    storage.tell(study.name, [tell for _, tell in told.values()])
     # Which of the others were measured is not known any more, so none is measured again: leases that are over.
-    handed = planned if study.handed is None or _lost(study) else min(study.handed, planned)
-    under_way = handed - sum(row[1] <= handed for row in told)
-    storage.hand_out(name, under_way, RESCUED, deadline=0.0)
-
-
-def _lost(study: Remains) -> int:
-    """Told pulls that could not be read, as far as it can be known."""
-    return max([study.told_written or 0, *study.told]) - len(study.told)
-
-
-def _tell(row: ToldRow, metrics: int) -> Tell:
-    _, pull, data, reason, worker, cluster, end = row
-    at, *values = struct.unpack(f"<{1 + metrics}d", data)
-    return Tell(pull, tuple(values), reason, worker, at, End(end), cluster)
+    whole = len(study.told) == study.told_written
+    handed = min(study.handed, planned) if whole and study.handed is not None else planned
+    storage.hand_out(study.name, handed - sum(pull <= handed for pull in told), RESCUED, deadline=0.0)
+    return len(told)

@@ -1,4 +1,4 @@
-"""The tables of a study file: the same, at the same pages, in all of them. What is not as it should be is damage.
+"""The tables of a study file, the same in all of them. What is not as it should be is damage.
 
 A file may come from a stranger. Its schema can hold programs (triggers, views, generated columns, virtual tables) that
 run when it is read or written to. So a file whose schema is not ours to the letter is refused, and connections are told
@@ -132,17 +132,6 @@ def _defined_in(db: apsw.Connection) -> list[Any]:
 @cache
 def _definitions() -> set[Any]:
     return set(_defined_in(_fresh()))
-
-
-def names() -> set[str]:
-    """What our tables and indexes are called."""
-    return {name for _, name, _, _ in _definitions()}
-
-
-@cache
-def first_page() -> bytes:
-    """The first page of a new file: header, and where each table begins."""
-    return _fresh().serialize("main")[:PAGE]
 
 
 def _fresh() -> apsw.Connection:
