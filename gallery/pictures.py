@@ -1,4 +1,4 @@
-"""Every picture of `frontguard.plot` by every pencil: our own SVG, matplotlib for paper, plotly for the screen."""
+"""Every picture of `frontguard.plot` by every renderer: our own SVG, matplotlib for paper, plotly for the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures made by hand that together have everything a pencil must be able to draw: every layer, axis and oddity."""
+"""Pictures made by hand that together have everything a renderer must be able to draw: every layer, axis and oddity."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HOSTILE = (
     "\\",
     "'\"`",
 )
-"""Names as nobody would like to meet them; the suite's 200 are elsewhere, these are enough for a pencil."""
+"""Names as nobody would like to meet them; the suite's 200 are elsewhere, these are enough for a renderer."""
 
 
 def array(*values: float) -> np.ndarray:
@@ -59,7 +59,6 @@ def front() -> Picture:
         array(1.0, 1.0, 1.6, 1.6, 2.9, 2.9, 4.4, 4.4, INF, INF),
         array(-INF, 0.50, 0.50, 0.71, 0.71, 0.84, 0.84, 0.91, 0.91, -INF),
         replace(looks.IN, label=""),
-        "beaten by the front",
     )
     x, y = rng.uniform(2.0, 5.5, 14), rng.uniform(0.35, 0.68, 14)
     names = ("-O1", "-O2", "-O3 -march=native", "-Ofast")
@@ -99,7 +98,7 @@ def infinite_ends() -> Picture:
         array(0.5, 1.5, 2.5, 3.5, NAN, INF), array(1.5, 1.0, 2.5, 1.0, 1.0, 1.0), looks.UNDECIDED,
         tuple(f"arm {i}" for i in range(6)), ("a", "b", "c", "d", "nowhere", "beyond"), tuple(range(6)),
     )  # fmt: skip
-    region = Region(array(2.0, INF, INF, 2.0), array(-INF, -INF, 1.0, 1.0), replace(looks.IN, label=""), "beaten")
+    region = Region(array(2.0, INF, INF, 2.0), array(-INF, -INF, 1.0, 1.0), replace(looks.IN, label=""))
     left = Panel(Axis("x", "lower"), Axis("y", "lower"), (region, boxes, points), "boxes")
     band = Band(array(1, 2, 3, 4), array(-INF, 0.2, 0.3, 0.4), array(INF, 2.0, 1.0, 0.7), looks.IN, "arm 1", 1)
     steps = Band(array(1, 2, 3, 4), array(2.0, 2.2, NAN, 2.4), array(INF, 2.9, 2.8, 2.7), looks.COVERED, step=True)
@@ -138,7 +137,7 @@ def over_pulls() -> Picture:
         Lines(array(1e6, 1e7)[None, :], array(share[-1], 0.01)[None, :], looks.FORECAST, ("forecast",)),
         Rule(1.0, looks.GOAL, written="goal"),
         Rule(1e4, looks.PLAIN, True, "now"),
-        Arrow((1e3, 2e2), (0.03, 0.3), looks.SUSPECT, "look here"),
+        Arrow((1e3, 2e2), (0.03, 0.3), looks.SUSPECT),
     )
     top = Panel(Axis("pulls", scale="log"), Axis("share of the goal", "lower", "log"), layers, note="log and log")
     epsilon = array(0.0, 0.1, 0.2, 0.3)
@@ -199,10 +198,10 @@ def hostile() -> Picture:
     at = np.arange(float(n))
     points = Points(at, at, replace(looks.IN, label=HOSTILE[0]), HOSTILE, HOSTILE, tuple(range(n)))
     layers = (
-        Region(array(5, INF, INF, 5), array(-INF, -INF, 2, 2), looks.OUT, HOSTILE[2]),
+        Region(array(5, INF, INF, 5), array(-INF, -INF, 2, 2), looks.OUT),
         points,
         Rule(3.0, replace(looks.GOAL, label=HOSTILE[2]), True, HOSTILE[1]),
-        Arrow((2, 8), (10, 9), looks.SUSPECT, HOSTILE[5]),
+        Arrow((2, 8), (10, 9), looks.SUSPECT),
         Band(at, at, at + 1, looks.COVERED, HOSTILE[5]),
     )
     left = Panel(Axis(HOSTILE[0], "lower"), Axis(HOSTILE[2], "higher"), layers, HOSTILE[5], HOSTILE[6])
@@ -225,7 +224,7 @@ def nothing() -> Picture:
         Band(none, none, none, looks.IN),
         Spans(none, none, none, looks.IN),
         Bars(none, none, looks.IN),
-        Region(none, none, looks.IN, "nowhere"),
+        Region(none, none, looks.IN),
     )
     nowhere = Points(array(NAN, INF), array(1.0, -INF), looks.OUT, written=("a", "b"))
     zeros = Density(array(0, 1, 2), array(0, 1, 2), np.zeros((2, 2), np.int64), looks.MANY)

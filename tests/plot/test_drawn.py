@@ -1,4 +1,4 @@
-"""Every picture can be drawn by every pencil, whatever things are called; and nothing is imported before it is used."""
+"""Every picture can be drawn by every renderer, whatever names are; nothing is imported before it is used."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from frontguard.errors import BadInput
 from frontguard.plot import looks
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import in_columns
-from frontguard.plot.paper.draw import drawn, saved
+from frontguard.plot.paper import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
 
@@ -43,7 +43,7 @@ def test_every_sample_is_drawn_without_a_warning(name: str, tmp_path: Path, monk
         figures.append(drawn(given))
         return figures[-1]
 
-    monkeypatch.setattr("frontguard.plot.paper.draw.drawn", noted)  # on the way to the file
+    monkeypatch.setattr("frontguard.plot.paper.drawn", noted)  # on the way to the file
     path = saved(picture, tmp_path / "picture.png")
     content = path.read_bytes()
     assert content[:8] == PNG
@@ -75,6 +75,7 @@ def test_names_are_names_and_no_mathematics() -> None:
     assert not any("\x00" in text or "\u202e" in text for text in shown)
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")  # of whoever draws a figure that was handed out
 def test_the_users_own_settings_neither_disturb_nor_are_disturbed(tmp_path: Path) -> None:
     with mpl.rc_context({"text.usetex": True, "axes.facecolor": "black", "font.size": 40.0}):
         before = dict(mpl.rcParams)
@@ -191,8 +192,7 @@ def test_bars_can_be_told_apart_without_colour() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("frontguard.plot.paper.draw", "frontguard.plot.paper"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delitem(sys.modules, "frontguard.plot.paper", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
         front().matplotlib()

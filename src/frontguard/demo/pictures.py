@@ -74,7 +74,7 @@ def demo_picture(demo: Demo) -> Picture:
         f"are on the true front of {total}; of the {len(by_means.pareto_set)} that {by_means.policy}, which looks at "
         f"means, returns, {kept_by_means}.",
         caption="Rings are the truth. Medians stay within them whatever the saboteur writes; means are carried away, "
-        "and others take their place.",
+        "and others take their place. Shaded is what the true front beats.",
         width=12.0,
         height=6.0,
         name="demo",
@@ -86,8 +86,8 @@ def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Pa
     lower, upper = demo.minutes(result.upper), demo.minutes(result.lower)  # minutes turn the order around
     true = np.array([result.arms.index(name) for name in demo.truth], np.int64)
     places = demo.true_minutes[true]
-    beaten, _ = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
-    layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN, "beaten by the true front")]
+    beaten = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
+    layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN)]
     for look, some in _by_verdict(result.verdict_codes):
         layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], look))
     # Where an estimate is far from the truth, an arrow shows who was carried away.
@@ -172,7 +172,6 @@ def _means(reviews: Reviews) -> Panel:
             (float(true[0]), float(found.means[bombed, 0])),
             (float(true[1]), float(found.means[bombed, 1])),
             _LIES,
-            "without the campaign",
         )
     ]
     for look, some in _by_verdict(found.verdict_codes):

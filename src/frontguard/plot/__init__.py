@@ -2,16 +2,16 @@
 
 A picture is data: panels with axes in the user's units, and layers of marks, boxes, lines and bands on them. It can be
 shown in a notebook, drawn with matplotlib or plotly, or saved. To add one, write a function in `charts` that returns a
-`Picture`, and add its line to `__init__.pyi`; every pencil can draw it then. May know results, studies, logs and words;
-rows of experiments are taken by a protocol.
+`Picture`, and add its line to `__init__.pyi`; every renderer can draw it then. May know results, studies, logs and
+words; rows of experiments are taken by a protocol.
 
 Where to start reading:
 
 - `picture`: what a picture is made of; `looks`: the colour, mark and filling of everything, of verdicts above all.
 - `arms`, `many`: a result as pictures need it, and who is shown of a million arms; `sentences`: what is said of it.
 - `charts`: one module a picture, or a few that belong together.
-- `layout`: what the pencils share: frames, scales and ticks, names, places for words.
-- `svg`, `paper`, `plotly`: the pencils. They draw any picture and know none.
+- `layout`: what the renderers share: frames, scales and ticks, names, labels.
+- `svg`, `paper`, `plotly`: the renderers. They draw any picture and know none.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

@@ -155,12 +155,11 @@ class Density:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A shaded polygon, behind everything; its corners may be infinite. `written` stands inside it."""
+    """A shaded polygon, behind everything; its corners may be infinite."""
 
     x: Floats
     y: Floats
     look: Look
-    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,12 +174,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow from one place to another, with a word at its beginning."""
+    """An arrow from one place to another."""
 
     x: tuple[float, float]
     y: tuple[float, float]
     look: Look
-    written: str = ""
 
 
 _KINDS = {Points: "mark", Lines: "line", Rule: "line", Arrow: "line", Bars: "bar", Boxes: "box", Band: "band"}
@@ -232,7 +230,7 @@ class Picture:
 
     def matplotlib(self) -> Any:
         """A matplotlib figure, for paper; needs the extra `plot`."""
-        from frontguard.plot.paper.draw import drawn
+        from frontguard.plot.paper import drawn
 
         return drawn(self)
 
@@ -260,7 +258,7 @@ class Picture:
                 case "":
                     raise BadInput(f"{path}: wanted a file name that ends in .png, .pdf, .svg or .html; got no ending")
                 case _:
-                    from frontguard.plot.paper.draw import saved
+                    from frontguard.plot.paper import saved
 
                     saved(self, target)
         except OSError as error:

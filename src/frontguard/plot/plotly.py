@@ -19,15 +19,16 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.plot import picture as parts
 from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, steps
+from frontguard.plot.layout.labels import Label, labels
 from frontguard.plot.layout.names import columns, in_columns, short, wrapped
-from frontguard.plot.layout.placing import readable
 from frontguard.plot.layout.scales import ticks
 from frontguard.plot.layout.sheet import sheet_of
-from frontguard.plot.layout.words import Word, at_ends
 from frontguard.plot.looks import PALE, THIN, Look, box_shades
 from frontguard.plot.picture import Axis, Panel, Picture
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
+_SIZE = 9.0  # of labels, in points
+_ACROSS, _UP = {1: "right", 0: "center", -1: "left"}, {1: "top", 0: "middle", -1: "bottom"}
 _SYMBOLS = {"cross": "x-thin", "triangle": "triangle-up", "dot": "circle", "ring": "circle", "bar": "line-ns",
             "plus": "cross-thin"}  # fmt: skip
 Settings = dict[str, Any]  # of a trace, an axis or a part of them, by plotly's own names
@@ -59,18 +60,17 @@ def drawn(picture: Picture) -> Any:
         frame = limits(panel)
         for trace in (trace for layer in panel.layers for trace in _joined(layer, panel, frame, picture)):
             figure.add_trace(trace, **cell)
-        for trace in _behind_bars(panel, frame, (max(120.0, wide - 110.0), high), picture):
+        for trace in _labels(panel, frame, (max(120.0, wide - 110.0), high), picture):
             figure.add_trace(trace, **cell)
         figure.update_xaxes(_axis(panel.x, frame[0], max(120.0, wide - 110.0), 40.0, 60.0), **cell)
         figure.update_yaxes(_axis(panel.y, frame[1], high, 15.0, 32.0), **cell)
     figure.add_traces([_entry(look, picture) for look in picture.legend])
-    beyond = max((_beyond(row[-1]) for row in picture.rows if row), default=0)
     title = plain(picture.title, round(_INCH * picture.width / 9.5), 2)
     headings = max((note.text.count("<br>") + 1 for note in figure.layout.annotations), default=0)
     return figure.update_layout(
         template="plotly_white", barmode="overlay", height=round(_INCH * picture.height) + 40 * bool(picture.legend),
         title={"text": f"<b>{title}</b>" if title else "", "x": 0.01, "y": 0.985, "yanchor": "top"},
-        margin={"l": 20, "r": 20 + beyond, "t": 30 + 18 * headings + (28 * (1 + title.count("<br>")) if title else 0)},
+        margin={"l": 20, "r": 20, "t": 30 + 18 * headings + (28 * (1 + title.count("<br>")) if title else 0)},
         legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0.0, "yanchor": "bottom", "yref": "container"},
         font={"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
     ).update_annotations(font_size=14)  # fmt: skip
@@ -100,22 +100,6 @@ def _heading(panel: Panel, wide: float) -> str:
     notes = plain(panel.note, round(wide / 7.2), 2).split("<br>")  # in small letters
     title = plain(panel.title, max(16, round(wide / 9.0)), 2)
     return "<br>".join(filter(None, [title, *(f"<sup>{note}</sup>" for note in notes if note)]))
-
-
-def _beyond(panel: Panel | None) -> int:
-    """Pixels that names beside marks at the right edge of a panel take of the margin: plotly would cut them off."""
-    if panel is None:
-        return 0
-    frame = limits(panel)
-    sheet = sheet_of(panel, frame, (0.0, 0.0, 1.0, 1.0))
-    long = [
-        columns(name) * 7.3 - 600.0 * (1.0 - at)  # about how wide a panel is
-        for layer in panel.layers
-        if isinstance(layer, parts.Points)
-        for name, at in zip(in_columns(readable(layer, panel, frame), 30), sheet.x(layer.x).tolist(), strict=False)
-        if name and at <= 1.0
-    ]
-    return round(max(0.0, *long)) if long else 0
 
 
 def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -> Settings:
@@ -192,23 +176,23 @@ def _of_legend(look: Look, trace: Settings, panel: Panel, picture: Picture) -> S
     return common | trace | {"x": _coordinates(trace["x"], panel.x), "y": _coordinates(trace["y"], panel.y)}
 
 
-def _behind_bars(panel: Panel, frame: Frame, room: tuple[float, float], picture: Picture) -> Iterator[Settings]:
-    """What is written behind bars and spans, as far as there is room in so many pixels."""
+def _labels(panel: Panel, frame: Frame, room: tuple[float, float], picture: Picture) -> Iterator[Settings]:
+    """The labels of each layer, as far as there is room in so many pixels."""
     names = 7.0 * min(30, max(map(columns, panel.y.names), default=0))
-    sheet = sheet_of(panel, frame, (0.0, 0.0, max(60.0, room[0] - names), room[1]))
-    by_layer: dict[int, list[Word]] = {}
-    for word in at_ends(panel, sheet, 12.0):
-        by_layer.setdefault(id(word.layer), []).append(word)
+    sheet = sheet_of(panel, frame, (0.0, 0.0, max(60.0, room[0] - names) / _POINT, room[1] / _POINT))
+    by_layer: dict[int, list[Label]] = {}
+    for label in labels(panel, sheet, _SIZE):
+        by_layer.setdefault(id(label.layer), []).append(label)
     for found in by_layer.values():
-        layer = found[0].layer
-        assert isinstance(layer, parts.Bars | parts.Spans)
-        which = [word.index for word in found]
-        ends = (layer.length if isinstance(layer, parts.Bars) else layer.high)[which]
-        x, y = (layer.at[which], ends)[:: 1 if layer.upright else -1]
-        beside = 1 if isinstance(layer, parts.Bars) else 2  # blanks that keep off the end, or the mark on it
-        texts = [" " * (0 if layer.upright else beside) + plain(word.lines[0], 30) for word in found]
-        style = Settings(textposition="top center" if layer.upright else "middle right", textfont={"size": 12})
-        yield _of_legend(layer.look, {"x": x, "y": y, "mode": "text", "text": texts, **style}, panel, picture)
+        x, y = zip(*(label.at for label in found), strict=True)
+        sides = [f"{_UP[label.side[1]]} {_ACROSS[label.side[0]]}" for label in found]
+        away = {
+            "opacity": 0.0,
+            "size": [2.0 * _POINT * label.reach for label in found],
+        }  # plotly puts a text beside its mark
+        style = Settings(mode="markers+text", marker=away, textposition=sides, textfont={"size": _POINT * _SIZE})
+        text = [plain(label.text, 60) for label in found]
+        yield _of_legend(found[0].layer.look, {"x": x, "y": y, "text": text, **style}, panel, picture)
 
 
 def _coordinates(values: npt.ArrayLike, axis: Axis) -> list[Any]:
@@ -225,15 +209,13 @@ def _area(x: Floats, y: Floats, look: Look, fill: float, edge: float, hint: str 
 
 
 def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings]:
-    look, unseen, words = layer.look, {"opacity": 0.0, "size": 12}, {"color": _shade(layer.look), "size": 12}
+    look, unseen = layer.look, {"opacity": 0.0, "size": 12}
     upright = getattr(layer, "upright", False)
     shown, across = (frame[1], panel.x) if upright else (frame[0], panel.y)
     match layer:
         case parts.Points():
             marks = {"x": layer.x, "y": layer.y, "marker": _mark(look), "cliponaxis": False, **_hints(layer.hints)}
-            names = [plain(name, 30) for name in in_columns(readable(layer, panel, frame), 30)]
-            mode = "markers+text" if names else "markers"
-            yield marks | {"mode": mode, "text": names, "textposition": "middle right"}
+            yield marks | {"mode": "markers"}
         case parts.Boxes():
             fill, edge = box_shades(look)
             corners = rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high)
@@ -281,14 +263,11 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
                 "colorscale": [[0.0, _shade(look, 0.12)], [1.0, _shade(look, 0.8)]], "hoverinfo": "text",
             }  # fmt: skip
         case parts.Region() if layer.x.size > 2:
-            yield _area(layer.x, layer.y, look, 0.07, 0.3, layer.written)
+            yield _area(layer.x, layer.y, look, 0.07, 0.3)
         case parts.Rule():
             x, y = (np.full(2, layer.at), np.array(shown))[:: 1 if upright else -1]
-            side, text = "bottom right" if upright else "top left", ["", plain(layer.written, 40)]
-            style = Settings(mode="lines+text", line=_line(look), text=text, textfont=words, textposition=side)
-            yield {"x": x, "y": y} | style
+            yield {"x": x, "y": y, "mode": "lines", "line": _line(look)}
         case parts.Arrow():
             head = {"symbol": "arrow", "size": [0, 12], "angleref": "previous", "color": _shade(look)}
-            style = Settings(mode="lines+markers+text", line=_line(look), marker=head, cliponaxis=False, textfont=words)
-            text = [plain(layer.written, 40), ""]
-            yield {"x": layer.x, "y": layer.y, "text": text, "textposition": "top center"} | style
+            style = Settings(mode="lines+markers", line=_line(look), marker=head, cliponaxis=False)
+            yield {"x": layer.x, "y": layer.y} | style

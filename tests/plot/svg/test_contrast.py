@@ -82,10 +82,10 @@ def crowd() -> Picture:
             Boxes(array(i - 0.3), array(i - 0.3), array(i + 0.3), array(INF), look),
             Spans(array(i), array(i - 0.5), array(i + 0.9), look),
             Rule(float(i), look, i % 2 == 0, f"rule {i}"),
-            Arrow((i, i + 1), (0, i), look, f"arrow {i}"),
+            Arrow((i, i + 1), (0, i), look),
         )
     ]
-    region = Region(array(0, 9, 9), array(0, 0, 9), looks.IN, "beaten")
+    region = Region(array(0, 9, 9), array(0, 0, 9), looks.IN)
     legend = tuple(replace(look, label=look.label or f"contestant {i}") for i, look in enumerate(every))
     return replace(one(region, *layers, width=12.0, height=9.0), legend=legend, title="All")
 

@@ -111,8 +111,8 @@ def test_any_texts_make_well_formed_drawings(texts: list[str]) -> None:
     layers = (
         Points(array(1, 2), array(1, 2), look, (b, c), (d, e), (1, 2)),
         Rule(3.0, look, True, f),
-        Arrow((1, 3), (2, 4), look, g),
-        Region(array(0, 9, 9), array(0, 0, 9), look, h),
+        Arrow((1, 3), (2, 4), look),
+        Region(array(0, 9, 9), array(0, 0, 9), look),
         Density(array(0, 1), array(0, 1), np.ones((1, 1), np.int64), look, a),
     )
     panel = Panel(Axis(a, "lower", names=(b, c, d)), Axis(e, ticks=((1.0, f), (2.0, g))), layers, h, a)
@@ -139,9 +139,9 @@ def test_any_numbers_make_short_finite_drawings(
         Band(a, b, c, look, step=reverse),
         Spans(a, b, c, look, reverse),
         Bars(a, b, look, reverse),
-        Region(a, b, look, "inside"),
+        Region(a, b, look),
         Rule(float(a[0]), look, reverse, "rule"),
-        Arrow((float(a[0]), float(b[0])), (float(c[0]), float(d[0])), look, "arrow"),
+        Arrow((float(a[0]), float(b[0])), (float(c[0]), float(d[0])), look),
     )
     axis = Axis(scale=scale, reverse=reverse)  # type: ignore[arg-type]
     markup = drawn(one(*layers, x=axis, y=axis)).markup()

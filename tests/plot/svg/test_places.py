@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
 
 from frontguard.plot import looks
 from frontguard.plot.layout.names import width
@@ -26,7 +24,6 @@ from frontguard.plot.picture import (
     Picture,
     Points,
     Region,
-    Rule,
 )
 from frontguard.plot.svg.shapes import dashes, line, rectangle
 from tests.plot.samples import INF, NAN, array
@@ -162,66 +159,10 @@ def test_unkeyed_marks_without_hints_are_one_path() -> None:
     assert path.get("d", "").count("M") == 500
 
 
-def test_regions_are_hatched_and_their_word_lies_inside() -> None:
-    region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.IN, "beaten")
+def test_regions_are_hatched() -> None:
+    region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.IN)
     root = parsed(one(region), prefix="r-")
-    across, down = ticks_of(root)
-    (word,) = (text for text in root.iter(f"{SVG}text") if text.text == "beaten")
-    assert float(word.get("x", "nan")) > (across["0"] + across["10"]) / 2
-    assert float(word.get("y", "nan")) > (down["0"] + down["10"]) / 2
     assert found(root, id="r-hatch-0072B2").tag == f"{SVG}pattern"
-    # Where there is no room, there is no word.
-    small = Region(array(5, 5.2, 5.2, 5), array(5, 5, 5.2, 5.2), looks.IN, "beaten")
-    assert "beaten" not in "".join(parsed(one(small)).itertext())
-
-
-def test_rules_words_avoid_bars() -> None:
-    bars = Bars(array(9), array(10), looks.IN, thickness=2.0)
-    root = parsed(one(bars, Rule(5.0, looks.GOAL, True, "goal")))
-    _, down = ticks_of(root)
-    (word,) = (text for text in root.iter(f"{SVG}text") if text.text == "goal")
-    assert float(word.get("y", "nan")) - 9 > down["8"]
-
-
-def boxes_of_words(root: ElementTree.Element) -> dict[str, tuple[float, float, float, float]]:
-    """Left, top, right and bottom of the lines that stand within the panel; widths as matplotlib's font has them."""
-    (group,) = of_class(root, "words")
-    answer = {}
-    for text in group.iter(f"{SVG}text"):
-        said, size = str(text.text), float(text.get("font-size", "12"))
-        long = TextPath((0, 0), said, size=size, prop=FontProperties(family="DejaVu Sans")).get_extents().width
-        x, y = float(text.get("x", "nan")), float(text.get("y", "nan"))
-        left = x - long if text.get("text-anchor") == "end" else x
-        answer[said] = left, y - size, left + long, y + 2.0
-    return answer
-
-
-@pytest.mark.parametrize("first", [0.5, 3.0, 7.0])
-@pytest.mark.parametrize("second", [1.0, 5.1, 7.4, 9.8])
-@pytest.mark.parametrize("wide", [2.6, 3.6, 5.0, 10.0])
-def test_words_of_rules_are_whole_and_not_over_each_other(first: float, second: float, wide: float) -> None:
-    said = ["declared 15%", "changes at 25.4%"]
-    rules = [Rule(at, looks.GOAL, True, word) for at, word in zip((first, second), said, strict=True)]
-    root = parsed(one(*rules, width=wide))
-    boxes = boxes_of_words(root)
-    assert " ".join(boxes) == " ".join(said)
-    left, _, right, _ = frame(root)
-    for box in boxes.values():
-        assert left <= box[0]
-        assert box[2] <= right
-    for (a, b, c, d), (e, f, g, h) in itertools.combinations(boxes.values(), 2):
-        assert a >= g or e >= c or b >= h - 2.0 or f >= d - 2.0  # lines of one word may come close
-
-
-def test_words_of_rules_are_broken_rather_than_crossed_by_another() -> None:
-    rules = [Rule(3.0, looks.GOAL, True, "declared 15%"), Rule(5.1, looks.IN, True, "changes at 25.4%")]
-    root = parsed(one(*rules, width=5.0))
-    across, _ = ticks_of(root)
-    unit = (across["10"] - across["0"]) / 10.0
-    for left, _, right, _ in boxes_of_words(root).values():
-        for at in (3.0, 5.1):
-            where = across["0"] + at * unit
-            assert right < where or where < left
 
 
 @pytest.mark.parametrize(("better", "reverse", "x_arrow", "y_arrow"), [

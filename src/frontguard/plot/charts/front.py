@@ -209,18 +209,14 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
-    polygon, stairs = beaten_by(arms.estimates[some][:, [x, y]], signs)
-    values = arms.estimates[arms.places(x, y)][:, [x, y]] * signs
-    worst, width = values.min(axis=0), np.ptp(values, axis=0)
-    # A word can stand there if the stairs leave a tenth of the picture at least below them.
-    roomy = (width > 0.0).all() and (((stairs - worst) / width).prod(axis=1)).max() > 0.1
-    return Region(polygon[:, 0], polygon[:, 1], BEATEN, f"beaten by the {arms.result.goal}" if roomy else "")
+    polygon = beaten_by(arms.estimates[some][:, [x, y]], signs)
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN)
 
 
-def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
-    """The polygon of what points (n, 2) beat, and those on the stairs; a sign is −1 where smaller is better.
+def beaten_by(points: Floats, signs: Floats) -> Floats:
+    """The polygon of what points (n, 2) beat; a sign is −1 where smaller is better.
 
-    It goes off to infinity where values are worse. Points are returned with larger ones better, in the order of x.
+    It goes off to infinity where values are worse.
     """
     points = np.unique(points * signs, axis=0)
     points = points[pareto_mask(points)]
@@ -228,7 +224,7 @@ def beaten_by(points: Floats, signs: Floats) -> tuple[Floats, Floats]:
     for k, (right, top) in enumerate(points.tolist()):
         corners.append((right, top))
         corners.append((right, points[k + 1, 1] if k + 1 < len(points) else -np.inf))
-    return np.array(corners) * signs, points
+    return np.array(corners) * signs
 
 
 def _fooled(arms: Arms) -> str:

@@ -1,4 +1,4 @@
-"""What part of the plane a panel shows, and where things that reach beyond it are cut off. Common to all pencils."""
+"""What part of the plane a panel shows, and where things that reach beyond it are cut off. Common to all renderers."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ anything elsewhere: it is right on white and on black, and wherever a page allow
 that stays the same from drawing to drawing, so that a page can move what is there already.
 
 >>> from frontguard.plot.looks import IN
->>> from frontguard.plot.picture import Axis
+>>> from frontguard.plot.picture import Axis, Points
 >>> import numpy as np
 >>> points = Points(np.array([1.0]), np.array([2.0]), IN, ("an arm",), keys=(7,))
 >>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
@@ -24,11 +24,11 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
+from frontguard.plot.layout.labels import labels
 from frontguard.plot.layout.names import LINE, SIZE, apart, broken, width
 from frontguard.plot.layout.sheet import Rectangle, sheet_of
-from frontguard.plot.layout.words import written
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Bars, Panel, Picture, Points, Region, Spans
+from frontguard.plot.picture import Panel, Picture, Rule
 from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
 from frontguard.plot.svg.layers import Names, Pen, at, elements
 from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
@@ -105,20 +105,18 @@ def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
         {"class": "panel"},
         surroundings(plan, cell, pen.sheet),
         element("g", {"class": "layers"}, *(each for layer in plan.panel.layers for each in elements(layer, pen))),
-        element("g", {"class": "words"}, *_words(plan.panel, pen)),
+        element("g", {"class": "words"}, *_labels(plan.panel, pen)),
     )
 
 
-def _words(panel: Panel, pen: Pen) -> Iterator[Element]:
-    """Words are in the colour of text, not in that of their line: no colour can be read on white and on black."""
-    for word in written(panel, pen.sheet, SMALL):
-        style: dict[str, str] = {"anchor": word.anchor if word.anchor != "start" else ""}
-        if isinstance(word.layer, Region):
-            style |= {"opacity": ".8", "font_style": "italic"}
-        elif isinstance(word.layer, Points | Bars | Spans):
-            style |= pen.names.of("word", at(word.layer.keys, word.index))
-        for row, text in enumerate(word.lines):
-            yield words(word.x, word.y + row * SMALL * LINE, text, SMALL, **style)
+def _labels(panel: Panel, pen: Pen) -> Iterator[Element]:
+    """Labels are in the colour of text, not in that of their line: no colour can be read on white and on black."""
+    for label in labels(panel, pen.sheet, SMALL):
+        left, top, right, _ = label.box(pen.sheet, SMALL)
+        x = {"start": left, "middle": (left + right) / 2.0, "end": right}[label.anchor]
+        key = None if isinstance(label.layer, Rule) else at(label.layer.keys, label.index)
+        anchor = "" if label.anchor == "start" else label.anchor
+        yield words(x, top + 0.85 * SMALL, label.text, SMALL, anchor=anchor, **pen.names.of("word", key))
 
 
 def _hatching(colour: str, name: str) -> Element:

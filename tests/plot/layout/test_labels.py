@@ -1,8 +1,7 @@
-"""What is written behind bars: nothing is cut or lies upon another, by what every pencil itself says of places."""
+"""Labels: none is cut or lies upon a mark or another, by what every renderer itself says of places."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,15 @@ from hypothesis import strategies as st
 from frontguard import plot
 from frontguard.logs.profile import Profile
 from frontguard.plot.layout.frames import limits
+from frontguard.plot.layout.labels import labels
 from frontguard.plot.layout.sheet import Sheet, sheet_of
-from frontguard.plot.layout.words import at_ends
 from frontguard.plot.looks import PLAIN
-from frontguard.plot.picture import Axis, Bars, Panel, Picture
+from frontguard.plot.picture import Axis, Bars, Panel, Picture, Points, Rule
 from frontguard.results import Result
 from frontguard.studies.overview import Rate
 from tests.browsers import OpenPage
 from tests.plot.made import IN, OUT, QUALITY, SECONDS, made_result
+from tests.plot.samples import array
 
 SIZE = 10.0
 
@@ -51,7 +51,6 @@ PICTURES = {
     "pulls by ratios": (plot.pulls(result([123456, 801, 77, 5, 3, 12])), ["123,456", "801", "77", "5", "3", "12"]),
     "forty": (plot.pulls(result([*range(40, 0, -1)])), [str(k) for k in range(40, 0, -1)]),
     "robustness": (robust([0.499, 0.06, 0.31, 0.5]), ["49.9%", "6%", "31%", "50%"]),
-    "small": (replace(plot.pulls(result([222, 150, *[40] * 10])), width=4.4, height=3.3), ["222", "150", *["40"] * 10]),
     "rate": (rate(5), ["37", "74", "111", "148", "185"]),
     "a long rate": (rate(40), []),
 }
@@ -101,11 +100,12 @@ def test_on_paper(name: str) -> None:
     clear(words, [], figure.bbox.extents)
 
 
-@pytest.mark.parametrize("name", sorted(set(PICTURES) - {"small"}))  # plotly's letters have no room there
+@pytest.mark.parametrize("name", PICTURES)
 def test_on_the_screen(name: str) -> None:
     picture, wanted = PICTURES[name]
-    found = [trace for trace in picture.plotly().data if trace.type == "scatter" and trace.mode == "text"]
-    assert sorted(text.strip() for trace in found for text in trace.text) == sorted(wanted)
+    found = [trace for trace in picture.plotly().data if trace.type == "scatter" and trace.mode == "markers+text"]
+    texts = [text for trace in found for text in trace.text if text[0].isdigit()]
+    assert sorted(texts) == sorted(wanted)
 
 
 def panel(lengths: list[float], upright: bool) -> Panel:
@@ -123,17 +123,46 @@ def panel(lengths: list[float], upright: bool) -> Panel:
 def test_words_are_whole_and_apart(lengths: list[float], upright: bool, room: tuple[float, float]) -> None:
     drawn = panel(lengths, upright)
     sheet: Sheet = sheet_of(drawn, limits(drawn), (0.0, 0.0, *room))
-    found = at_ends(drawn, sheet, SIZE)
-    assert len(found) in (0, len(lengths))
+    found = labels(drawn, sheet, SIZE)
     layer = drawn.layers[0]
     assert isinstance(layer, Bars)
-    assert all(word.lines == [layer.written[word.index]] for word in found)
-    clear([word.box(SIZE) for word in found], sheet.bars(layer)[0].tolist(), (0.0, -3.0, room[0], room[1] + 3.0))
+    assert len({label.index for label in found}) == len(found)
+    clear([label.box(sheet, SIZE) for label in found], sheet.bars(layer)[0].tolist(), (0.0, 0.0, *room))
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)), max_size=30), st.integers(1, 20))
+def test_labels_stand_at_their_own_marks(places: list[tuple[float, float]], letters: int) -> None:
+    x, y = np.array(places, np.float64).reshape(-1, 2).T
+    marks = Points(x, y, PLAIN, written=tuple(f"{k}{'x' * letters}" for k in range(len(places))))
+    drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0), (marks,))
+    sheet = sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0))
+    found = labels(drawn, sheet, SIZE)
+    boxes = [label.box(sheet, SIZE) for label in found]
+    clear(boxes, sheet.marks(x, y, PLAIN.size / 2.0).tolist(), sheet.frame)
+    for label, (left, top, right, bottom) in zip(found, boxes, strict=True):
+        at = float(sheet.x(x[label.index])), float(sheet.y(y[label.index]))
+        assert label.at == (x[label.index], y[label.index])
+        assert max(left - at[0], at[0] - right, top - at[1], at[1] - bottom) == pytest.approx(label.reach)
+
+
+def test_the_right_side_is_taken_first_and_what_lies_on_top_comes_first() -> None:
+    below = Points(array(0.3), array(0.5), PLAIN, written=("below",))
+    above = Points(array(0.3, 0.31), array(0.52, 0.9), PLAIN, written=("above", "alone"))
+    drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0), (below, above))
+    found = labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0)), SIZE)
+    assert [(label.text, label.side) for label in found] == [("above", (1, 0)), ("alone", (1, 0)), ("below", (-1, 0))]
+
+
+def test_the_label_of_a_rule_stands_at_its_end() -> None:
+    rules = Rule(0.4, PLAIN, True, "declared"), Rule(0.7, PLAIN, written="goal")
+    drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0, reverse=True), rules)
+    found = labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0)), SIZE)
+    assert {label.text: label.at for label in found} == {"declared": (0.4, 0.0), "goal": (1.0, 0.7)}
 
 
 def test_a_picture_of_ordinary_size_has_them() -> None:
     drawn = panel([3.0, 1500.0, 20.0], upright=False)
-    assert len(at_ends(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 300.0, 80.0)), SIZE)) == 3
+    assert len(labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 300.0, 80.0)), SIZE)) == 3
 
 
 def test_names_that_differ_at_their_ends_are_told_apart(tmp_path: Path) -> None:

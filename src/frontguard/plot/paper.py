@@ -1,0 +1,421 @@
+"""Pictures on paper: drawn with matplotlib (extra `plot`), without its global state.
+
+No text is ever read as mathematics or TeX: a name such as `$x_{` is a name. Ticks and labels are set for the size the
+picture has. An end that goes on for ever is drawn to beyond the edge.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frontguard._common.typing import Floats
+from frontguard.errors import BadInput
+from frontguard.markup import clean
+from frontguard.plot import picture as parts
+from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, inside, limits, rectangles, steps
+from frontguard.plot.layout.labels import labels
+from frontguard.plot.layout.names import columns, in_columns, short, wrapped
+from frontguard.plot.layout.scales import ticks, when
+from frontguard.plot.layout.sheet import sheet_of
+from frontguard.plot.looks import PALE, Look, box_shades
+from frontguard.plot.picture import Axis, Layer, Panel, Picture
+
+try:
+    import matplotlib.style
+    from matplotlib import font_manager
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.colors import to_rgba
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch, Polygon
+    from matplotlib.patheffects import AbstractPathEffect, withStroke
+except ImportError:
+    raise BadInput("pictures need matplotlib: install the extra with pip install 'frontguard[plot]'") from None
+
+FORMATS = ("png", "pdf", "svg", "eps", "ps", "jpg", "jpeg", "tif", "tiff", "webp")
+"""What can be saved, as far as the matplotlib at hand can. Its TeX formats would read names as TeX."""
+
+_STYLE: dict[Any, Any] = {
+    "text.usetex": False,
+    "text.parse_math": False,
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 9.5,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "axes.labelcolor": "#222222",
+    "text.color": "#222222",
+    "lines.scale_dashes": False,  # dashes are in points
+    "hatch.linewidth": 0.6,
+    "svg.hashsalt": "frontguard",  # the same picture is the same file
+}
+
+
+_FALLBACKS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "WenQuanYi Zen Hei", "Hiragino Sans",
+    "PingFang SC", "Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Hebrew",
+    "Noto Sans Devanagari", "Arial Unicode MS", "Noto Emoji", "Symbola",
+)  # fmt: skip
+"""Asked, where they are installed, for what the first font lacks."""
+
+_SIZE = 8.5  # of labels within a panel, in points
+_ACROSS, _UP = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
+
+_HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.0, foreground="white", alpha=0.8)]
+"""Keeps labels readable over lines and bars."""
+
+
+def new_figure(**options: Any) -> Figure:
+    """A figure of its own that needs no display."""
+    figure = Figure(**options, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def drawn(picture: Picture) -> Figure:
+    """The picture as a matplotlib figure, which can be changed and saved like any other."""
+    with _own_style():
+        figure = new_figure(figsize=(picture.width, picture.height), dpi=100)
+        _title(figure, picture.title, picture.width)
+        drawn_panels = [
+            (panel, axes, _panel(axes, panel, picture.width / across, picture.height / len(picture.rows)))
+            for panel, axes, across in _axes(figure, picture)
+        ]
+        _legend(figure, picture)
+        figure.draw_without_rendering()  # lays it out, and makes the ticks while our style holds
+        for panel, axes, frame in drawn_panels:
+            _labels(axes, panel, frame)
+    return figure
+
+
+def saved(picture: Picture, path: str | Path) -> Path:
+    """Draw it into a file of the kind that its name ends in."""
+    target = Path(path)
+    figure = drawn(picture)
+    kinds = [kind for kind in FORMATS if kind in figure.canvas.get_supported_filetypes()]
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in kinds:
+        wanted = ", ".join(f".{kind}" for kind in [*kinds, "html"])
+        raise BadInput(f"{path}: wanted a file name that ends in one of {wanted}; got {target.suffix or 'no ending'!r}")
+    with _own_style():
+        figure.savefig(target, dpi=150, format=kind, metadata=_metadata(picture, kind))
+    return target
+
+
+def _metadata(picture: Picture, kind: str) -> dict[str, Any] | None:
+    name, description = short(picture.title or picture.name, 200), clean(picture.description)[:2000]
+    kinds: dict[str, dict[str, Any]] = {
+        "png": {"Title": name, "Description": description},
+        "svg": {"Title": name, "Description": description, "Date": None},
+        "pdf": {"Title": name, "Subject": description, "CreationDate": None},
+    }
+    return kinds.get(kind)
+
+
+@contextmanager
+def _own_style() -> Iterator[None]:
+    """matplotlib's defaults and our style upon them, whatever the user has set for other pictures; undone after."""
+    own = {**_STYLE, "font.family": _families()}
+    with matplotlib.style.context("default"), matplotlib.rc_context(own), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+")  # what no font here has becomes an empty box
+        yield
+
+
+@lru_cache(maxsize=1)
+def _families() -> list[str]:
+    """The fonts to use, in this order: one that is always there, then what is installed for other scripts."""
+    installed = {entry.name for entry in font_manager.fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _FALLBACKS if name in installed)]
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+def _axes(figure: Figure, picture: Picture) -> Iterator[tuple[Panel, Axes, int]]:
+    """Axes for every panel that is there, and how many lie beside each other. A shorter row has wider panels."""
+    cells = math.lcm(*(len(row) or 1 for row in picture.rows))  # one grid for all, so that columns are in line
+    grid = figure.add_gridspec(max(len(picture.rows), 1), cells)
+    for i, row in enumerate(picture.rows):
+        for j, panel in enumerate(row):
+            if panel is not None:
+                span = cells // len(row)
+                yield panel, figure.add_subplot(grid[i, j * span : (j + 1) * span]), len(row)
+
+
+def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
+    """Draw axes and layers; words wait until the layout is known."""
+    frame = limits(panel)
+    axes.set_xscale(panel.x.scale)
+    axes.set_yscale(panel.y.scale)
+    axes.set_xlim(*(frame[0][::-1] if panel.x.reverse else frame[0]))
+    axes.set_ylim(*(frame[1][::-1] if panel.y.reverse else frame[1]))
+    axes.set_axisbelow(True)
+    for axis, side in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+        if not side.names:
+            axis.grid(visible=True, color="#e6e6e6", linewidth=0.7)
+    for depth, layer in enumerate(panel.layers):
+        _draw(axes, layer, panel, frame, 2.0 + 0.01 * depth)
+    axes.set_xlim(axes.get_xlim())  # from now on nothing moves them
+    axes.set_ylim(axes.get_ylim())
+    _ticks(axes, panel, frame, width, height)
+    _heading(axes, panel, width)
+    axes.set_xlabel(_titled(panel.x, frame[0], round(11 * width)))
+    axes.set_ylabel(_titled(panel.y, frame[1], round(11 * height)))
+    return frame
+
+
+def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) -> None:
+    across = ticks(panel.x, *frame[0], most=round((4.0 if panel.x.names else 1.4) * width))
+    up = ticks(panel.y, *frame[1], most=round((4.6 if panel.y.names else 1.9) * height))
+    # Ticks have texts of their own, which are made now and keep the style of now.
+    words = [short(word, 28 if panel.x.names else 16) for _, word in across]
+    room = 11.5 * width / max(len(words), 1)
+    slanted = bool(panel.x.names) and max((columns(word) for word in words), default=0) > room
+    axes.set_xticks([at for at, _ in across], words, rotation=35 if slanted else 0, ha="right" if slanted else "center",
+                    rotation_mode="anchor" if slanted else "default")  # fmt: skip
+    beside = [word for _, word in up]
+    axes.set_yticks([at for at, _ in up], in_columns(beside, 30) if panel.y.names else beside)
+    axes.minorticks_off()
+    for axis, own in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+        axis.set_tick_params(length=0 if own.names else 3)
+
+
+def _titled(axis: Axis, within: Limits, room: int) -> str:
+    """The axis's title, and where good lies. In a title that runs upwards the same arrows point down and up."""
+    text = f"{axis.title} ({when(*within)})" if axis.dates else axis.title
+    if not axis.better:
+        return short(text, room)
+    return f"{short(text, max(12, room - 24))}   {axis.direction}".strip()
+
+
+def _title(figure: Figure, text: str, width: float) -> None:
+    """The picture's title, over as many lines as it takes, up to three."""
+    lines = wrapped(text, round(10.0 * width), 3)
+    if lines:
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=12, fontweight="bold")
+
+
+def _heading(axes: Axes, panel: Panel, width: float) -> None:
+    """A panel's title, and its note in small letters below that."""
+    if panel.y.names:  # they stand beside the panel and take of its width
+        width -= 0.07 * min(30, max(columns(name) for name in panel.y.names))
+    note = wrapped(panel.note, round(13.0 * width), 2)
+    lines = wrapped(panel.title, round(11.5 * width), 3)
+    if lines:
+        axes.set_title("\n".join(lines), loc="left", pad=6 + 11.5 * len(note))
+    if note:
+        axes.annotate("\n".join(note), (0.0, 1.0), (0, 5), "axes fraction", "offset points", fontsize=8.5,
+                      color="#555555", va="bottom", ha="left", annotation_clip=False)  # fmt: skip
+
+
+def _labels(axes: Axes, panel: Panel, shown: Frame) -> None:
+    """Labels beside marks, bars and rules, where there is room, now that the layout is known."""
+    point = axes.figure.dpi / 72.0  # in pixels
+    edges, high = axes.get_window_extent(), axes.figure.bbox.height
+    frame = (edges.x0 / point, (high - edges.y1) / point, edges.x1 / point, (high - edges.y0) / point)
+    for label in labels(panel, sheet_of(panel, shown, frame), _SIZE):
+        across, up = label.side
+        text = axes.annotate(
+            label.text, label.at, (label.reach * across, label.reach * up), textcoords="offset points",
+            ha=_ACROSS[across], va=_UP[up], fontsize=_SIZE, zorder=4.0, annotation_clip=False,
+            color=_colour(label.layer.look) if isinstance(label.layer, parts.Rule) else "#222222",
+        )  # fmt: skip
+        text.set_in_layout(False)
+        text.set_path_effects(_HALO)
+
+
+# The legend -----------------------------------------------------------------------------------------------------------
+
+
+def _legend(figure: Figure, picture: Picture) -> None:
+    if not picture.legend:
+        return
+    kinds = [picture.drawn_as(look) for look in picture.legend]
+    handles = [_legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
+    names = [short(look.label, 44) for look in picture.legend]
+    beside = _legend_columns([columns(name) + 6 for name in names], 13.0 * picture.width)
+    order = [at for column in range(beside) for at in range(column, len(names), beside)]  # it fills column by column
+    figure.legend(
+        [handles[at] for at in order], [names[at] for at in order], loc="outside lower center", ncols=beside,
+        frameon=False, columnspacing=1.6, handlelength=2.8 if any("line" in kind for kind in kinds) else 1.4,
+    )  # fmt: skip
+
+
+def _legend_columns(widths: list[int], room: float) -> int:
+    """How many of the legend's entries fit beside each other, read line by line."""
+    for beside in range(len(widths), 1, -1):
+        if sum(max(widths[column::beside]) for column in range(beside)) <= room:
+            return beside
+    return 1
+
+
+# Layers ---------------------------------------------------------------------------------------------------------------
+
+_TEXT = "#333333"  # the colour of what has none of its own
+
+_MARKS = {
+    "circle": ("o", 1.0), "cross": ("x", 1.0), "square": ("s", 0.9), "triangle": ("^", 1.05), "diamond": ("D", 0.85),
+    "dot": ("o", 0.75), "ring": ("o", 1.0), "bar": ("|", 1.2), "plus": ("+", 1.1),
+}  # fmt: skip
+
+
+def _colour(look: Look) -> str:
+    """Its colour, or that of text."""
+    return look.colour or _TEXT
+
+
+def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> None:
+    """Draw one layer; `depth` orders them."""
+    layer = bounded(layer, panel, frame, beyond=0.1)
+    match layer:
+        case parts.Region():
+            _region(axes, layer)
+        case parts.Points():
+            there = ~(np.isnan(layer.x) | np.isnan(layer.y))
+            # A mark on the edge is drawn in full; one that lies outside is not.
+            outside = (there & ~inside(layer.x, layer.y, frame)).any()
+            (marks,) = axes.plot(
+                layer.x[there], layer.y[there], **_mark(layer.look), linestyle="none", zorder=depth, clip_on=outside
+            )
+            marks.set_in_layout(False)
+        case parts.Boxes():
+            fill, edge = box_shades(layer.look)
+            _polygons(
+                axes, rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high), depth, linewidths=0.8,
+                facecolors=[_shade(layer.look, fill)], edgecolors=[_shade(layer.look, edge)],
+            )  # fmt: skip
+        case parts.Lines():
+            style: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
+            for x, y in zip(layer.x, layer.y, strict=True):
+                axes.plot(*(steps(x, y) if layer.step else (x, y)), **_line(layer.look), **style)
+                if layer.marks:
+                    axes.plot(x, y, **_mark(layer.look), linestyle="none", **style)
+        case parts.Band():
+            axes.fill_between(
+                layer.x, layer.low, layer.high, facecolor=_shade(layer.look, 0.16), edgecolor=_shade(layer.look, 0.45),
+                linewidth=0.6, zorder=depth, step="post" if layer.step else None,
+            )  # fmt: skip
+        case parts.Spans():
+            _spans(axes, layer, depth)
+        case parts.Bars():
+            half, within = layer.thickness / 2.0, frame[1] if layer.upright else frame[0]
+            start, end = clipped(np.zeros(layer.at.size), within), clipped(layer.length, within)
+            low, high = layer.at - half, layer.at + half
+            corners = rectangles(low, start, high, end) if layer.upright else rectangles(start, low, end, high)
+            _polygons(axes, corners, depth, **_filling(layer.look))
+        case parts.Density():
+            _density(axes, layer, depth)
+        case parts.Rule():
+            across = axes.axvline if layer.upright else axes.axhline
+            across(layer.at, **_line(layer.look), zorder=depth)
+        case parts.Arrow():
+            axes.annotate(
+                "", (layer.x[1], layer.y[1]), (layer.x[0], layer.y[0]), zorder=depth + 1,
+                arrowprops={"arrowstyle": "-|>", "color": _colour(layer.look), "linewidth": layer.look.width,
+                            "shrinkA": 0, "shrinkB": 2},
+            ).set_in_layout(False)  # fmt: skip
+
+
+def _shade(look: Look, opacity: float) -> tuple[float, float, float, float]:
+    """Its colour, of which only so much is seen."""
+    return to_rgba(_colour(look), opacity)
+
+
+def _mark(look: Look) -> dict[str, Any]:
+    """A mark's shape, size and filling."""
+    shape, factor = _MARKS[look.mark]
+    hollow = not look.filled or look.mark == "ring"
+    return {
+        "marker": shape,
+        "markersize": factor * look.size,
+        "color": _colour(look),
+        "markerfacecolor": "none" if hollow else _colour(look),
+        "markeredgecolor": _colour(look),
+        "markeredgewidth": 1.5 if hollow or shape in "x+|" else 0.4,
+    }
+
+
+def _line(look: Look) -> dict[str, Any]:
+    """A line's colour, width and dashes."""
+    return {"color": _colour(look), "linewidth": look.width, "linestyle": (0, look.dash) if look.dash else "-"}
+
+
+def _filling(look: Look) -> dict[str, Any]:
+    """How a bar is filled, so that verdicts can be told apart without colour: full, pale, hatched or empty."""
+    if not look.filled:
+        return {"facecolor": "white", "edgecolor": _colour(look), "linewidth": 1.0}
+    if look.mark == "triangle":
+        return {"facecolor": _shade(look, 0.25), "edgecolor": _colour(look), "linewidth": 0.8, "hatch": "/////"}
+    if look.mark in PALE:
+        return {"facecolor": _shade(look, 0.45), "edgecolor": _colour(look), "linewidth": 0.6}
+    return {"facecolor": _colour(look), "edgecolor": _colour(look), "linewidth": 0.6}
+
+
+def _legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
+    """What stands beside a look's name."""
+    if drawn_as and not drawn_as & {"line", "mark"}:
+        return Patch(**_filling(look)) if look.filled else Patch(facecolor="white", edgecolor=_colour(look))
+    style = _mark(look)
+    if "line" in drawn_as:
+        style |= _line(look)
+        style |= {} if "mark" in drawn_as else {"marker": "none"}
+    else:
+        style |= {"linestyle": "none"}
+    style["markersize"] = min(style["markersize"], 11.0)
+    return Line2D([], [], **style)
+
+
+def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:
+    axes.add_collection(PolyCollection(list(corners), **style, zorder=depth), autolim=False)
+
+
+def _region(axes: Axes, layer: parts.Region) -> None:
+    if layer.x.size < 3:
+        return
+    corners = np.stack([layer.x, layer.y], axis=1)
+    axes.add_patch(Polygon(corners, facecolor=_shade(layer.look, 0.07), edgecolor="none", zorder=1.0))
+    edge = _shade(layer.look, 0.28)
+    axes.add_patch(Polygon(corners, fill=False, edgecolor=edge, linewidth=0.9, hatch="///", zorder=1.01))
+
+
+def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:
+    ends = [np.stack([layer.at, end], axis=1)[:, :: 1 if layer.upright else -1] for end in (layer.low, layer.high)]
+    segments = np.stack(ends, axis=1)
+    there = np.isfinite(segments).all(axis=(1, 2))
+    points = there & (layer.low == layer.high)  # so that an interval of a single value can be seen
+    for which, cap in ((there & ~points, "butt"), (points, "round")):
+        if which.any():
+            axes.add_collection(
+                LineCollection(
+                    list(segments[which]), colors=[_shade(layer.look, layer.opacity)], linewidths=layer.thickness,
+                    capstyle=cap, zorder=depth,
+                ),
+                autolim=False,
+            )  # fmt: skip
+
+
+def _density(axes: Axes, layer: parts.Density, depth: float) -> None:
+    counts = np.asarray(layer.counts, np.float64)
+    i, j = np.nonzero(counts)
+    if i.size:
+        x, y = layer.x_edges, layer.y_edges
+        faces = np.tile(_shade(layer.look, 1.0), (i.size, 1))
+        faces[:, 3] = 0.12 + 0.68 * np.log1p(counts[i, j]) / np.log1p(counts.max())
+        style = {"facecolors": faces, "edgecolors": "none", "linewidths": 0.0, "antialiased": False}
+        _polygons(axes, rectangles(x[i], y[j], x[i + 1], y[j + 1]), depth, **style)
