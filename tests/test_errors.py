@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 import frontguard
-from frontguard.cli.app import commands
+from frontguard.cli.app import COMMANDS, options_of
 from frontguard.errors import BadArgument, BadInput, NoColumn
 
 SOURCES = {file: file.read_text(encoding="utf-8") for file in sorted(Path(frontguard.__file__).parent.rglob("*.py"))}
-COMMANDS = commands().commands
-OPTIONS = {each.name for command in COMMANDS.values() for each in command.params if each.opts[0].startswith("--")}
+OPTIONS = {name for command in COMMANDS for name in options_of(command)}
 
 READING = {
     "replace",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontguard import __version__
-from tests.cli.commands import process, run
+from tests.cli.commands import FRONTGUARD, process, run
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from tests.cli.commands import process, run
     [
         (["demo", "--contamination", "0.5"], "--contamination must be a probability from 0 to below 1/2"),
         (["demo", "--contamination", "nan"], "--contamination must be a probability"),
-        (["demo", "--seed", "-1"], "--seed: wanted a whole number from 0, got -1"),
+        (["demo", "--seed", "-1"], "--seed"),
         (["demo", "--output", "taken/inside"], "--output taken/inside: cannot be written"),
         (["demo", "--seed", "x"], "--seed"),
         (["demo", "--sed", "1"], "--sed"),
@@ -44,7 +44,7 @@ def test_help_names_every_command_and_is_fast_because_it_loads_nothing_heavy(tmp
     assert "demo" in ran.stdout
     assert "reproduce" in ran.stdout
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, frontguard.cli.app as app; app.commands(); print(*sorted(sys.modules))"],
+        [sys.executable, "-c", "import sys, frontguard.cli.app as app; app.application(); print(*sorted(sys.modules))"],
         capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     assert not {"numba", "numpy", "scipy", "matplotlib", "pandas"} & set(loaded)
@@ -58,3 +58,13 @@ def test_without_arguments_it_shows_its_help(tmp_path: Path) -> None:
 
 def test_the_version(tmp_path: Path) -> None:
     assert process("--version", cwd=tmp_path).stdout == f"frontguard {__version__}\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_output_that_cannot_be_written_is_complained_of(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("arm,x\na,1\nb,2\n")
+    asked = [*FRONTGUARD, "analyze", "log.csv", "--maximize", "x", "--json"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(asked, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode != 0
+    assert "No space left" in ended.stderr

@@ -88,7 +88,7 @@ def test_candidates_that_are_not_worse_pass(folder: Path) -> None:
 
 
 def test_what_is_open_is_3_or_passes_on_request(folder: Path) -> None:
-    given = [*measured(command("pr", 1.04)), "--tolerance", "4%", "--pulls", "60"]
+    given = [*measured(command("pr", 1.04)), "--tolerance", "4%", "--max-pulls", "60"]
     given.remove("--tolerance"), given.remove("5%")
     ran = run(*given, cwd=folder)
     assert ran.returncode == 3

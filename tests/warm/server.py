@@ -55,10 +55,10 @@ def begin() -> None:
         __import__(name)
     from numba.core.registry import cpu_target
 
-    from frontguard.cli.app import COMMANDS, commands
+    from frontguard.cli.app import COMMANDS, function_of
 
     for name in COMMANDS:
-        commands(name)
+        function_of(name)
 
     cpu_target.target_context.refresh()
     cpu_target.typing_context.refresh()

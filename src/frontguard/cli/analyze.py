@@ -15,9 +15,38 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.cli.options.beside import Baseline, PickOne, beside_of, print_beside, read_asked
-from frontguard.cli.options.counted import Exact, Mean, Sigma, check_named, counted, of_analyze
-from frontguard.cli.options.values import THREATS, by_metric, read_limits, read_tolerance, size_of, whole_from
+from frontguard.cli.options.beside import beside_of, print_beside, read_asked
+from frontguard.cli.options.counted import check_named, counted, of_analyze
+from frontguard.cli.options.declared import (
+    OUTPUT,
+    READING,
+    STATISTICS,
+    ArmColumn,
+    Baseline,
+    Cluster,
+    Confidence,
+    Contamination,
+    Exact,
+    Format,
+    Goal,
+    Json,
+    Layout,
+    LimitOption,
+    Maximize,
+    Mean,
+    Minimize,
+    PickOne,
+    Quantile,
+    ReportFile,
+    Sigma,
+    StudyName,
+    ThreatModel,
+    Tolerance,
+    Where,
+    flag,
+    whole_from,
+)
+from frontguard.cli.options.values import by_metric, read_limits, read_tolerance, size_of
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, print_answer
 from frontguard.errors import BadInput
@@ -26,6 +55,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.comparisons.asked import Beside
     from frontguard.documents.origin import Origin
     from frontguard.logs.analysis import Analysis
+
+LARGE = "Logs that are large, or grow"
 
 OPEN = 3
 """Exit code with --strict when arms are open."""
@@ -54,77 +85,40 @@ def analyze(
             show_default=False,
         ),
     ],
-    arm: Annotated[
-        list[str] | None, typer.Option(help='Column that says which arm a row is of (without: "arm"); repeat to join.')
-    ] = None,
-    maximize: Annotated[list[str] | None, typer.Option(help="Metric to be maximised; repeat for several.")] = None,
-    minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2% (without: the study's, or none)."),
-    ] = None,
-    quantile: Annotated[
-        list[str] | None,
-        typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as study, or medians)."),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several (without: the study's)."),
-    ] = None,
+    arm: ArmColumn = None,
+    maximize: Maximize = None,
+    minimize: Minimize = None,
+    tolerance: Tolerance = None,
+    limit: LimitOption = None,
+    contamination: Contamination = None,
+    confidence: Confidence = None,
+    top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row for every arm to this file.")] = None,
+    report: ReportFile = None,
+    json: Json = False,
+    quantile: Quantile = None,
     mean: Mean = None,
     exact: Exact = None,
     sigma: Sigma = None,
-    contamination: Annotated[
-        str | None,
-        typer.Option(help="Probability with which each measurement may be anything (ε; without: the study's, or 0.1)."),
-    ] = None,
-    threat: Annotated[str | None, typer.Option(help=f"{THREATS} (Without: the study's, or prescient.)")] = None,
-    confidence: Annotated[
-        str | None, typer.Option(help="Probability with which the answer must hold (without: the study's, or 0.95).")
-    ] = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            help="list: as few arms as are enough; front: all that none beats (without: the study's, or list)."
-        ),
-    ] = None,
+    threat: ThreatModel = None,
+    goal: Goal = None,
     anytime: Annotated[
         bool | None,
         typer.Option(
             "--anytime/--one-look",
-            help="Whether the log was looked at while it grew, which bounds must allow for (without: studies only).",
+            metavar="",
+            help="Whether the log was looked at while it grew, which bounds must allow for.",
+            rich_help_panel=STATISTICS,
+            show_default="studies only",
         ),
     ] = None,
     profile: Annotated[
         bool | None,
-        typer.Option(help="Find up to which contamination verdicts stand (without: up to 20,000 arms)."),
-    ] = None,
-    layout: Annotated[
-        str | None, typer.Option(help="wide (a column a metric) or long (a row a value); guessed unless given.")
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(help="csv, parquet, jsonl, hyperfine, pyperf, pytest-benchmark, study; guessed unless given."),
-    ] = None,
-    metric_column: Annotated[str, typer.Option(help="Long layout: column with the metric's name.")] = "metric",
-    value_column: Annotated[str, typer.Option(help="Long layout: column with the value.")] = "value",
-    decimal: Annotated[str, typer.Option(help="Decimal point of CSV: . or ,")] = ".",
-    missing_arms: Annotated[str, typer.Option(help="refuse or drop rows without an arm.")] = "refuse",
-    study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
-    where: Annotated[
-        list[str] | None,
         typer.Option(
-            metavar="COLUMN=VALUE",
-            help="Only rows with this value count; repeat for more columns, or for several values of one, any of which "
-            "will do.",
-        ),
-    ] = None,
-    cluster: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Rows of an arm with the same value here (process, host, day) depend on each other, and count as one "
-            "observation; repeat to join; none: every row counts (without: what a tool's results say).",
+            metavar="",
+            help="Find up to which contamination verdicts stand.",
+            rich_help_panel=STATISTICS,
+            show_default="up to 20,000 arms",
         ),
     ] = None,
     pair: Annotated[
@@ -133,42 +127,85 @@ def analyze(
             metavar="COLUMN",
             help="Rows of different arms with the same value here (question, seed, day) are compared with each other; "
             "repeat to join.",
+            rich_help_panel=STATISTICS,
         ),
     ] = None,
     items: Annotated[
-        int | None, whole_from(1, "With --pair: how many there are in all; what counts are means over these.")
+        int | None,
+        whole_from(1, "With --pair: how many there are in all; what counts are means over these.", panel=STATISTICS),
     ] = None,
     independent: Annotated[
         bool | None,
-        typer.Option(
+        flag(
             "--independent",
-            help="No measurement of one arm depends on another arm's: arms are compared in pairs, too (without: the "
-            "study's).",
+            "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+            STATISTICS,
+        ),
+    ] = None,
+    where: Where = None,
+    cluster: Cluster = None,
+    layout: Layout = None,
+    format: Format = None,
+    metric_column: Annotated[
+        str,
+        typer.Option(metavar="COLUMN", help="Long layout: column with the metric's name.", rich_help_panel=READING),
+    ] = "metric",
+    value_column: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Long layout: column with the value.", rich_help_panel=READING)
+    ] = "value",
+    decimal: Annotated[
+        str, typer.Option(metavar="POINT", help="Decimal point of CSV: . or ,", rich_help_panel=READING)
+    ] = ".",
+    missing_arms: Annotated[
+        str, typer.Option(metavar="CHOICE", help="refuse or drop rows without an arm.", rich_help_panel=READING)
+    ] = "refuse",
+    study: StudyName = None,
+    append: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STATE",
+            help="State file to which this log is added; the answer is about all it has.",
+            rich_help_panel=LARGE,
+        ),
+    ] = None,
+    again: Annotated[bool, flag("--again", "Count files again that the state has counted already.", LARGE)] = False,
+    sketch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Keep sketches of this size for each arm: bounded memory, wider intervals.",
+            rich_help_panel=LARGE,
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help="For rows, such as 4G; beyond, temporary files (without: half of what is free).")
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For rows, such as 4G; beyond, temporary files.",
+            rich_help_panel=LARGE,
+            show_default="half of what is free",
+        ),
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where temporary files go (without: the system's place).")] = None,
-    append: Annotated[
-        Path | None, typer.Option(help="State file to which this log is added; the answer is about all it has.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Count files again that the state has counted already.")
-    ] = False,
-    sketch: Annotated[
-        int | None, typer.Option(help="Keep sketches of this size for each arm: bounded memory, wider intervals.")
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where temporary files go.",
+            rich_help_panel=LARGE,
+            show_default="the system's place",
+        ),
     ] = None,
     executor: Annotated[
-        str | None, typer.Option(help="dask://HOST:PORT: files that its workers see are read and sorted there.")
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="dask://HOST:PORT: files that its workers see are read and sorted there.",
+            rich_help_panel=LARGE,
+        ),
     ] = None,
     baseline: Baseline = None,
     pick: PickOne = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 3 if any arm is open.")] = False,
-    top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
-    csv: Annotated[Path | None, typer.Option(help="Write a row for every arm to this file.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report to this file: .html, .md or .csv.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
+    strict: Annotated[bool, flag("--strict", "Exit code 3 if any arm is open.", OUTPUT)] = False,
 ) -> None:
     """Say which few arms of a log are enough, which are certainly beaten, and what is open.
 

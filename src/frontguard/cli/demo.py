@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.written import checked_share
-from frontguard.cli.options.values import whole_from
+from frontguard.cli.options.declared import flag, whole_from
 from frontguard.cli.report import origin
 from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
@@ -25,11 +25,13 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 def demo(
     contamination: Annotated[
-        str, typer.Option(help="Share of the best treatments' records that the saboteur replaces.")
+        str, typer.Option(metavar="SHARE", help="Share of the best treatments' records that the saboteur replaces.")
     ] = "0.2",
     seed: Annotated[int, whole_from(0, "The same seed gives the same records.")] = 0,
-    output: Annotated[Path, typer.Option(help="Where the picture and the report go.")] = Path("frontguard-demo"),
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the picture and the report go.")] = Path(
+        "frontguard-demo"
+    ),
+    json: Annotated[bool, flag("--json", "Print the result as JSON on stdout.")] = False,
 ) -> None:
     """Find the best of 36 sabotaged treatments, and see what a mean-based method makes of the same records.
 

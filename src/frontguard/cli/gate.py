@@ -14,16 +14,38 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence
 from frontguard.cli.analyze import by_column
-from frontguard.cli.options.counted import Exact, Mean, Quantile, Sigma, check_named, counted, of_analyze
-from frontguard.cli.options.values import (
+from frontguard.cli.options.counted import check_named, counted, of_analyze
+from frontguard.cli.options.declared import (
+    MEASURING,
+    OUTPUT,
+    READING,
+    Cluster,
+    Confidence,
     Contamination,
+    Exact,
+    Format,
+    Json,
+    Layout,
+    Maximize,
+    MaxPulls,
+    MaxPullsPerArm,
+    MaxTime,
+    Mean,
+    Minimize,
+    Quantile,
     Seed,
+    Sigma,
+    StorageOption,
+    StudyName,
     ThreatModel,
     Timeout,
-    by_metric,
-    read_tolerance,
+    Tolerance,
+    Where,
+    Workers,
+    flag,
     whole_from,
 )
+from frontguard.cli.options.values import by_metric, read_tolerance
 from frontguard.cli.report import origin
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
 from frontguard.cli.screen import console, say
@@ -57,72 +79,76 @@ def gate(
         ),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="The command of the baseline; of a spec or of a single log, the name of an arm.")
+        str | None,
+        typer.Option(
+            metavar="NAME=COMMAND",
+            help="The command of the baseline; of a spec or of a single log, the name of an arm.",
+        ),
     ] = None,
-    candidate: Annotated[list[str] | None, typer.Option(help="The command of a candidate; repeat for several.")] = None,
-    minimize: Annotated[
-        list[str] | None, typer.Option(help="Metric that must not become larger (without: seconds); repeat.")
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=COMMAND", help="The command of a candidate; repeat for several."),
     ] = None,
-    maximize: Annotated[list[str] | None, typer.Option(help="Metric that must not become smaller; repeat.")] = None,
-    tolerance: Annotated[
-        list[str] | None, typer.Option(help="By how much worse is still good, 0.5 or 2%; or METRIC=2% (without: 5%).")
-    ] = None,
+    minimize: Minimize = None,
+    maximize: Maximize = None,
+    tolerance: Tolerance = None,
+    contamination: Contamination = None,
+    confidence: Confidence = None,
+    max_time: MaxTime = None,
+    max_pulls: MaxPulls = None,
+    storage: StorageOption = None,
+    open: Annotated[
+        str, typer.Option(metavar="pass|fail", help="What becomes of what is open: fail (exit code 3) or pass (0).")
+    ] = "fail",
+    json: Json = False,
     quantile: Quantile = None,
     mean: Mean = None,
     exact: Exact = None,
     sigma: Sigma = None,
-    contamination: Contamination = None,
     threat: ThreatModel = None,
-    confidence: Annotated[
-        str | None, typer.Option(help="Probability with which all of it must hold at once (without: 0.95).")
-    ] = None,
-    max_pulls: Annotated[
-        int | None, whole_from(1, "Stop after so many pulls of all together.", "--max-pulls", "--pulls")
-    ] = None,
-    max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull none more often than this.")] = None,
-    max_time: Annotated[
-        str | None,
-        typer.Option("--max-time", "--time", help='Begin no pull after so long, such as "10 min".'),
-    ] = None,
-    workers: Annotated[int | None, whole_from(1, "Pulls at a time (without: 1).")] = None,
+    max_pulls_per_arm: MaxPullsPerArm = None,
+    workers: Workers = None,
     timeout: Timeout = None,
-    warmups: Annotated[int | None, whole_from(0, "Runs of each command before its first pull, not counted.")] = None,
+    warmups: Annotated[
+        int | None, whole_from(0, "Runs of each command before its first pull, not counted.", panel=MEASURING)
+    ] = None,
     seed: Seed = None,
-    storage: Annotated[
-        str | None, typer.Option(help="Keep the study here, and go on with it (without: nothing is kept).")
-    ] = None,
-    study: Annotated[str | None, typer.Option(help="Name of the study in its storage.")] = None,
     arm: Annotated[
-        list[str] | None, typer.Option(help='Of logs: column that says which arm a row is of (without: "arm").')
-    ] = None,
-    anytime: Annotated[
-        bool, typer.Option("--anytime", help="Of logs: they were looked at while they grew, which bounds allow for.")
-    ] = False,
-    cluster: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of logs: rows with the same value here count as one observation; none: every row counts (without: "
-            "what a tool's results say)."
+            metavar="COLUMN",
+            help="Column that names the arm of a row; repeat to join.",
+            rich_help_panel=READING,
+            show_default="arm",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=VALUE", help="Of logs: only rows with this value count; repeat."),
-    ] = None,
-    layout: Annotated[str | None, typer.Option(help="Of logs: wide or long; guessed unless given.")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(help="Of logs: csv, parquet, jsonl, hyperfine, pyperf, pytest-benchmark; guessed unless given."),
-    ] = None,
-    open: Annotated[str, typer.Option(help="What becomes of what is open: fail (exit code 3) or pass (0).")] = "fail",
+    where: Where = None,
+    cluster: Cluster = None,
+    anytime: Annotated[
+        bool, flag("--anytime", "The logs were looked at while they grew, which bounds allow for.", READING)
+    ] = False,
+    layout: Layout = None,
+    format: Format = None,
+    study: StudyName = None,
     summary: Annotated[
         Path | None,
-        typer.Option(help="Write a summary in Markdown (without: to $GITHUB_STEP_SUMMARY, if that is set)."),
+        typer.Option(
+            metavar="FILE",
+            help="Write a summary in Markdown.",
+            rich_help_panel=OUTPUT,
+            show_default="$GITHUB_STEP_SUMMARY, if that is set",
+        ),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, a test for each candidate and metric.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON on stdout.")] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write JUnit XML, a test for each candidate and metric.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
 ) -> None:
     """Say whether candidates are certainly worse than a baseline, certainly not, or neither yet.
+
+    Metrics are seconds, and a tolerance is 5%, unless options say otherwise. Without --storage nothing is kept.
 
     Commands are measured in random order until each metric of each candidate is certainly worse by more than the
     tolerance, or certainly not; logs are read. Exit code 0 if none is worse, 1 if any is, 3 if that is open, 2 if

@@ -10,8 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.cli.options.counted import Exact, Mean, check_named, counted, counting
-from frontguard.cli.options.values import THREATS, by_metric, known_metrics, read_limits, read_number, whole_from
+from frontguard.cli.options.counted import check_named, counted, counting
+from frontguard.cli.options.declared import (
+    MEASURING,
+    STATISTICS,
+    Confidence,
+    Contamination,
+    Exact,
+    Goal,
+    Json,
+    LimitOption,
+    Maximize,
+    Mean,
+    Minimize,
+    Quantile,
+    ThreatModel,
+    Tolerance,
+    whole_from,
+)
+from frontguard.cli.options.values import by_metric, known_metrics, read_limits, read_number
 from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
 
@@ -23,66 +40,63 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 
 def plan(
-    context: typer.Context,
     spec: Annotated[
         Path | None,
         typer.Argument(metavar="SPEC.toml", help="A spec of frontguard run: its arms, metrics, tolerances and threat."),
     ] = None,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option(help="Difference that does not matter: 0.1, or 2% on a pilot; or METRIC=2%, repeated."),
-    ] = None,
     arms: Annotated[int | None, whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, whole_from(1, "How many metrics (if they are not named).")] = None,
-    contamination: Annotated[
-        str, typer.Option(help="Probability with which each measurement may be anything (ε).")
-    ] = "0.1",
-    threat: Annotated[str, typer.Option(help=THREATS)] = "prescient",
-    confidence: Annotated[str, typer.Option(help="Probability with which the answer must hold.")] = "0.95",
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            help="list: as few arms as are enough; front: all that none beats (without: the spec's, or list)."
-        ),
+    tolerance: Tolerance = None,
+    pilot: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Earlier measurements, a CSV file with a row for each.")
     ] = None,
-    coverage: Annotated[
-        list[str] | None, typer.Option(help="By how much an arm of the front may be missed (without: as --tolerance).")
-    ] = None,
+    arm: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the pilot that names the arm.")] = None,
+    maximize: Maximize = None,
+    minimize: Minimize = None,
+    limit: LimitOption = None,
+    contamination: Contamination = None,
+    confidence: Confidence = None,
+    json: Json = False,
+    quantile: Quantile = None,
+    mean: Mean = None,
+    exact: Exact = None,
     sigma: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NUMBER",
             help="The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this "
-            "metric have that deviation (with contamination 0 only)."
+            "metric have that deviation (with contamination 0 only).",
+            rich_help_panel=STATISTICS,
         ),
     ] = None,
-    gaussian: Annotated[float | None, typer.Option(help="The rewards are normal with this deviation.")] = None,
+    gaussian: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="The rewards are normal with this deviation.", rich_help_panel=STATISTICS),
+    ] = None,
     span: Annotated[
-        float | None, typer.Option(help="Between the medians of the best and worst arm (without: a guess, see docs).")
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Between the medians of the best and worst arm.",
+            rich_help_panel=STATISTICS,
+            show_default="a guess, see docs",
+        ),
     ] = None,
-    pilot: Annotated[Path | None, typer.Option(help="Earlier measurements, a CSV file with a row for each.")] = None,
-    arm: Annotated[str | None, typer.Option(help="Column of the pilot that names the arm.")] = None,
-    maximize: Annotated[list[str] | None, typer.Option(help="Metric to be maximised; repeat for several.")] = None,
-    minimize: Annotated[list[str] | None, typer.Option(help="Metric to be minimised; repeat for several.")] = None,
-    quantile: Annotated[
+    threat: ThreatModel = None,
+    goal: Goal = None,
+    coverage: Annotated[
         list[str] | None,
-        typer.Option(help="What counts of a metric of the pilot, METRIC=0.95 or 0.95 for all (without: medians)."),
+        typer.Option(
+            metavar="AMOUNT",
+            help="By how much an arm of the front may be missed.",
+            rich_help_panel=STATISTICS,
+            show_default="as --tolerance",
+        ),
     ] = None,
-    mean: Mean = None,
-    exact: Exact = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several (beside the spec's)."),
-    ] = None,
-    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.")] = 20,
-    seed: Annotated[int, whole_from(0, "The same seed gives the same plan.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON on stdout.")] = False,
+    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and attack.", panel=MEASURING)] = 20,
+    seed: Annotated[int, whole_from(0, "The same seed gives the same plan.", panel=MEASURING)] = 0,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
-    given = {
-        name: str(context.params[name])
-        for name in ("threat", "contamination", "confidence")
-        if spec is None or getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
-    }
     import numpy as np
 
     from frontguard.limits import columns_for
@@ -93,9 +107,9 @@ def plan(
 
     wanted = None if spec is None else _read(spec, maximize, minimize)
     usual = USUAL if wanted is None else wanted.threat
-    model = threat_of(given.get("threat"), given.get("contamination"), usual, prefix="--")
-    written = given.get("confidence")
-    level = wanted.confidence if written is None and wanted else checked_confidence(written, "--confidence")
+    model = threat_of(threat, contamination, usual, prefix="--")
+    usual_level = 0.95 if wanted is None else wanted.confidence
+    level = usual_level if confidence is None else checked_confidence(confidence, "--confidence")
     aim = (wanted.goal if wanted else "list") if goal is None else checked_goal(goal, "--goal")
     plain = [text for text in sigma or () if "=" not in text]
     said = counted(mean, exact, [text for text in sigma or () if "=" in text], quantile)

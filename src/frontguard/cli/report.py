@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard.cli.options.beside import Baseline, PickOne, read_asked
+from frontguard.cli.options.beside import read_asked
+from frontguard.cli.options.declared import Baseline, PickOne, flag
 from frontguard.cli.screen import say
 from frontguard.errors import BadInput
 
@@ -31,15 +32,21 @@ def report(
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="File that ends in .html, .md or .csv; - for standard output.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File that ends in .html, .md or .csv; - for standard output."
+        ),
     ] = DEFAULT,
-    study: Annotated[str | None, typer.Option(help="Name of the study, where a storage has several.")] = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the study, where a storage has several.")
+    ] = None,
     format: Annotated[
-        str | None, typer.Option(help="html, markdown or csv (without: by the ending of the file).")
+        str | None,
+        typer.Option(metavar="FORMAT", help="html, markdown or csv.", show_default="by the ending of the file"),
     ] = None,
     baseline: Baseline = None,
     pick: PickOne = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON on stdout.")] = False,
+    json: Annotated[bool, flag("--json", "Print what was written as JSON on stdout.")] = False,
 ) -> None:
     """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
 

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from frontguard.cli.options.declared import flag
+
 
 def rescue(
     damaged: Annotated[Path, typer.Argument(metavar="DAMAGED", help="The study file; it is left as it is.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The file to write; it must not exist.")],
-    json: Annotated[bool, typer.Option("--json", help="Print what was saved and lost as JSON on stdout.")] = False,
+    json: Annotated[bool, flag("--json", "Print what was saved and lost as JSON on stdout.")] = False,
 ) -> None:
     """Save what can be read of a damaged study file into a new one, with which the study goes on.
 

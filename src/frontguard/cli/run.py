@@ -19,19 +19,40 @@ import typer
 
 from frontguard._common.secrets import without_password
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
-from frontguard.cli.options.beside import Baseline, PickOne, beside_of, check_asked, print_beside, read_asked
-from frontguard.cli.options.counted import Exact, Mean, Quantile, Sigma, check_named, counted, counting
-from frontguard.cli.options.values import (
+from frontguard.cli.options.beside import beside_of, check_asked, print_beside, read_asked
+from frontguard.cli.options.counted import check_named, counted, counting
+from frontguard.cli.options.declared import (
+    MEASURING,
+    OUTPUT,
+    STATISTICS,
+    Baseline,
+    Confidence,
     Contamination,
+    Exact,
+    Goal,
+    Json,
+    LimitOption,
+    Maximize,
+    MaxPulls,
+    MaxPullsPerArm,
+    MaxTime,
+    Mean,
+    Minimize,
+    PickOne,
+    Quantile,
+    ReportFile,
     Seed,
+    Sigma,
+    StorageOption,
+    StudyName,
     ThreatModel,
     Timeout,
-    by_metric,
-    known_metrics,
-    read_limits,
-    read_tolerance,
+    Tolerance,
+    Workers,
+    flag,
     whole_from,
 )
+from frontguard.cli.options.values import by_metric, known_metrics, read_limits, read_tolerance
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, print_answer, say
 from frontguard.cli.signals import stopped_by
@@ -59,92 +80,83 @@ def run(
     spec: Annotated[
         Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare, and how; see docs/run.md.")
     ] = None,
-    storage: Annotated[
-        str | None,
-        typer.Option(help="Where the study is kept: a file or postgresql://… (without: SPEC.db beside the spec)."),
-    ] = None,
-    arm: Annotated[list[str] | None, typer.Option(help="A quick comparison without a file; repeat for each.")] = None,
-    minimize: Annotated[
+    arm: Annotated[
         list[str] | None,
-        typer.Option(help="With --arm: metric to be minimised (without: seconds); repeat for several."),
+        typer.Option(metavar="NAME=COMMAND", help="Compare commands without a spec; repeat for each."),
     ] = None,
-    maximize: Annotated[
-        list[str] | None, typer.Option(help="With --arm: metric to be maximised; repeat for several.")
-    ] = None,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option(help="Difference that does not matter, 0.5 or 2%; or METRIC=2%, repeated (--arm: 5%)."),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(help="What arms must keep to, 'p95(latency)<=300'; repeat for several, beside those of the spec."),
-    ] = None,
+    minimize: Minimize = None,
+    maximize: Maximize = None,
+    tolerance: Tolerance = None,
+    limit: LimitOption = None,
+    contamination: Contamination = None,
+    confidence: Confidence = None,
+    max_time: MaxTime = None,
+    max_pulls: MaxPulls = None,
+    storage: StorageOption = None,
+    report: ReportFile = None,
+    json: Json = False,
     quantile: Quantile = None,
     mean: Mean = None,
     exact: Exact = None,
     sigma: Sigma = None,
-    contamination: Contamination = None,
     threat: ThreatModel = None,
-    confidence: Annotated[
-        str | None, typer.Option(help="Probability with which the answer must hold (without: 0.95).")
-    ] = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            help="list: as few arms as are enough; front: all that none beats (without: as the spec, or list)."
-        ),
-    ] = None,
-    max_pulls: Annotated[int | None, whole_from(1, "Stop after so many pulls of all arms together.")] = None,
-    max_pulls_per_arm: Annotated[int | None, whole_from(1, "Pull no arm more often than this.")] = None,
-    max_time: Annotated[
-        str | None, typer.Option(help='Begin no pull after so long, such as "30 min"; those under way are waited for.')
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'."),
-    ] = None,
-    max_cost: Annotated[
-        str | None, typer.Option(help="With a cost: begin no pull that would pass this, such as 120 or '12 dollars'.")
-    ] = None,
-    polish: Annotated[
-        bool,
-        typer.Option("--polish", help="Go on after the certificate until estimates are steady, or a budget is over."),
-    ] = False,
-    workers: Annotated[
-        int | None, whole_from(1, "Pulls at a time (without: 1, so that no two share a busy moment of the machine).")
-    ] = None,
-    timeout: Timeout = None,
-    seed: Seed = None,
+    goal: Goal = None,
     paired: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--paired",
-            help="Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
+            "Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
+            STATISTICS,
         ),
     ] = False,
     items: Annotated[
         int | None,
-        whole_from(1, "Pulls measure so many items of a list, {item} from 1, each once, in random order; --paired."),
+        whole_from(
+            1, "Pulls measure this many items of a list, {item} from 1, each once, in random order.", panel=STATISTICS
+        ),
     ] = None,
     independent: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--independent",
-            help="No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+            "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+            STATISTICS,
         ),
     ] = False,
-    study: Annotated[str | None, typer.Option(help="Name of the study in its storage (without: the spec's).")] = None,
-    allow_failed_arms: Annotated[
-        bool, typer.Option("--allow-failed-arms", help="Exit 0 if certified, even if arms that fail were set aside.")
+    max_pulls_per_arm: MaxPullsPerArm = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COST",
+            help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.",
+            rich_help_panel=MEASURING,
+        ),
+    ] = None,
+    max_cost: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="Begin no pull that would pass this cost: 120 or '12 dollars'.",
+            rich_help_panel=MEASURING,
+        ),
+    ] = None,
+    polish: Annotated[
+        bool,
+        flag("--polish", "Go on after the certificate until estimates are steady, or a budget is over.", MEASURING),
     ] = False,
+    workers: Workers = None,
+    timeout: Timeout = None,
+    seed: Seed = None,
+    study: StudyName = None,
     baseline: Baseline = None,
     pick: PickOne = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report to this file, .html, .md or .csv, when the run ends.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    allow_failed_arms: Annotated[
+        bool, flag("--allow-failed-arms", "Exit 0 if certified, even if arms that fail were set aside.", OUTPUT)
+    ] = False,
 ) -> None:
     """Run commands until it is certain which candidates are on the trade-off front.
+
+    Commands given by --arm are compared by seconds, with a tolerance of 5%, unless options say otherwise.
 
     Every measurement is stored as it comes: after an interruption the same command goes on. The first Ctrl-C waits for
     the pulls that are under way; the second gives them up, and they count as failed. Exit code 0 if certified, 3 if

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from frontguard.cli.options.declared import flag
 from frontguard.cli.screen import say
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
@@ -27,22 +28,25 @@ def serve(
         ),
     ],
     host: Annotated[
-        str, typer.Option(help="Address to listen at; elsewhere than on this machine, a token is needed.")
+        str,
+        typer.Option(metavar="HOST", help="Address to listen at; elsewhere than on this machine, a token is needed."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen at; 0 picks a free one.")] = PORT,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen at; 0 picks a free one.")] = PORT,
     study: Annotated[
-        list[str] | None, typer.Option(help="Show only this study; repeat for several (without: all).")
+        list[str] | None, typer.Option(metavar="NAME", help="Show only this study; repeat for several (without: all).")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
+        typer.Option(
+            metavar="HOST", help="Further NAME or NAME:PORT by which browsers reach this server; repeat for several."
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(metavar="ARM", help="Compare arms with this one on their pages (without: with those returned)."),
     ] = None,
-    open: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the URL and the token as JSON on stdout.")] = False,
+    open: Annotated[bool, flag("--open", "Open the page in a browser.")] = False,
+    json: Annotated[bool, flag("--json", "Print the URL and the token as JSON on stdout.")] = False,
 ) -> None:
     """Show the studies of a storage while they run: front, verdicts, pulls, forecast, failures, each arm.
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, quoted, shown
@@ -16,23 +14,6 @@ if TYPE_CHECKING:
     from frontguard.comparisons.asked import Asked, Beside
     from frontguard.objectives import Objective
     from frontguard.results import Result
-
-Baseline = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ARM",
-        help="Compare all other arms with this one: differences and ratios, with intervals that hold at once.",
-    ),
-]
-PickOne = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pick",
-        metavar="HOW",
-        help="Choose one arm: knee; METRIC=WEIGHT, what a unit (or a per cent, where the tolerance is one) is worth, "
-        "repeated; or a limit, 'bytes<=1000', alone or beside these.",
-    ),
-]
 
 
 def read_asked(baseline: str | None, pick: Sequence[str] | None) -> Asked:

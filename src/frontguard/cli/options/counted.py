@@ -4,34 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from frontguard.cli.options.values import by_metric, known_metrics, read_number
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
-
-Quantile = Annotated[
-    list[str] | None,
-    typer.Option(help="What counts of a metric, METRIC=0.95 or 0.95 for all (without: as the spec, or medians)."),
-]
-"""Of commands that measure: `analyze` and `plan` have what they read to go by."""
-
-Mean = Annotated[
-    list[str] | None,
-    typer.Option(help="Metric whose mean counts: a rate between 0 and 1, or METRIC=LOW,HIGH, such as stars=1,5."),
-]
-Exact = Annotated[
-    list[str] | None,
-    typer.Option(help="Metric that is the same whenever it is measured: a size, a price; repeat for several."),
-]
-Sigma = Annotated[
-    list[str] | None,
-    typer.Option(help="METRIC=0.2: its mean counts, and values have this deviation (with contamination 0 only)."),
-]
 
 ALL = ""
 """The name under which a quantile stands that was given for all metrics."""

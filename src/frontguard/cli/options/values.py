@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, TypeVar
 
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
@@ -16,35 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-THREATS = (
-    "oblivious, prescient or malicious: each measurement is replaced with that probability; share: any such share of "
-    "an arm's, whichever."
-)
-"""What --threat may be, for the help of the commands that have it."""
-
-Contamination = Annotated[
-    str | None, typer.Option(help="Probability with which each measurement may be anything (ε; without: 0.1).")
-]
-ThreatModel = Annotated[str | None, typer.Option(help=f"{THREATS} Without: prescient.")]
-Timeout = Annotated[str | None, typer.Option(help="Time after which a pull has failed (without: 600 seconds).")]
-"""Options of the commands that measure."""
-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def whole_from(least: int, help: str, *names: str) -> Any:
-    """An option that takes whole numbers from `least` on; `names` where it has more than one."""
-
-    def checked(param: typer.CallbackParam, value: int | None) -> int | None:
-        if value is not None and value < least:
-            raise BadInput(f"--{str(param.name).replace('_', '-')}: wanted a whole number from {least}, got {value}")
-        return value
-
-    return typer.Option(*names, help=help, callback=checked)
-
-
-Seed = Annotated[int | None, whole_from(0, "Of the order in which arms are measured.")]
-"""Of the commands that measure, too."""
 
 
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
