@@ -76,8 +76,15 @@ class _SessionGate:
 
     def __init__(self, config: pytest.Config, baseline: str) -> None:
         self._config, self._baseline = config, baseline
+        self._benchmarks: list[Any] = []
         self._found: GateResult | None = None
         self._trouble = ""
+
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Keep what a test's benchmark measured, if it has one and that ran."""
+        fixture = getattr(item, "funcargs", {}).get("benchmark")
+        if fixture is not None and fixture.stats:
+            self._benchmarks.append(fixture.stats)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a session that passed, if a benchmark is certainly worse."""
@@ -86,12 +93,11 @@ class _SessionGate:
         from frontguard.comparisons.gate import Outcome
         from frontguard.errors import BadInput
 
-        benchmarks = [each for each in getattr(self._config, "_benchmarksession").benchmarks if each]  # noqa: B009
-        if not benchmarks:
+        if not self._benchmarks:
             self._trouble = "no benchmark ran: there is nothing to compare"
             return
         try:
-            self._found = self._compared(benchmarks)
+            self._found = self._compared()
         except BadInput as error:
             self._trouble = str(error)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -99,7 +105,7 @@ class _SessionGate:
         if self._found.outcome == Outcome.WORSE and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _compared(self, benchmarks: list[Any]) -> GateResult:
+    def _compared(self) -> GateResult:
         import json
 
         from frontguard.logs.gate import gate
@@ -108,7 +114,7 @@ class _SessionGate:
         keys = ("name", "fullname", "group", "params")
         told = [
             {key: getattr(each, key) for key in keys} | {"stats": {"data": list(each.stats.data)}}
-            for each in benchmarks
+            for each in self._benchmarks
         ]
         with TemporaryDirectory(prefix="frontguard-") as folder:
             path = Path(folder) / THIS_SESSION

@@ -18,10 +18,12 @@ from frontguard.logs.profile import Profile
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
+from frontguard.reports.analysis import robustness_part
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
-from frontguard.reports.study import robustness_of, study_report, where_they_differ
+from frontguard.reports.study import study_report, where_they_differ
 from frontguard.studies.follow import Follower
+from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
 from tests.reports.samples import ARMS, OBJECTIVES, study_in
 
@@ -127,7 +129,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given() -> None:
     assert where_they_differ(differing).startswith("For 2 arms no figure is given")
     report = report_on(study)
     assert [row[-2].text for row in report.table.rows] == ["", ""]
-    assert report.robustness.words[0].startswith("Of no arm it can be said")
+    assert not report.robustness.shown
     assert any("Subgaussian(sigma=0.05)" in said for said in report.assumptions)
 
 
@@ -153,7 +155,7 @@ def test_the_rest_of_it(report: Report) -> None:
     assert shown[-1].startswith(("Measurements of broken", "Measurements of lied to"))
     steps = {step.label: step.value for step in report.reproduce}
     assert steps["Seed"].startswith("4")
-    assert "Prescient(eps=0.1)" in steps["Study in Python"]
+    assert Settings.from_json(steps["Settings"]).threat == Prescient(0.1)
 
 
 def test_a_study_that_nobody_pulled_has_a_report(tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(study: Stu
 def test_arms_that_have_a_figure_are_shown_where_the_front_as_a_whole_has_none(study: Study) -> None:
     """One arm is in for the study and not for the log: the others keep their bars, and nothing is said of the front."""
     arm, before, after, note = judged_otherwise(study, Verdict.IN)
-    part = robustness_of(after, note)
+    part = robustness_part(after, note)
     assert part.words[-1] == note
     assert "the front as a whole" in note
     (picture,) = (each.picture for each in part.shown)
@@ -217,7 +219,7 @@ def test_arms_that_have_a_figure_are_shown_where_the_front_as_a_whole_has_none(s
     }
     assert ends == pytest.approx({name: stands[ARMS.index(name)] for name in known})
     assert "stays the same" not in picture.description
-    assert "undecided" not in part.shown[0].words
+    assert "undecided" not in picture.caption
 
 
 def test_the_profile_tells_how_far_it_is(study: Study) -> None:

@@ -69,12 +69,12 @@ _HEADINGS = ("ε", "RSR", "SC", "RO", "r-F1", "|P|", "off front")
 _PUBLISHED = ("paper RSR", "paper SC", "paper RO", "paper r-F1", "SC ours/paper")
 
 
-def _headings(rows: Sequence[Row]) -> list[str]:
+def row_headings(rows: Sequence[Row]) -> list[str]:
     """Those of ours, and of the published numbers where there are any."""
     return ["policy", *_HEADINGS, *(_PUBLISHED if any(row.published for row in rows) else ())]
 
 
-def _cells(row: Row) -> list[str]:
+def row_cells(row: Row) -> list[str]:
     """Under all of these headings but the policy's; a table may have fewer columns."""
     ours, paper = row.score, row.published
     printed = [""] * len(_PUBLISHED)
@@ -129,7 +129,7 @@ def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
 
     heading = f"{title}, {_runs(rows)}"
     if wide:
-        table, headings = Table(title=heading, title_justify="left"), _headings(rows)
+        table, headings = Table(title=heading, title_justify="left"), row_headings(rows)
     else:
         heading += _in_brackets(rows)
         table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -143,14 +143,14 @@ def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
     for row in rows:
         if previous not in (None, row.policy):
             table.add_section()
-        cells = _cells(row) if wide else _narrow_cells(row)
+        cells = row_cells(row) if wide else _narrow_cells(row)
         table.add_row(row.policy_title if row.policy != previous else "", *cells[: len(headings) - 1])
         previous = row.policy
     return table
 
 
 def _narrow_cells(row: Row) -> list[str]:
-    epsilon, _, _, ro, rf1, size, _, *printed = _cells(row)
+    epsilon, _, _, ro, rf1, size, _, *printed = row_cells(row)
     ours = number(row.score.rsr), f"{row.score.sc.mean:.0f}", ro, rf1
     both = [f"{mine} ({theirs})" if theirs else mine for mine, theirs in zip(ours, printed, strict=False)]
     return [epsilon, *both, size]
@@ -168,9 +168,9 @@ def as_markdown(rows: Sequence[Row]) -> str:
     """The terminal's tables for documentation."""
     blocks = []
     for title, own in groups_of(rows).items():
-        headings = [_IN_MARKDOWN.get(each, each) for each in _headings(own)]
+        headings = [_IN_MARKDOWN.get(each, each) for each in row_headings(own)]
         lines = [f"### {title}, {_runs(own)}", "", _line(headings), _line(["---"] * len(headings))]
-        lines += [_line([row.policy_title, *_cells(row)][: len(headings)]) for row in own]
+        lines += [_line([row.policy_title, *row_cells(row)][: len(headings)]) for row in own]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
 

@@ -10,20 +10,15 @@ import numpy as np
 from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.profile import Profile
 from frontguard.phrases import joined, listed, percent
 from frontguard.reports.arms import failed_pulls
-from frontguard.reports.make import report_of, shown
+from frontguard.reports.make import report_of
 from frontguard.reports.model import (
-    Column,
-    Entry,
     Fact,
     Figure,
     Kind,
     Report,
-    ReportTable,
     Section,
-    short,
     shown_in_units,
 )
 from frontguard.results import Result
@@ -40,9 +35,6 @@ from frontguard.words.threats import what_eps_is
 
 MOST_NAMED = 5
 """Files and objectives that a title lists."""
-
-_MOST_FAILED = 100
-_MOST_LEVELS = 60
 
 
 def origin_steps(origin: Origin | None) -> list[Fact]:
@@ -94,7 +86,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         robustness=robustness_part(plain),
         open=Section("What would settle the open arms", listed=tuple(to_settle)),
         steps=steps,
-        more=(*_guessed(plain), *_failed_values(plain)),
+        more=(*_guessed(plain), _failures(plain)),
         course=pulls_part(plain),
         columns=found.columns(),
     )
@@ -121,61 +113,29 @@ def _file_names(origin: Origin | None) -> str:
 
 def pulls_part(result: Result) -> Section:
     """How much was measured, as a picture; blank if nothing was."""
-    pictures = (shown("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
+    pictures = (Figure("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
     return Section("How much was measured", shown=pictures)
 
 
-def robustness_part(found: Analysis) -> Section:
+def robustness_part(found: Analysis, *notes: str) -> Section:
     """How dirty the data may be before verdicts are no longer certain: words, and a picture if there is a profile."""
-    profile, said = found.profile, summary.robustness(found)
-    if profile is None or said is None:
+    profile = found.profile
+    if profile is None:
         return Section("How robust it is")
-    shown_too: tuple[Figure, ...] = ()
-    # Where the log read anew would have other arms in than the study, how many it has at each level says nothing.
-    if (~np.isnan(profile.per_arm)).any() and len(profile.levels) and not np.isnan(profile.front):
-        picture = plot.robustness(found)
-        shown_too = (Figure("Arms that stay on the front", picture, picture.caption, _levels(profile)),)
     explained = (
         f"“Stands up to” in the table is the largest {what_eps_is(found.certificate.threat)} (ε) with which an arm's "
         f"verdict is certain, to {percent(profile.resolution)}."
     )
-    return Section("How robust it is", (said, explained), shown=shown_too)
+    known = len(profile.levels) > 0 and (~np.isnan(profile.per_arm)).any()
+    picture = (Figure("Up to what verdicts stand", plot.robustness(found)),) if known else ()
+    said = summary.robustness(found), explained if known else None, *notes
+    return Section("How robust it is", tuple(filter(None, said)), shown=picture)
 
 
-def _levels(profile: Profile) -> ReportTable:
-    changes = np.flatnonzero(np.r_[True, np.diff(profile.in_front) != 0])[:_MOST_LEVELS]
-    rows = tuple(
-        (Entry(percent(level), level), Entry(f"{count:,}", float(count)))
-        for level, count in zip(profile.levels[changes].tolist(), profile.in_front[changes].tolist(), strict=True)
-    )
-    columns = (Column("ε, from", number=True), Column("arms in", number=True))
-    return ReportTable("Arms that are in, by how many measurements may lie (ε)", columns, rows)
-
-
-def _failed_values(found: Analysis) -> tuple[Section, ...]:
-    """Which arms have values that failed, the worst first; nothing if none has."""
+def _failures(found: Analysis) -> Section:
+    """How many values failed; the table has how many of each arm."""
     said = summary.failures(found) if found.failed.size else None
-    if said is None:
-        return ()
-    each = found.failed_pulls
-    order = np.argsort(-each, kind="stable")
-    order = order[each[order] > 0]
-    rows = tuple(
-        (
-            Entry(short(found.arms[arm])),
-            *(Entry(f"{int(count):,}" if count else "", float(count)) for count in found.failed[arm].tolist()),
-            Entry(f"{int(found.pulls_per_arm[arm]):,}", float(found.pulls_per_arm[arm])),
-        )
-        for arm in order[:_MOST_FAILED].tolist()
-    )
-    left = len(order) - len(rows)
-    columns = (
-        Column("arm"),
-        *(Column(name, "failed", number=True) for name in found.objectives),
-        Column("pulls", number=True),
-    )
-    table = ReportTable("Values that failed, by arm", columns, rows, f"… and {left:,} more arms." if left else "")
-    return (Section("Failures", (said,), tables=(table,)),)
+    return Section("Failures", () if said is None else (said,))
 
 
 # Plain results --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from frontguard._common.typing import Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent
-from frontguard.reports.model import Column, Entry, ReportTable, Section, fitting, short
+from frontguard.reports.model import IN_TABLES, Column, Entry, ReportTable, Section, short
 from frontguard.results import WORDS, Result
 from frontguard.words.certificate import FAILED_PULL
 from frontguard.words.comparing.instead import places_on_list
@@ -47,7 +47,7 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
         stands=None if profile is None else profile.per_arm,
         resolution=0.0 if profile is None else profile.resolution,
     )
-    names = fitting([result.arms[arm] for arm in rows.tolist()])
+    names = [short(result.arms[arm], IN_TABLES) for arm in rows.tolist()]
     places = places_on_list(result, rows)
     told = any(places)
     kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]

@@ -9,8 +9,17 @@ from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Comparisons
 from frontguard.errors import BadInput
 from frontguard.phrases import visible
-from frontguard.reports.make import shown
-from frontguard.reports.model import Column, Entry, Figure, Report, ReportTable, Section, fitting, short, shown_in_units
+from frontguard.reports.model import (
+    IN_TABLES,
+    Column,
+    Entry,
+    Figure,
+    Report,
+    ReportTable,
+    Section,
+    short,
+    shown_in_units,
+)
 from frontguard.results import Result
 from frontguard.words.comparing.comparisons import (
     beside_in_words,
@@ -19,7 +28,7 @@ from frontguard.words.comparing.comparisons import (
     left_in_words,
     rows_of,
 )
-from frontguard.words.comparing.picks import choice_in_words, volume_in_words
+from frontguard.words.comparing.picks import choice_in_words
 from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 1000
@@ -42,8 +51,7 @@ def with_beside(report: Report, result: Result, beside: Beside) -> Report:
     if beside.pick is not None:
         others = beside.pick.others
         tables = () if others is None or not len(others) else (comparison_table(result, others),)
-        said = choice_in_words(beside.pick), volume_in_words(result.hypervolume())
-        parts.append(Section("Which one to take", tuple(each for each in said if each), tables=tables))
+        parts.append(Section("Which one to take", (choice_in_words(beside.pick),), tables=tables))
     if beside.compared is not None:
         compared = beside.compared
         heading = f"Compared with {short(visible(compared.baseline))}"
@@ -60,14 +68,14 @@ def _pictures(result: Result, compared: Comparisons) -> tuple[Figure, ...]:
         return ()
     plain = with_short_names(result)
     baseline = plain.arms[result.place(compared.baseline)]
-    return (shown("How much better or worse", plot.forest(plain, baseline)),)
+    return (Figure("How much better or worse", plot.forest(plain, baseline)),)
 
 
 def comparison_table(result: Result, compared: Comparisons, most: int = MOST_ROWS) -> ReportTable:
     """Arms against a baseline, a column for each metric."""
     rows = rows_of(result, compared, most)
     chosen = [compared.of(row) for row in rows.tolist()]
-    names = fitting([each.arm for each in chosen])
+    names = [short(each.arm, IN_TABLES) for each in chosen]
     columns = [Column("arm")]
     for metric in compared.metrics:
         better = "lower" if metric.minimized else "higher"

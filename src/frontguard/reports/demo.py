@@ -15,7 +15,7 @@ from frontguard.objectives import Objective
 from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.arms import arms_table, failed_pulls
-from frontguard.reports.make import report_of, shown
+from frontguard.reports.make import report_of
 from frontguard.reports.model import Fact, Figure, Report, Section
 from frontguard.results import Inner, Result
 from frontguard.words import analysis as summary
@@ -55,7 +55,7 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
             Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
             Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
         ),
-        pictures=(shown("What both methods make of the same records", demo_picture(found)),),
+        pictures=(Figure("What both methods make of the same records", demo_picture(found)),),
         steps=origin_steps(origin),
         more=(_reviews_part(found.reviews), _flags_part(found.flags)),
     )
@@ -102,7 +102,7 @@ def _reviews_part(reviews: Reviews) -> Section:
         f"reviews. By means {joined(reviews.by_means)} took its place.",
         f"What is certain, if each review may be a lie with probability {percent(CONTAMINATION)}: "
         f"{summary.by_verdict(reviews.analysis)}",
-        picture=shown("Reviews", reviews_picture(reviews)),
+        picture=Figure("Reviews", reviews_picture(reviews)),
     )
 
 
@@ -113,7 +113,7 @@ def _flags_part(found: Analysis) -> Section:
         f"{len(found.arms)} sets of GCC flags for a small C program, its time (1 is plain -O2) and its size, measured "
         f"{found.pulls:,} times beside a noisy neighbour.",
         summary.answer(found),
-        picture=shown("Compiler flags", plot.front(found)),
+        picture=Figure("Compiler flags", plot.front(found)),
     )
 
 

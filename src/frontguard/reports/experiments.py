@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from frontguard import __version__, plot
 from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
-from frontguard.experiments.tables import number
+from frontguard.experiments.tables import row_cells, row_headings
 from frontguard.phrases import article, joined, percent
 from frontguard.reports.analysis import origin_steps
-from frontguard.reports.make import shown
-from frontguard.reports.model import Column, Entry, Fact, Report, ReportTable
+from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9
@@ -38,7 +36,7 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
             Fact("Policies", ", ".join(dict.fromkeys(row.policy_title for row in rows))),
             Fact("Contamination ε", ", ".join(f"{eps:g}" for eps in sorted({row.epsilon for row in rows}))),
         ),
-        pictures=(shown("Samples and success against contamination", plot.sample_complexity(rows)),),
+        pictures=(Figure("Samples and success against contamination", plot.sample_complexity(rows)),),
         table=_table(rows),
         certificate=(
             "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm of "
@@ -106,47 +104,23 @@ def _times(ratio: float) -> str:
 
 
 def _table(rows: Sequence[Row]) -> ReportTable:
-    columns: list[tuple[Column, Callable[[Row], Entry]]] = [
-        (Column("policy"), lambda row: Entry(row.policy_title)),
-        (Column("ε", number=True), lambda row: Entry(f"{row.epsilon:g}", row.epsilon)),
-        (Column("RSR", "95 % interval", number=True), _success),
-        (Column("SC", "samples ± error", number=True), _samples),
-        (Column("RO", number=True), lambda row: _figure(row.score.ro.mean)),
-        (Column("r-F1", number=True), lambda row: _figure(row.score.rf1.mean)),
-        (Column("returned", number=True), lambda row: _figure(row.score.size.mean, 1)),
+    """The terminal's table, with the data named where there are several."""
+    several = len({row.title for row in rows}) > 1
+    named = row_headings(rows)[1:]
+    columns = [Column("policy"), *([Column("data")] if several else [])]
+    columns += [Column(heading, number=True) for heading in named]
+    made = [
+        (
+            Entry(row.policy_title),
+            *([Entry(row.title)] if several else []),
+            *(
+                Entry(text, float(text.split()[0]) if text else None)
+                for text in row_cells(row)[: len(row_headings(rows)) - 1]
+            ),
+        )
+        for row in rows
     ]
-    if len({(row.dataset, row.variant) for row in rows}) > 1:
-        columns.insert(1, (Column("data"), lambda row: Entry(row.title)))
-    heads = [column for column, _ in columns]
-    made = [[cell(row) for _, cell in columns] for row in rows]
-    if any(row.published for row in rows):
-        heads += [Column(heading, number=True) for heading in ("paper RSR", "paper SC", "SC ours/paper")]
-        for cells, row in zip(made, rows, strict=True):
-            cells += _published(row)
-    return ReportTable("Results beside the published ones", tuple(heads), tuple(map(tuple, made)))
-
-
-def _figure(value: float, digits: int = 2) -> Entry:
-    return Entry(number(value, digits), value)
-
-
-def _success(row: Row) -> Entry:
-    score = row.score
-    return Entry(f"{number(score.rsr)} [{score.rsr_low:.2f}, {score.rsr_high:.2f}]", score.rsr)
-
-
-def _samples(row: Row) -> Entry:
-    samples = row.score.sc
-    error = "" if math.isnan(samples.error) else f" ± {samples.error:,.0f}"
-    return Entry(f"{samples.mean:,.0f}{error}", samples.mean)
-
-
-def _published(row: Row) -> list[Entry]:
-    paper = row.published
-    if paper is None:
-        return [Entry("")] * 3
-    ratio = row.score.sc.mean / paper.sc if paper.sc > 0 else math.nan
-    return [_figure(paper.rsr), Entry(f"{paper.sc:,.0f}", paper.sc), Entry(f"{ratio:.2f}", ratio)]
+    return ReportTable("Results beside the published ones", tuple(columns), tuple(made))
 
 
 def _assumptions(rows: Sequence[Row]) -> list[str]:

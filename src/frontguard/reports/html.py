@@ -128,6 +128,7 @@ class _Body:
         )
 
     def _figure(self, shown: Figure, heading: str | None) -> Element:
+        caption = shown.picture.caption
         svg = drawn(shown.picture, prefix=f"p{next(self._pictures)}-")
         size = len(svg.markup())
         # Whether its words would be too small on a phone that shows all of it.
@@ -141,7 +142,7 @@ class _Body:
             {},
             element(heading, {"dir": "auto"}, shown.heading) if heading else None,
             element("div", {"class": "canvas wide" if wide else "canvas"}, svg),
-            element("figcaption", {"dir": "auto"}, shown.words) if shown.words else None,
+            element("figcaption", {"dir": "auto"}, caption) if caption else None,
         )
 
     def _table(self, table: ReportTable, *, caption: bool = True) -> list[Element]:

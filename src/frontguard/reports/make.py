@@ -120,19 +120,14 @@ def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
     alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
         heading = f"The front, in {result.metrics[0].name} and {result.metrics[1].name}"
-        front = shown(heading, plot.front(result, 0, 1))
+        front = Figure(heading, plot.front(result, 0, 1))
     else:
-        front = shown("The front", plot.front(result))
+        front = Figure("The front", plot.front(result))
     if not directed:
         return (replace(front, picture=without_directions(front.picture)),)
     if objectives > 2:
-        return front, shown("All objectives side by side", plot.parallel(result))
+        return front, Figure("All objectives side by side", plot.parallel(result))
     return (front,)
-
-
-def shown(heading: str, picture: Picture) -> Figure:
-    """A picture with its caption as words."""
-    return Figure(heading, picture, picture.caption)
 
 
 def without_directions(picture: Picture) -> Picture:

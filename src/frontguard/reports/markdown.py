@@ -1,4 +1,4 @@
-"""A report as Markdown: the same sentences and tables; pictures as their descriptions, with their numbers as tables.
+"""A report as Markdown: the same sentences and tables; pictures as their descriptions.
 
 Names are data here too. What Markdown would read as markup is escaped, entities stand for angle brackets, and control
 characters, those that turn the direction of text included, are replaced: they could hide what a line says.
@@ -66,9 +66,8 @@ def _part(part: Section) -> list[str]:
 
 
 def _picture(shown: Figure, level: int) -> list[str]:
-    said = [text for text in (shown.picture.description, shown.words) if text]
-    lines = [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
-    return lines + (_table(shown.table) if shown.table is not None else [])
+    said = [text for text in (shown.picture.description, shown.picture.caption) if text]
+    return [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
 
 
 def _table(table: ReportTable) -> list[str]:

@@ -56,12 +56,10 @@ class ReportTable:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A picture with a heading and what to look at, in words; `table` has its numbers, where words cannot."""
+    """A picture with a heading; its caption says what to look at."""
 
     heading: str
     picture: Picture
-    words: str = ""
-    table: ReportTable | None = None
 
 
 @dataclass(frozen=True)
@@ -151,8 +149,8 @@ def shown_in_units(result: Result) -> Result:
 IN_SENTENCES = 80
 """Characters of a name in sentences and pictures."""
 
-IN_TABLES = 300_000
-"""Characters of all names of a table together; if they have more, the longest ones are shortened."""
+IN_TABLES = 300
+"""Characters of a name in a table: a thousand rows stay small enough to send."""
 
 
 def short(name: str, most: int = IN_SENTENCES) -> str:
@@ -165,21 +163,3 @@ def short(name: str, most: int = IN_SENTENCES) -> str:
         return name
     ends = name if len(name) <= 16 * most else f"{name[: 8 * most]} … {name[-8 * most :]}"
     return cut_in_the_middle(" ".join(ends.split()), most)
-
-
-def fitting(names: Sequence[str], together: int = IN_TABLES) -> list[str]:
-    """The names as they are; or, if they are too long together, the longest ones shortened to one common length.
-
-    >>> fitting(["abc", "x" * 100, "y" * 90], 33)
-    ['abc', 'xxxxxxxxxxxxxx…', 'yyyyyyyyyyyyyy…']
-    """
-    lengths = sorted(map(len, names))
-    if sum(lengths) <= together:
-        return list(names)
-    left, limit = together, 1
-    for place, length in enumerate(lengths):
-        limit = left // (len(lengths) - place)
-        if length > limit:
-            break
-        left -= length
-    return [name if len(name) <= limit else name[: max(limit - 1, 1)] + "…" for name in names]

@@ -7,7 +7,6 @@ import shlex
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import ROUND_FLOOR
 from functools import partial
 from typing import Any
 
@@ -19,15 +18,13 @@ from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.phrases import duration, number_of, percent
-from frontguard.plot.picture import Picture
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
-from frontguard.reports.make import report_of, shown
+from frontguard.reports.make import report_of
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.pulls import under_way
-from frontguard.studies.settings import Settings
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
 from frontguard.words.certificate import certificate_against_goal, guarantee
@@ -35,7 +32,6 @@ from frontguard.words.counted import rates
 from frontguard.words.study import answer, more_to_come, polish_in_words, spent_in_words
 from frontguard.words.tables.arm_table import counts
 from frontguard.words.tables.names import with_short_names
-from frontguard.words.threats import what_eps_is
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
 _ALONE = 7.0  # inches of a picture that has one panel instead of two
@@ -59,7 +55,7 @@ def study_report(
         spread=None if settings.spread is None else repr(settings.spread),
         facts=(*_facts(snapshot), *_times(overview)),
         at_work=overview.out > 0,
-        robustness=robustness_of(found, where_they_differ(differing)),
+        robustness=robustness_part(with_short_names(found), where_they_differ(differing)),
         course=_course(overview, follower, found),
         steps=_steps(overview, where),
     )
@@ -141,26 +137,6 @@ def _times(overview: Overview) -> list[Fact]:
 # Robustness and course ------------------------------------------------------------------------------------------------
 
 
-def robustness_of(found: Analysis, note: str) -> Section:
-    """Up to what verdicts stand, in words and as a picture; `note` says where the log and the study differ."""
-    plain = with_short_names(found)
-    if plain.profile is None:
-        return Section("How robust it is")
-    if np.isnan(plain.profile.front):
-        known = plain.profile.per_arm[~np.isnan(plain.profile.per_arm)]
-        what, now = what_eps_is(plain.certificate.threat), percent(plain.certificate.contamination)
-        said = (
-            f"Of {len(known):,} arms it can be said up to which {what} their verdict stands: "
-            f"{percent(float(known.min()), ROUND_FLOOR)} at least ({now} was allowed for)."
-            if len(known)
-            else f"Of no arm it can be said up to which {what} its verdict stands."
-        )
-        return Section("How robust it is", (said, note), shown=_stands_alone(plain))
-    part = robustness_part(plain)
-    shown_too = tuple(replace(each, words=_bars(plain, each.picture)) for each in part.shown)
-    return replace(part, words=(*part.words, *((note,) if note else ())), shown=shown_too)
-
-
 def where_they_differ(differing: Differing) -> str:
     """Why some arms have no figure; blank if all that are decided have one."""
     if not differing.arms:
@@ -174,50 +150,26 @@ def where_they_differ(differing: Differing) -> str:
     )
 
 
-def _bars(found: Analysis, picture: Picture) -> str:
-    """What the bars are. Arms without a figure are not all undecided, as the picture's own caption would have it."""
-    drawn = sum(len(panel.y.names) for panel in picture.panels)
-    left = 0 if found.profile is None else int((~np.isnan(found.profile.per_arm)).sum()) - drawn
-    more = f" {left:,} less fragile {'arm is' if left == 1 else 'arms are'} not drawn." if left > 0 else ""
-    return f"A longer bar is a verdict that more lies are needed to shake.{more}"
-
-
-def _stands_alone(found: Analysis) -> tuple[Figure, ...]:
-    """The arms that have a figure, without how many are in: in that the log as it is now and the study differ."""
-    if found.profile is None or np.isnan(found.profile.per_arm).all():
-        return ()
-    picture = plot.robustness(found, found.profile)
-    listed = tuple(panel for panel in picture.panels if panel.y.names)
-    known = np.flatnonzero(~np.isnan(found.profile.per_arm))
-    order = known[np.argsort(found.profile.per_arm[known], kind="stable")]
-    first = ", ".join(
-        f"{found.arms[i]} {percent(float(found.profile.per_arm[i]), ROUND_FLOOR)}" for i in order[:5].tolist()
-    )
-    told = f"Up to which {what_eps_is(found.certificate.threat)} verdicts stand, {number_of(len(known))}. The first: "
-    alone = replace(picture, rows=(listed,), width=_ALONE, description=f"{told}{first}.", caption=_bars(found, picture))
-    return (shown("Up to what each verdict stands", alone),)
-
-
 def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
     plain = with_short_names(found)
     short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
     pictures: list[Figure] = []
     if len(short_history.moments) > 1:
-        pictures.append(shown("Intervals while it was measured", plot.shrinking(short_history)))
+        pictures.append(Figure("Intervals while it was measured", plot.shrinking(short_history)))
         if any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
             left = overview.snapshot.pulls_left if plain.status == "running" else None
-            pictures.append(shown("What was certain, against the goal", plot.certainty(short_history, left)))
+            pictures.append(Figure("What was certain, against the goal", plot.certainty(short_history, left)))
     if plain.pulls:
-        pictures.append(shown("Pulls of each arm", plot.pulls(plain)))
+        pictures.append(Figure("Pulls of each arm", plot.pulls(plain)))
     if len(overview.rate.told) > 1:
-        pictures.append(shown("Pulls a minute", plot.rate(overview.rate)))
+        pictures.append(Figure("Pulls a minute", plot.rate(overview.rate)))
     most = _most_suspicious(overview, follower)
     if most is not None:
         measured, share = most
         brief = replace(measured, name=plain.arms[measured.arm], objectives=plain.metrics)
         picture = plot.measurements(brief, short_history, contamination=overview.settings.threat.eps)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
-        pictures.append(Figure(heading, picture, picture.caption))
+        pictures.append(Figure(heading, picture))
     return Section("How it came about", shown=tuple(pictures))
 
 
@@ -257,41 +209,10 @@ def _steps(overview: Overview, where: str) -> list[Fact]:
     elif identity:
         steps.append(Fact("Commands that were run", json.dumps(identity, indent=1, ensure_ascii=False), verbatim=True))
     else:
-        steps.append(Fact("Study in Python", _in_python(settings), verbatim=True))
+        steps.append(Fact("Settings", settings.to_json(), verbatim=True))
     if where:
         again = shlex.join(["frontguard", "report", where, "--study", overview.name])
         steps.append(Fact("This report", again, verbatim=True))
         every = f"frontguard.Study.open({where!r}, {overview.name!r}, read_only=True).to_frame()"
         steps.append(Fact("Every pull, in Python", every, verbatim=True))
     return steps
-
-
-def _cost_in_python(settings: Settings) -> str | None:
-    """What pulls cost, as a study takes it."""
-    if settings.cost is None:
-        return None
-    if settings.cost.metric is not None:
-        return repr(settings.cost.metric)
-    amounts = [f"{amount!r} {settings.cost.unit}" for amount in settings.cost.amounts]
-    return repr(dict(zip(settings.arms, amounts, strict=True)))
-
-
-def _in_python(settings: Settings) -> str:
-    arms = f"{list(settings.arms)!r}"
-    if len(settings.arms) > 20:
-        arms = f"[{settings.arms[0]!r}, …]  # {len(settings.arms):,}"
-    objectives = ",\n        ".join(repr(each) for each in settings.objectives)
-    more = "" if settings.spread is None else f"    spread={settings.spread!r},\n"
-    more += f"    limits={list(settings.limits)!r},\n" if settings.limits else ""
-    for name, value in (
-        ("max_pulls", settings.budget.max_pulls),
-        ("max_pulls_per_arm", settings.budget.max_pulls_per_arm),
-        ("cost", _cost_in_python(settings)),
-        ("max_cost", settings.budget.max_cost),
-        ("polish", settings.polish or None),
-    ):
-        more += "" if value is None else f"    {name}={value},\n"
-    return (
-        f"frontguard.Study(\n    {arms},\n    [\n        {objectives},\n    ],\n    {settings.threat!r},\n"
-        f"    confidence={settings.confidence},\n    goal={settings.goal!r},\n    seed={settings.seed},\n{more})"
-    )

@@ -15,7 +15,7 @@ from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
-from frontguard.plot.sentences import captioned, listed, sentences
+from frontguard.plot.sentences import captioned, sentences
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -54,9 +54,12 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     arms = read(result)
     declared = float(known.levels[0])
     order = _fragile_first(arms, known)
-    undecided = int(np.isnan(known.per_arm).sum())
-    left = len(arms.names) - undecided - len(order)
-    panels: tuple[Panel, ...] = (_count_panel(known, declared, arms.result.goal),)
+    without = int(np.isnan(known.per_arm).sum())
+    left = len(arms.names) - without - len(order)
+    # Without a level for the front as a whole, how many arms are in at each level says nothing.
+    panels: tuple[Panel, ...] = ()
+    if not np.isnan(known.front):
+        panels += (_count_panel(known, declared, arms.result.goal),)
     if len(order):
         panels += (_arms_panel(arms, known, declared, order),)
     return Picture(
@@ -66,9 +69,9 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
         caption=captioned(
             "A longer bar is a verdict that more lies are needed to shake.",
             f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
-            f"{number_of(undecided)} undecided." if undecided else "",
+            f"{number_of(without)} without a figure." if without else "",
         ),
-        width=10.0,
+        width=10.0 if len(panels) > 1 else 7.0,
         height=max(3.6, 1.6 + 0.22 * len(order)),
         name="robustness",
     )
@@ -133,24 +136,15 @@ def _fragile_first(arms: Arms, known: Profile) -> Ints:
 
 
 def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
-    threat, changes = arms.result.certificate.threat, ""
+    threat, changes, count = arms.result.certificate.threat, "", int(known.in_front[np.argmin(known.levels)])
     if known.front < 0.5:
         more = beyond(threat, known.front - known.resolution)
         changes = Statement.STANDS(answer=arms.result.goal, more=more, now=f"{percent(declared)} was")
     elif not np.isnan(known.front):
         changes = Statement.STANDS_BELOW_HALF(answer=arms.result.goal, what=what_eps_is(threat))
-    ins = order[arms.codes[order] == Verdict.IN]
-    weakest = (
-        f"On the {arms.result.goal}, {short(arms.names[ins[0]], 40)} falls first: "
-        f"{_stands('it stands', known.per_arm[ins[0]])}."
-        if len(ins)
-        else ""
-    )
-    shaky = known.per_arm < 0.5 - 2.0 * known.resolution
-    others = order[(arms.codes[order] != Verdict.IN) & shaky[order]]
+    first = order[0] if len(order) else None
     return (
-        f"At the declared {percent(declared)} of lies, {number_of(int(known.in_front[np.argmin(known.levels)]))} in.",
+        "" if np.isnan(known.front) else f"At the declared {percent(declared)} of lies, {number_of(count)} in.",
         changes,
-        weakest,
-        f"Of the others, most fragile: {listed(arms.named(others[:3]))}." if len(others) else "",
+        "" if first is None else f"{short(arms.names[first], 40)}: {_stands('it stands', known.per_arm[first])}.",
     )
