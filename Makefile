@@ -1,5 +1,6 @@
 # make demo   sets up .venv, runs the main job on bundled data, ends with a report
 # make test   sets up .venv, lints, checks types and imports, runs the tests
+# make snapshots  writes what the tests have recorded of sentences anew: read the diff
 # make audit  the checks that take too long for every change (see docs/audit.md for their last result)
 # make bench  the ratios of benchmarks/ in one table: what is wanted, what is, what was last time
 # make gallery  screenshots of every picture, report and page, into docs/images/gallery
@@ -13,7 +14,7 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test checked lint types imports pytest kernels audit bench gallery clean
+.PHONY: demo test checked lint types imports pytest snapshots kernels audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -37,18 +38,21 @@ types: $(VENV)/dev.stamp
 imports: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.contract
 
-# Tests begin with those that need no kernels (`FIRST` of tests/conftest.py).
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not audit" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(PYTEST_ARGS)
+
+# What commands, reports, pages and errors say, written anew: read the diff.
+snapshots: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" --snapshot-update $(PYTEST_ARGS)
 
 kernels: $(VENV)/core.stamp
-	$(BIN)/python -m tests.kernels
+	$(BIN)/python -m tests.support.kernels
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
 	$(BIN)/python -m audit --runs 1000 --seed 1
-	FRONTGUARD_KERNELS=interpreted $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
-	FRONTGUARD_KERNELS=compiled $(BIN)/python -m pytest -n logical --dist loadfile -m "not audit" $(CORE)
+	FRONTGUARD_KERNELS=interpreted $(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(CORE)
+	FRONTGUARD_KERNELS=compiled $(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(CORE)
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

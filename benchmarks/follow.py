@@ -191,7 +191,7 @@ def writers() -> list[Row]:
     heading(f"tells of a writer that is followed, {2 * ROUNDS} turns of {SECONDS:g} s")
     with TemporaryDirectory(prefix="benchmark-", dir=".") as folder:
         rows = [noticed("SQLite", str(Path(folder).resolve() / "studies.db"))]
-    from tests.servers import NoServer, shared_server
+    from tests.support.servers import NoServer, shared_server
 
     try:
         url = shared_server().url()

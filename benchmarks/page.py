@@ -3,7 +3,7 @@
 Both studies are served by `frontguard serve` as a person starts it, and opened in one browser. Then pulls are told, a
 hundred at a time, and it is measured what each update costs the server (processor time) and the browser (time in
 tasks, the longest of them, the largest gap between two frames), and how many bytes it takes. Needs a Chromium, which
-the tests find or fetch: see tests/browsers.py.
+the tests find or fetch: see tests/support/browsers.py.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from tests.browsers import running_browser, watched_page
-from tests.serving import Served, served
+from tests.support.browsers import running_browser, watched_page
+from tests.support.serving import Served, served
 
 from benchmarks.tables import Row, heading
 from frontguard import Objective, Prescient, Study

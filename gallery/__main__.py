@@ -1,7 +1,7 @@
 """Makes the gallery: `make gallery`, or `python -m gallery --only front` for the shots whose name has "front" in it.
 
 The screenshots go to docs/images/gallery, and docs/gallery.md shows them with their captions. Needs a Chromium, which
-the tests find or fetch: see tests/browsers.py.
+the tests find or fetch: see tests/support/browsers.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.browsers import running_browser
+from tests.support.browsers import running_browser
 
 from gallery import live, notebooks, pictures, reports
 from gallery.document import document

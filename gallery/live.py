@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.browsers import Watched
+from tests.support.browsers import Watched
 
 from gallery import studies
 from gallery.shots import PHONE, WIDE, Studio, shot

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tests.browsers import Watched, watched_page
-from tests.serving import Served, serve
+from tests.support.browsers import Watched, watched_page
+from tests.support.serving import Served, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests import measuring
-from tests.measuring import Machine
+from tests.support import measuring
+from tests.support.measuring import Machine
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Tell

@@ -10,8 +10,10 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.markup import Element, clean, element
+from tests.support.snapshots import refused
 
 ANY_TEXT = st.text(
     st.one_of(
@@ -86,16 +88,16 @@ def test_cleaning_is_what_it_says_and_cleans_once(text: str) -> None:
         *("set", "animate", "animateTransform", "", "a b", "p><script", "svg:script", "1", "b/"),
     ],
 )
-def test_tags_that_run_or_break_out_are_refused(tag: str) -> None:
-    with pytest.raises(ValueError, match="an element may not be"):
+def test_tags_that_run_or_break_out_are_refused(tag: str, snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         element(tag)
 
 
 @pytest.mark.parametrize(
     "name", ["onclick", "ONLOAD", "oNfocus", "style", "STYLE", "", "a b", 'x"', "x>", "a=b", "a/b", "on", "a\n"]
 )
-def test_attributes_that_run_or_break_out_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="may not have the attribute"):
+def test_attributes_that_run_or_break_out_are_refused(name: str, snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         element("p", {name: "x"})
 
 
@@ -108,8 +110,8 @@ def test_attributes_that_run_or_break_out_are_refused(name: str) -> None:
         *("\\\\elsewhere", "http://elsewhere", "file:///etc/passwd", "x:y", "a/../b", "", "?a\nb"),
     ],
 )
-def test_links_elsewhere_are_refused(name: str, link: str) -> None:
-    with pytest.raises(ValueError, match="must lead to"):
+def test_links_elsewhere_are_refused(name: str, link: str, snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         element("a", {name: link})
 
 
@@ -124,8 +126,8 @@ def test_links_on_the_site_and_https_are_kept(link: str) -> None:
 @pytest.mark.parametrize(
     "paint", ["url(https://elsewhere/x.svg#a)", "URL(//e)", "url( #a )", "url(#a) url(b)", "var(--x)"]
 )
-def test_paints_refer_to_the_page_itself_only(name: str, paint: str) -> None:
-    with pytest.raises(ValueError, match="on its own page only"):
+def test_paints_refer_to_the_page_itself_only(name: str, paint: str, snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         element("path", {name: paint})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.objectives import (
@@ -18,6 +19,7 @@ from frontguard.objectives import (
     parse_tolerance,
     tolerances,
 )
+from tests.support.snapshots import refused
 
 KINDS = [(direction, tolerance) for direction in ("maximize", "minimize") for tolerance in (0.5, "2%")]
 kinds = st.sampled_from(KINDS).map(lambda kind: Objective("metric", *kind))
@@ -62,22 +64,22 @@ def test_tolerances_are_read(given, amount, relative):
 @pytest.mark.parametrize(
     "text", ["abc", "", "%", "2 percent", "2%%", "% 2", "1,5%", "1_0%", "inf%", "nan", "2 3%", "٢%"]
 )
-def test_texts_that_are_no_tolerance_are_quoted(text):
-    with pytest.raises(BadInput, match=r"number such as 0\.5 or a percentage such as '2%'; got ") as caught:
+def test_texts_that_are_no_tolerance_are_quoted(text, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot) as caught:
         parse_tolerance(text)
     assert str(caught.value).endswith(repr(text))
 
 
 @pytest.mark.parametrize("value", ["-1%", "-0.5", -1, -1e-9, "1e400", "1e400%"])
-def test_a_tolerance_is_finite_and_not_negative(value):
-    with pytest.raises(BadInput, match="finite and not negative") as caught:
+def test_a_tolerance_is_finite_and_not_negative(value, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot) as caught:
         parse_tolerance(value)
     assert str(caught.value).endswith(repr(value))
 
 
 @pytest.mark.parametrize("value", [None, True, math.nan, math.inf, [0.1], 1j, b"2%"])
-def test_what_is_neither_number_nor_text_is_no_tolerance(value):
-    with pytest.raises(BadInput, match="tolerance of objective 'speed' must be a finite real number"):
+def test_what_is_neither_number_nor_text_is_no_tolerance(value, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective("speed", tolerance=value)
 
 
@@ -123,30 +125,30 @@ def test_defaults_and_normal_form():
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3])
-def test_a_name_is_needed(name):
-    with pytest.raises(BadInput, match="not blank; got "):
+def test_a_name_is_needed(name, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective(name)
 
 
 @pytest.mark.parametrize("direction", ["", "fast", None, 1])
-def test_directions_are_two(direction):
-    with pytest.raises(BadInput, match="direction of objective 'x' must be one of maximize, minimize; got "):
+def test_directions_are_two(direction, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective("x", direction)
 
 
 @pytest.mark.parametrize("written", ["{}imise", "{}imize ", "{}IMIZE", "{}", "{}imum", "{}imising"])
 @pytest.mark.parametrize("beginning", ["min", "max"])
-def test_near_misses_of_a_direction_are_understood_as_such(beginning, written):
+def test_near_misses_of_a_direction_are_understood_as_such(beginning, written, snapshot: SnapshotAssertion):
     given = written.format(beginning)
-    for refused in (lambda: Objective("x", given), lambda: parse_objectives([("x", given)])):
-        with pytest.raises(BadInput, match=f"did you mean '{beginning}imize'") as caught:
-            refused()
+    for written_so in (lambda: Objective("x", given), lambda: parse_objectives([("x", given)])):
+        with refused(BadInput, snapshot) as caught:
+            written_so()
         assert str(caught.value).endswith(f"got {given!r}")
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, math.nan, "0.5", True])
-def test_levels_lie_between_0_and_1(level):
-    with pytest.raises(BadInput, match="quantile of objective 'x' must"):
+def test_levels_lie_between_0_and_1(level, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective("x", quantile=level)
 
 
@@ -242,23 +244,23 @@ def test_failed_measurements_stay_failed(direction, tolerance):
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize("bad", [0.0, -0.0, -3.5, -math.inf])
-def test_a_relative_tolerance_needs_positive_values(direction, bad):
+def test_a_relative_tolerance_needs_positive_values(direction, bad, snapshot: SnapshotAssertion):
     objective = Objective("seconds", direction, "2%")
     with pytest.raises(BadInput) as caught:
         objective.inward([1.0, math.nan, bad, -7.0])
     message = str(caught.value)
     for part in ("'seconds'", "(2%)", "positive", "--tolerance seconds=0.5", repr(bad), "at position 2:"):
         assert part in message
-    with pytest.raises(BadInput, match=r"at position \(1, 0\)"):
+    with refused(BadInput, snapshot):
         objective.inward([[1.0, 2.0], [bad, 2.0]])
-    with pytest.raises(BadInput, match=r"must be positive; got -?(\d\.\d|inf): "):
+    with refused(BadInput, snapshot):
         objective.inward(bad)
     Objective("seconds", direction, 0.02).inward([bad])
 
 
 @pytest.mark.parametrize("values", [["1.5"], "1.5", [True, False], [1j], [1.0, "x", None], [None, True], [object()]])
-def test_values_are_numbers(values):
-    with pytest.raises(BadInput, match="values of objective 'x' must be real numbers"):
+def test_values_are_numbers(values, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective("x").inward(values)
 
 
@@ -322,25 +324,25 @@ def test_objectives_are_read():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    "given",
     [
-        ([], "must be one at least"),
-        (["a", "b", "a"], "different names; got 'a' more than once"),
-        ([Objective("a"), ("a", "minimize")], "got 'a' more than once"),
-        (["a", ""], "not blank; got ''"),
-        ([("a", "down")], "direction of objective 'a'"),
-        (("seconds", "minimize"), "objective 1 is a plain name, and 'minimize' is a direction"),
-        ([("a", "minimize", 0.1)], "objective 0 must be an Objective, a name, or a pair"),
-        (["a", 3], "objective 1 must be"),
-        ([("a", 1)], "objective 0 must be"),
-        ("seconds", "must be a list"),
-        (Objective("a"), "must be a list"),
-        ({"seconds": "minimize"}, "must be a list"),
-        (None, "must be a list"),
+        [],
+        ["a", "b", "a"],
+        [Objective("a"), ("a", "minimize")],
+        ["a", ""],
+        [("a", "down")],
+        ("seconds", "minimize"),
+        [("a", "minimize", 0.1)],
+        ["a", 3],
+        [("a", 1)],
+        "seconds",
+        Objective("a"),
+        {"seconds": "minimize"},
+        None,
     ],
 )
-def test_what_is_no_list_of_objectives(given, message):
-    with pytest.raises(BadInput, match=message):
+def test_what_is_no_list_of_objectives(given, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         parse_objectives(given)
 
 
@@ -356,17 +358,17 @@ def test_columns_become_inner_columns():
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0], [2.0]], 3.0, [[[1.0, 2.0]]]])
-def test_columns_must_fit(values):
-    with pytest.raises(BadInput, match=r"shape \(pulls, M\) = \(n, 2\)"):
+def test_columns_must_fit(values, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         inward_matrix(parse_objectives(["a", "b"]), values)
 
 
-def test_a_wrong_value_is_found_in_its_column():
+def test_a_wrong_value_is_found_in_its_column(snapshot: SnapshotAssertion):
     objectives = [Objective("a"), Objective("seconds", "minimize", "2%")]
-    with pytest.raises(BadInput, match=r"objective 'seconds' .* got -1\.0 at position 1: "):
+    with refused(BadInput, snapshot):
         inward_matrix(objectives, [[1.0, 1.0], [1.0, -1.0]])
 
 
-def test_a_known_deviation_has_no_percentages():
-    with pytest.raises(BadInput, match=r"absolute number where sigma is given.*got '5%'"):
+def test_a_known_deviation_has_no_percentages(snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         Objective("volts", "minimize", "5%", statistic="mean", sigma=0.2)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import warm
 from tests.logs.test_gate import benchmark_file
+from tests.support import warm
 
 SUITE = """
 import time

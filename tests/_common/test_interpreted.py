@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
 from frontguard._common import compiled, interpreted
@@ -25,6 +26,7 @@ from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber, worst_case, worst_case_share
 from frontguard.simulation.environments import cauchy, gaussian, skewed, student
 from tests.pareto.columns import ArmBoxes
+from tests.support.snapshots import refused
 
 
 def bits(value: Any) -> Any:
@@ -316,9 +318,9 @@ def test_only_what_was_changed_is_written_back() -> None:
     assert table["count"].tolist() == [0, 5, 7]
 
 
-def test_a_mode_that_there_is_not() -> None:
+def test_a_mode_that_there_is_not(snapshot: SnapshotAssertion) -> None:
     with (
-        pytest.raises(ValueError, match="mode must be one of as needed, compiled, interpreted; got 'fast'"),
+        refused(ValueError, snapshot),
         kernels("fast"),
     ):
         pass

@@ -2,7 +2,7 @@
 
 A process takes a second or two to begin. Each command has one test at least that starts it as such; what a command
 answers, writes and returns is the same in this process. What needs a process (signals, terminals, kills) has a copy of
-one that has begun already: `tests.warm`.
+one that has begun already: `tests.support.warm`.
 """
 
 from __future__ import annotations

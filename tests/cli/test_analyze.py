@@ -18,10 +18,10 @@ import pytest
 
 from frontguard.cli.options.values import size_of
 from frontguard.errors import BadInput
-from tests import warm
 from tests.cli import commands
 from tests.cli.terminal import Terminal
 from tests.documents.printed import as_published
+from tests.support import warm
 
 process = partial(commands.process, "analyze")
 run = partial(commands.run, "analyze")

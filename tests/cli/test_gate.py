@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from tests import warm
 from tests.cli import commands
 from tests.cli.run.toy import told, wait_until
 from tests.documents.printed import as_published
 from tests.logs.test_gate import benchmark_file, hyperfine
+from tests.support import warm
 
 process = partial(commands.process, "gate")
 run = partial(commands.run, "gate")

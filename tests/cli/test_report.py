@@ -19,7 +19,7 @@ from frontguard.studies import Study
 from tests.cli.commands import process, run
 from tests.documents.printed import as_published
 from tests.reports.samples import open_analysis, printed, rows, study_in
-from tests.servers import PostgresServer
+from tests.support.servers import PostgresServer
 
 
 @pytest.fixture(scope="module")

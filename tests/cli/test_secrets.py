@@ -17,7 +17,7 @@ from frontguard.storage.contract import Storage
 from frontguard.storage.open import open_storage
 from frontguard.studies.settings import Settings
 from tests.cli.commands import run
-from tests.servers import PostgresServer
+from tests.support.servers import PostgresServer
 from tests.web.serving import serving
 
 TOKEN, KEY, SHORT = "tok-5ecret/val+ue", 'q"uoted\\5ecret', "1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -17,13 +16,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
-from tests import warm
 from tests.cli.commands import FRONTGUARD
 from tests.documents.printed import as_published
-from tests.signals import ignoring_signal
+from tests.support import warm
+from tests.support.signals import ignoring_signal
+from tests.support.snapshots import refused
 from tests.web.serving import PATIENCE, begin, measure
 
 # What is awaited here is what the process says, not the clock.
@@ -195,13 +196,17 @@ def test_elsewhere_than_on_this_machine_there_is_a_token(tmp_path: Path) -> None
     ],
 )
 def test_bad_input_is_said_in_words(
-    arguments: dict[str, Any], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: dict[str, Any],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    snapshot: SnapshotAssertion,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     begin("flags.db").storage.close()
     Path("other.txt").write_text("a file of another kind " * 50)
     Path("folder").mkdir()
-    with pytest.raises(BadInput, match=re.escape(complaint)) as caught:
+    with refused(BadInput, snapshot) as caught:
         serve(**{"storage": "flags.db", "host": "127.0.0.1", "port": 0} | arguments)
     assert "secret" not in str(caught.value)
 

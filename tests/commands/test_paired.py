@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands.spec import read_spec, spec_from_arms
 from frontguard.errors import BadInput
 from tests.cli.commands import run
+from tests.support.snapshots import refused
 
 SPEC = """
 [study]
@@ -62,14 +64,14 @@ def test_run(tmp_path: Path, extra: str, word: str) -> None:
     assert high <= 0.02  # which is tolerated
 
 
-def test_refused() -> None:
-    for said, command, changes in (
-        ("say how many there are", "./ask {item}", {}),
-        ("no command has {item}", "./ask {rep}", {"items": 5, "paired": True}),
-        ("have nothing in common", "./ask {pull}", {"paired": True}),
+def test_refused(snapshot: SnapshotAssertion) -> None:
+    for command, changes in (
+        ("./ask {item}", {}),
+        ("./ask {rep}", {"items": 5, "paired": True}),
+        ("./ask {pull}", {"paired": True}),
     ):
         spec = replace(spec_from_arms([f"a={command}", f"b={command} x"]), **changes)  # type: ignore[arg-type]
-        with pytest.raises(BadInput, match=said):
+        with refused(BadInput, snapshot):
             spec.check_pairs()
 
 

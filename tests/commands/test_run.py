@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Study
 from frontguard.commands import run as commanded
@@ -15,6 +16,7 @@ from frontguard.commands.spec import spec_from_arms
 from frontguard.measure.drive import FirstMistake
 from frontguard.storage.contract import End
 from frontguard.studies.overview import Snapshot
+from tests.support.snapshots import refused
 
 PATIENCE = 180.0
 
@@ -51,11 +53,13 @@ def test_a_command_that_dies_of_the_signal_that_stops_us_is_no_failure_of_its_ar
     assert log.ends.tolist() == [End.STOPPED]
 
 
-def test_a_command_that_dies_of_a_signal_of_its_own_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_dies_of_a_signal_of_its_own_has_failed(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(commanded, "MOMENT", 0.01)
     cancel = threading.Event()
     run, study = run_of("sh -c 'kill -INT $$'", cancel)
-    with pytest.raises(FirstMistake, match=r"failed in all of the first 5 pulls.*signal SIGINT \(2\)"):
+    with refused(FirstMistake, snapshot):
         run.until_done()
     assert study.storage.studies() == []
 

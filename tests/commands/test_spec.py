@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
 from frontguard.commands.candidates import grid_arms
@@ -19,6 +20,7 @@ from frontguard.commands.templates import BadPlaceholder, escaped, filled, fille
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
+from tests.support.snapshots import refused
 
 IN_SHORT = """\
 [study]
@@ -64,7 +66,7 @@ def spec_of(folder: Path, text: str):
     return read_spec(folder / "flags.toml")
 
 
-def refused(folder: Path, text: str) -> str:
+def refusal_of(folder: Path, text: str) -> str:
     with pytest.raises(BadInput) as caught:
         spec_of(folder, text)
     message = str(caught.value)
@@ -233,33 +235,33 @@ WITH_ARMS = LEAST.partition("[arms.grid]")[0]
 @pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
 def test_a_mistake_is_one_line_that_says_where_and_what(tmp_path, old, new, message):
     assert old in LEAST
-    found = refused(tmp_path, LEAST.replace(old, new))
+    found = refusal_of(tmp_path, LEAST.replace(old, new))
     assert found.startswith(message) if message.endswith("not TOML: ") else found == message
 
 
 @pytest.mark.parametrize(("arms", "message"), MISTAKES_IN_ARMS)
 def test_a_mistake_in_listed_arms_too(tmp_path, arms, message):
-    assert refused(tmp_path, WITH_ARMS + arms) == message
+    assert refusal_of(tmp_path, WITH_ARMS + arms) == message
 
 
 def test_of_several_mistakes_the_first_in_the_file_is_told(tmp_path):
     text = LEAST.replace("x = [1, 2]", "x = 1").replace('tolerance = "2%"', "tolerance = -1")
-    assert refused(tmp_path, text).startswith(", line 3: ")
+    assert refusal_of(tmp_path, text).startswith(", line 3: ")
 
 
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(BadInput, match="no such file; wanted a spec in TOML"):
+def test_files_that_cannot_be_read(tmp_path, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         read_spec(tmp_path / "none.toml")
-    with pytest.raises(BadInput, match="this is a folder"):
+    with refused(BadInput, snapshot):
         read_spec(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"\n\nname = '\xe9'\n")
-    with pytest.raises(BadInput, match=r"latin.toml, line 3: not UTF-8"):
+    with refused(BadInput, snapshot):
         read_spec(tmp_path / "latin.toml")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with refused(BadInput, snapshot):
         read_spec("a\0b")
-    assert "objective: missing; wanted one [[objective]] or more" in refused(tmp_path, "")
-    assert "not a spec: Exceeds the limit" in refused(tmp_path, "x = " + "9" * 5000)
-    assert "nested too deeply" in refused(tmp_path, "x = " + "[" * 100_000)
+    assert "objective: missing; wanted one [[objective]] or more" in refusal_of(tmp_path, "")
+    assert "not a spec: Exceeds the limit" in refusal_of(tmp_path, "x = " + "9" * 5000)
+    assert "nested too deeply" in refusal_of(tmp_path, "x = " + "[" * 100_000)
 
 
 @given(st.text(max_size=60), st.integers(0, 400))
@@ -337,20 +339,23 @@ def test_arms_from_the_command_line():
 
 
 @pytest.mark.parametrize(
-    ("arms", "options", "message"),
+    (
+        "arms",
+        "options",
+    ),
     [
-        (["a=true"], {}, "wanted two arms at least"),
-        (["a=true", "a=false"], {}, "wanted different names; got 'a' more than once"),
-        (["a=true", "false"], {}, "wanted NAME=COMMAND, such as .*; got 'false'"),
-        (["a=true", "=false"], {}, "wanted NAME=COMMAND"),
-        (["a=true", "b= "], {}, "wanted a command after b="),
-        (["a=true", "b='x"], {}, "cannot be split into words: No closing quotation"),
-        (["a=true", "b=x"], {"minimize": ["s"], "maximize": ["s"]}, "got 's' in both"),
-        (["a=true", "b=x"], {"minimize": ["s", "s"]}, "different names; got 's'"),
+        (["a=true"], {}),
+        (["a=true", "a=false"], {}),
+        (["a=true", "false"], {}),
+        (["a=true", "=false"], {}),
+        (["a=true", "b= "], {}),
+        (["a=true", "b='x"], {}),
+        (["a=true", "b=x"], {"minimize": ["s"], "maximize": ["s"]}),
+        (["a=true", "b=x"], {"minimize": ["s", "s"]}),
     ],
 )
-def test_mistakes_on_the_command_line(arms, options, message):
-    with pytest.raises(BadInput, match=message):
+def test_mistakes_on_the_command_line(arms, options, snapshot: SnapshotAssertion):
+    with refused(BadInput, snapshot):
         spec_from_arms(arms, **options)
 
 
@@ -374,7 +379,7 @@ def test_names_of_a_grid_are_short_and_different():
 def test_a_grid_that_is_far_too_large_is_refused_before_it_is_built(tmp_path):
     values = json.dumps(list(range(100)))
     text = WITH_ARMS.replace('"{x}"', '"{x}{y}{z}"') + f"[arms.grid]\nx = {values}\ny = {values}\nz = {values}"
-    assert refused(tmp_path, text) == ", line 8: arms.grid: the grid has 1000000 combinations; wanted at most 100000"
+    assert refusal_of(tmp_path, text) == ", line 8: arms.grid: the grid has 1000000 combinations; wanted at most 100000"
 
 
 @given(st.text(alphabet='{}ab "$', max_size=20))
@@ -382,12 +387,12 @@ def test_escaped_texts_come_back_as_they_were(text):
     assert filled(escaped(text), {}) == text
 
 
-def test_placeholders_are_filled():
+def test_placeholders_are_filled(snapshot: SnapshotAssertion):
     values = {"a": "1", "none": "", "a-b": "2"}
     assert filled("{a}{{a}}{a-b}", values) == "1{a}2"
     assert filled_command(["x", "{none}", "{none}{none}", "", "-{none}"], values) == ("x", "", "-")
     for wrong in ("{", "}", "{}", "{a b}", "{a", "{1}", "{{{", "x}"):
-        with pytest.raises(BadPlaceholder, match="no placeholder"):
+        with refused(BadPlaceholder, snapshot):
             placeholders(wrong)
 
 

@@ -16,8 +16,8 @@ from frontguard.commands.arm import Commands
 from frontguard.commands.spec import Spec, read_spec
 from frontguard.errors import BadInput
 from frontguard.notices import CleaningUp, Notice, StepFailed
-from tests import warm
 from tests.cli.commands import run
+from tests.support import warm
 
 OBJECTIVE = """
 [[objective]]

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certificate, Objective, Result
 from frontguard.comparisons.hypervolume import hypervolume, standing_out
 from frontguard.results import Inner
 from frontguard.verdicts import Verdict
+from tests.support.snapshots import refused
 
 
 @given(
@@ -86,14 +88,14 @@ def test_the_true_front_lies_between(arms: int, seed: int) -> None:
         assert volume.possible >= wanted * (1 - 1e-9) - 1e-12
 
 
-def test_the_reference_is_stated_and_may_be_given() -> None:
+def test_the_reference_is_stated_and_may_be_given(snapshot: SnapshotAssertion) -> None:
     low = np.array([[0.0, 1.0], [-math.log(2.0), 3.0]])
     found = result(low, low, np.array([1, 1]))  # (1 s, 1) and (2 s, 3)
     assert dict(found.hypervolume().reference) == pytest.approx({"seconds": 2.1, "score": 0.8})
     given = found.hypervolume({"seconds": 3.0, "score": 0.0})
     assert given.certain == pytest.approx(2 * 1 + 1 * 2)
     assert given.to_dict()["reference"] == {"seconds": 3.0, "score": 0.0}
-    with pytest.raises(BadInput, match=r"reference must be of the metrics .*did you mean 'seconds'"):
+    with refused(BadInput, snapshot):
         found.hypervolume({"second": 1.0})
     unbounded = result(low, np.array([[0.0, math.inf], low[1]]), np.array([1, 1]))
     assert unbounded.hypervolume().possible == math.inf

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certificate, Objective, Result, analyze
 from frontguard.comparisons.picks import Pick
 from frontguard.limits import columns_for, parse_limits
 from frontguard.results import Inner, Kept
 from frontguard.verdicts import Verdict
+from tests.support.snapshots import refused
 
 METRICS = (Objective("seconds", "minimize", "5%"), Objective("score"), Objective("cost", "minimize", 0.5))
 IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
@@ -163,26 +165,26 @@ def test_it_says_what_is_given_up_against_each_other_arm_on_the_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    "asked",
     [
-        ({}, 'pick wants "knee", weights'),
-        ({"rule": "kne"}, r"\(did you mean 'knee'\?\); got 'kne'"),
-        ({"rule": "knee", "weights": {"score": 1}}, "got 'knee' and weights"),
-        ({"weights": {"scor": 1}}, r"\(did you mean 'score'\?\); got 'scor'"),
-        ({"weights": {"score": -1}}, "must not be negative"),
-        ({"weights": {"score": math.inf}}, "must be a finite real number"),
-        ({"weights": {"score": 0}}, "one at least that is not 0"),
-        ({"weights": {}}, "must be a mapping"),
-        ({"weights": {"score": "much"}}, "the weight of 'score' must be"),
-        ({"limit": "score>=1"}, "leave one metric to be the best in"),
-        ({"limit": "p95(seconds)<=1", "weights": {"score": 1}}, "must be of what counts of an objective"),
-        ({"limit": "score<=1", "weights": {"score": 1}}, "from its better side"),
-        ({"limit": "score"}, "limit must be such as"),
+        {},
+        {"rule": "kne"},
+        {"rule": "knee", "weights": {"score": 1}},
+        {"weights": {"scor": 1}},
+        {"weights": {"score": -1}},
+        {"weights": {"score": math.inf}},
+        {"weights": {"score": 0}},
+        {"weights": {}},
+        {"weights": {"score": "much"}},
+        {"limit": "score>=1"},
+        {"limit": "p95(seconds)<=1", "weights": {"score": 1}},
+        {"limit": "score<=1", "weights": {"score": 1}},
+        {"limit": "score"},
     ],
 )
-def test_what_cannot_be_wanted_is_refused_in_one_line(asked: Any, message: str) -> None:
+def test_what_cannot_be_wanted_is_refused_in_one_line(asked: Any, snapshot: SnapshotAssertion) -> None:
     low = np.zeros((2, 3))
-    with pytest.raises(BadInput, match=message) as error:
+    with refused(BadInput, snapshot) as error:
         result(low, low, [IN, IN]).pick(**asked)
     assert "\n" not in str(error.value)
 

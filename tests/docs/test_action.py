@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import yaml
 
-from tests import warm
 from tests.docs.pages import ROOT
 from tests.logs.test_gate import hyperfine
+from tests.support import warm
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 INSTALL, GATE = ACTION["runs"]["steps"]

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests import warm
 from tests.docs.pages import ROOT, RUN, SHOWN, Block, blocks, indented_blocks, pages
-from tests.servers import NoServer, shared_server
+from tests.support import warm
+from tests.support.servers import NoServer, shared_server
 
 LONGEST = 120.0  # seconds for a block ...
 LONGEST_OF_LONG = 7200.0  # ... and for one that `make audit` alone runs

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 from scipy.stats import binom
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
@@ -40,6 +41,7 @@ from frontguard.evidence.ordered import Samples, absorb, in_order
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix
+from tests.support.snapshots import refused
 
 RATE = Objective("solved", statistic="mean", bounds=(0, 1))
 
@@ -271,10 +273,10 @@ def test_exact_objectives_take_no_share_of_delta() -> None:
     assert alone.thresholds[0] == both.thresholds[0]
 
 
-def test_a_known_deviation_needs_clean_measurements_and_all_of_them() -> None:
+def test_a_known_deviation_needs_clean_measurements_and_all_of_them(snapshot: SnapshotAssertion) -> None:
     seconds = Objective("seconds", "minimize", statistic="mean", sigma=2.0)
     assert [each.kind for each in statistics_of([seconds, RATE])] == [NORMAL_MEAN, BOUNDED_MEAN]
-    with pytest.raises(BadInput, match="needs contamination 0"):
+    with refused(BadInput, snapshot):
         boxes_of(seconds, [1.0, 2.0], Prescient(0.1))
     values = np.random.default_rng(2).normal(5.0, 2.0, 100)
     box = boxes_of(seconds, values, Prescient(0.0))

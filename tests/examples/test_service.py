@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontguard import Study
-from tests.servers import PostgresServer
+from tests.support.servers import PostgresServer
 
 SERVICE = Path(__file__).resolve().parents[2] / "examples" / "service" / "service.py"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard.errors import BadInput
@@ -17,6 +18,7 @@ from frontguard.experiments.datasets.sw_llvm import CompilerSettings
 from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
 from frontguard.experiments.store import FILE_NAME, Run, RunStore, code_fingerprint, key_of
 from frontguard.simulation.environments import gaussian
+from tests.support.snapshots import refused
 
 PACKAGE = Path(frontguard.__file__).parent
 RUNS = [Run(120, (0, 3), 0.5), Run(99, (), 0.5)]
@@ -67,15 +69,15 @@ def test_after_a_fresh_computation_the_newer_runs_count(tmp_path: Path) -> None:
     assert RunStore(tmp_path).runs("key")[0].pulls == 2
 
 
-def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"--output .*file/inside: cannot be written"):
+    with refused(BadInput, snapshot):
         RunStore(tmp_path / "file" / "inside")
 
 
-def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / FILE_NAME).mkdir()  # something else is where the runs should go
-    with pytest.raises(BadInput, match="cannot be"):
+    with refused(BadInput, snapshot):
         RunStore(tmp_path)
 
 

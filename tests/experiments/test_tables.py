@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.experiments import figures
@@ -17,6 +18,7 @@ from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.published import TABLE2
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
+from tests.support.snapshots import refused
 from tools import document
 
 
@@ -120,8 +122,10 @@ def test_markdown_goes_into_the_page(tmp_path: Path) -> None:
     assert widths == {9, 14}  # with and without published columns; |P| would break a row
 
 
-def test_a_page_without_markers_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BadInput, match="wanted one line"):
+def test_a_page_without_markers_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
+    with refused(BadInput, snapshot):
         document.with_tables("no markers", "x")
     assert document.main([str(tmp_path / "absent"), str(tmp_path / "absent.md")]) == 2
     assert "no such file" in capsys.readouterr().err
@@ -180,11 +184,13 @@ def test_figure_1_is_a_real_decision() -> None:
     assert titles == ["Elimination", "O₁ = {2, 3}", "O₂ = {3}"]
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_matplotlib_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     for name in [name for name in sys.modules if name.startswith("frontguard.plot.paper")]:
         monkeypatch.delitem(sys.modules, name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(BadInput, match=r"frontguard\[plot\]"):
+    with refused(BadInput, snapshot):
         figures.write_figures([], tmp_path)

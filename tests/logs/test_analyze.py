@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
 from frontguard import BadInput, Objective, Prescient, Study, analyze
@@ -29,6 +30,7 @@ from frontguard.notices import NotPositive
 from frontguard.theory.threats import threat_named
 from tests.conftest import ROOT
 from tests.logs.naive_analysis import Naive
+from tests.support.snapshots import refused
 
 NAMES = ["a", "b", "NA", "007", "1e5", "-O2", "ä ö"]
 KINDS = ("dict", "pandas", "polars", "lazy", "arrow")
@@ -123,7 +125,7 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     asked: dict[str, Any] = {"arm": "arm", "objectives": objectives, "layout": "long" if in_long else None}
     asked |= {"threat": threat, "contamination": eps, "confidence": confidence, "goal": goal}
     if 2 * max(low, default=0) > len(rows) and not in_long:
-        with pytest.raises(BadInput, match="needs positive values"):
+        with pytest.raises(BadInput):
             analyze(frame, **asked)
         return
     try:
@@ -236,7 +238,7 @@ def test_files_and_frames_out_of_core_and_in_memory_give_one_answer(tmp_path: Pa
     assert near.verdicts == expected.verdicts
 
 
-def test_appending_and_merging_states_is_one_log(tmp_path: Path) -> None:
+def test_appending_and_merging_states_is_one_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     whole = frame()
     expected = analyze(whole, **ASKED)
     for part in range(3):
@@ -249,20 +251,20 @@ def test_appending_and_merging_states_is_one_log(tmp_path: Path) -> None:
     assert same(analyze(f"{tmp_path}/[0-2].state", **ASKED, append=tmp_path / "merged.state"), expected)
     assert len(LogState.load(tmp_path / "merged.state").sources) == 3
     for again in (tmp_path / "1.csv", tmp_path / "1.state"):
-        with pytest.raises(BadInput, match=r"1\.csv: it was counted before"):
+        with refused(BadInput, snapshot):
             analyze(again, **ASKED, append=tmp_path / "log.state")
     twice = analyze(tmp_path / "1.csv", **ASKED, append=tmp_path / "log.state", again=True)
     assert twice.pulls == expected.pulls + len(whole[1::3])
 
 
-def test_a_file_that_grew_is_not_counted_from_its_beginning(tmp_path: Path) -> None:
+def test_a_file_that_grew_is_not_counted_from_its_beginning(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     log = tmp_path / "log.csv"
     frame().to_csv(log, index=False)
     analyze(log, **ASKED, append=tmp_path / "state")
     before = (tmp_path / "state").read_bytes()
     with log.open("a") as file:
         file.write("arm 1,3.0,1.0\n")
-    with pytest.raises(BadInput, match=r"it grew since; give the rows that are new in a file of their own"):
+    with refused(BadInput, snapshot):
         analyze(log, **ASKED, append=tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == before
 
@@ -301,12 +303,12 @@ def test_what_is_wrong_is_said(options: dict[str, Any], complaint: str) -> None:
     assert complaint in str(caught.value)
 
 
-def test_shares_are_read_as_they_are_written() -> None:
+def test_shares_are_read_as_they_are_written(snapshot: SnapshotAssertion) -> None:
     written = analyze(frame(), **{**ASKED, "threat": None, "contamination": "5 %", "confidence": "90%"})
     given = analyze(frame(), **{**ASKED, "threat": fg.Prescient(0.05), "contamination": 0.05, "confidence": 0.9})
     assert written.certificate == given.certificate
     assert (written.certificate.contamination, written.certificate.confidence) == (0.05, 0.9)
-    with pytest.raises(BadInput, match="contamination must be left out where threat has its own"):
+    with refused(BadInput, snapshot):
         analyze(frame(), **{**ASKED, "threat": fg.Prescient(0.05), "contamination": 0.1})
 
 
@@ -314,12 +316,12 @@ def test_shares_are_read_as_they_are_written() -> None:
     ("name", "meant"),
     [("minimise", "minimize"), ("maximise", "maximize"), ("layuot", "layout"), ("contaminaton", "contamination")],
 )
-def test_an_unknown_argument_is_told_what_may_be_meant(name: str, meant: str) -> None:
-    with pytest.raises(TypeError, match=f"has no argument '{name}' .did you mean '{meant}'"):
+def test_an_unknown_argument_is_told_what_may_be_meant(name: str, meant: str, snapshot: SnapshotAssertion) -> None:
+    with refused(TypeError, snapshot):
         analyze(frame(), **{**ASKED, name: "speed"})
 
 
-def test_what_is_wrong_with_a_state_is_said(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_state_is_said(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     state, log = tmp_path / "log.state", tmp_path / "log.csv"
     frame().to_csv(log, index=False)
     analyze(log, arm="arm", maximize=["speed", "size"], append=state)
@@ -332,7 +334,7 @@ def test_what_is_wrong_with_a_state_is_said(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as caught:
             analyze(state, **options)
         assert complaint in str(caught.value)
-    with pytest.raises(BadInput, match="state files and logs cannot be read as one"):
+    with refused(BadInput, snapshot):
         analyze([state, log], **ASKED)
     assert analyze(state, minimize="size", tolerance="5%").arms == tuple(f"arm {i}" for i in range(5))
 
@@ -349,7 +351,7 @@ def test_a_tolerance_for_all_applies_where_the_log_brings_its_own_metrics(tmp_pa
     assert "one" in found.pareto_set
 
 
-def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path) -> None:
+def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     study = fg.Study(["a", "b"], [Objective("x", tolerance="5%")], fg.Prescient(0.1), storage=str(tmp_path / "s.db"))
     rng = np.random.default_rng(0)
     pulls = study.ask(40)
@@ -357,11 +359,11 @@ def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path) -> None:
     found = analyze(tmp_path / "s.db")
     assert found.anytime
     assert found.metrics == (Objective("x", tolerance="5%"),)
-    with pytest.raises(BadInput, match="bounds for one look do not hold"):
+    with refused(BadInput, snapshot):
         analyze(tmp_path / "s.db", anytime=False)
     assert analyze(tmp_path / "s.db", append=tmp_path / "state").anytime
     assert analyze(tmp_path / "state", maximize="x").anytime
-    with pytest.raises(BadInput, match="bounds for one look do not hold"):
+    with refused(BadInput, snapshot):
         analyze(tmp_path / "state", maximize="x", anytime=False)
     assert not analyze(frame(), **ASKED).anytime
 

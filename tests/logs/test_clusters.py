@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.random import Generator
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
@@ -23,6 +24,7 @@ from frontguard.pareto.judge import judge
 from frontguard.verdicts import Verdict
 from tests.evidence.test_clusters import highest, naive_low
 from tests.logs.sources.reading import parquet
+from tests.support.snapshots import refused
 
 SECONDS = Objective("seconds", "minimize")
 
@@ -121,10 +123,10 @@ def test_it_widens_and_says_what_it_counted(threat: Threat) -> None:
     assert found.pulls == 1200
 
 
-def test_a_known_deviation_is_refused() -> None:
+def test_a_known_deviation_is_refused(snapshot: SnapshotAssertion) -> None:
     metric = Objective("seconds", "minimize", statistic="mean", sigma=1.0)
     frame = effects(np.random.default_rng(5), 20, 2, 0.0)
-    with pytest.raises(BadInput, match=r"cluster: the mean of 'seconds' by a known deviation \(sigma\) needs rows"):
+    with refused(BadInput, snapshot):
         ClusterBoxReader(clustered(frame, [metric]), [metric], 0.05)
 
 
@@ -174,10 +176,10 @@ def test_the_long_layout_counts_pulls_within_clusters() -> None:
     assert told(found, InClusters)[0].clusters == 30
 
 
-def test_rows_that_are_filtered_are_in_no_cluster() -> None:
+def test_rows_that_are_filtered_are_in_no_cluster(snapshot: SnapshotAssertion) -> None:
     frame = effects(np.random.default_rng(7), 40, 5, 0.5)
     frame["process"] = np.where(frame["process"] < 5, "", frame["process"].astype(str))
-    with pytest.raises(BadInput, match=r"row 1: no cluster \(column 'process' is missing or empty\); wanted one in"):
+    with refused(BadInput, snapshot):
         analyze(frame, minimize="seconds", cluster="process")
     frame["kept"] = np.where(frame["process"] == "", "no", "yes")
     assert analyze(frame, minimize="seconds", cluster="process", where={"kept": "yes"}).pulls == 350
@@ -207,10 +209,10 @@ def test_what_cannot_be_is_refused_in_one_line(more: dict[str, Any], said: str) 
     assert "\n" not in str(error.value)
 
 
-def test_a_state_and_a_study_have_no_other_clusters(tmp_path: Path) -> None:
+def test_a_state_and_a_study_have_no_other_clusters(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     frame = effects(np.random.default_rng(9), 20, 2, 0.0)
     analyze(frame, minimize="seconds", append=tmp_path / "log.state", cluster="none")
-    with pytest.raises(BadInput, match="cluster: a state does not keep clusters; got the state"):
+    with refused(BadInput, snapshot):
         analyze(tmp_path / "log.state", minimize="seconds", cluster="process")
     assert analyze(tmp_path / "log.state", minimize="seconds", cluster="none").pulls == 80
 

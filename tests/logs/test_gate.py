@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze, gate
 from frontguard.comparisons.gate import Outcome
 from frontguard.errors import BadInput
 from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
 from frontguard.words.comparing import gate as words
+from tests.support.snapshots import refused
 
 SAMPLES = Path(__file__).parent / "sources" / "samples"
 
@@ -227,34 +229,37 @@ def test_a_test_that_is_new_elsewhere_hides_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("logs", "given", "said"),
+    (
+        "logs",
+        "given",
+    ),
     [
-        (1, {}, "wanted a log to compare with the baseline's"),
-        (2, {"baseline_arm": "x"}, "an arm is named where one log has them all; got 2 logs"),
-        (1, {"baseline_arm": "srot"}, r"frame has no arm 'srot' \(did you mean 'sort'\?\)"),
-        (2, {"tolerance": "lots"}, "tolerance of objective 'ms' must be a number such as 0.5 or a percentage"),
-        (2, {"minimize": "seconds"}, "no column is called 'seconds'"),
-        (2, {"confidence": 2}, "confidence must be"),
-        (2, {"quantile": {"kb": 0.9}}, "quantile: 'kb' is not one of the metrics"),
+        (1, {}),
+        (2, {"baseline_arm": "x"}),
+        (1, {"baseline_arm": "srot"}),
+        (2, {"tolerance": "lots"}),
+        (2, {"minimize": "seconds"}),
+        (2, {"confidence": 2}),
+        (2, {"quantile": {"kb": 0.9}}),
     ],
 )
-def test_wrong_inputs(logs: int, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_wrong_inputs(logs: int, given: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         gate(*[frame(seed, sort=10, hash=5) for seed in range(logs)], **{"minimize": "ms", **given})
 
 
-def test_nothing_in_common_and_a_lonely_arm() -> None:
-    with pytest.raises(BadInput, match="no arm of frame is in what is compared with it; its arms are 'a', 'b', and"):
+def test_nothing_in_common_and_a_lonely_arm(snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         gate(frame(0, a=1, b=1), frame(1, c=1, d=1), minimize="ms")
-    with pytest.raises(BadInput, match="has no other arm than 'a' to compare"):
+    with refused(BadInput, snapshot):
         gate(frame(0, a=1), baseline_arm="a", minimize="ms")
 
 
-def test_a_study_is_no_log_of_a_gate(tmp_path: Path) -> None:
+def test_a_study_is_no_log_of_a_gate(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     from frontguard import Objective, Study
 
     study = Study(["a", "b"], [Objective("ms", "minimize")], storage=tmp_path / "s.db")
     study.tell_many([(pull, {"ms": 1.0}) for pull in study.ask(4)])
     study.close()
-    with pytest.raises(BadInput, match="this is a study"):
+    with refused(BadInput, snapshot):
         gate(str(tmp_path / "s.db"), str(tmp_path / "s.db"))

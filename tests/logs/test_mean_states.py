@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Objective, Prescient, Share, analyze
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.state import LogState
 from frontguard.notices import TakenAsRate
+from tests.support.snapshots import refused
 
 SOLVED = Objective("solved", statistic="mean", bounds=(0, 1))
 STARS = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
@@ -53,15 +55,17 @@ def test_appended_parts_answer_as_one_log(tmp_path: Path) -> None:
     assert LogState.load(state).about["bounds"] == {"solved": [0.0, 1.0], "stars": [1.0, 5.0]}
 
 
-def test_a_state_of_other_bounds_is_not_merged_and_its_own_are_taken(tmp_path: Path) -> None:
+def test_a_state_of_other_bounds_is_not_merged_and_its_own_are_taken(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     state, other = tmp_path / "state", part(tmp_path, 2)
     analyze(part(tmp_path, 1), append=state, objectives=[SOLVED, STARS], contamination=0.0)
     for changed in (replace(STARS, bounds=(0, 5)), Objective("stars", "minimize", quantile=0.5)):
-        with pytest.raises(BadInput, match=r"logs that are added must be read alike; bounds differs"):
+        with refused(BadInput, snapshot):
             analyze(other, append=state, objectives=[SOLVED, changed], contamination=0.0)
     asked = analyze(state, maximize="solved", minimize="stars", contamination=0.0)
     assert [each.bounds for each in asked.metrics] == [(0.0, 1.0), (1.0, 5.0)]
-    with pytest.raises(BadInput, match=r"the state has values of 'stars' that do not lie between the bounds 2 and 4"):
+    with refused(BadInput, snapshot):
         analyze(state, objectives=[replace(STARS, bounds=(2, 4))])
 
 
@@ -116,17 +120,17 @@ def test_sketches_that_were_merged_are_those_of_one(tmp_path: Path) -> None:
     np.testing.assert_allclose(both.lower, one.lower, rtol=1e-9)
 
 
-def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path) -> None:
+def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     pytest.importorskip("datasketches")
     state = tmp_path / "state"
     analyze(part(tmp_path, 1, 1500), append=state, sketch=100, objectives=[replace(STARS, bounds=None, statistic=None)])
-    with pytest.raises(
-        BadInput, match=r"mean of 'stars' can be read from sketches with the bounds that they were begun"
-    ):
+    with refused(BadInput, snapshot):
         analyze(state, objectives=[STARS])
 
 
-def test_sums_of_bets_that_no_sketch_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_of_bets_that_no_sketch_has_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     pytest.importorskip("datasketches")
     state = tmp_path / "state"
     analyze(part(tmp_path, 1, 1500), append=state, sketch=100, **ASKED)
@@ -136,7 +140,7 @@ def test_sums_of_bets_that_no_sketch_has_are_refused(tmp_path: Path, monkeypatch
             for name in sums:
                 sums[name] = np.full_like(sums[name], wrong)
         loaded.save(state)
-        with pytest.raises(BadInput, match="no state that frontguard wrote: its sums of bets"):
+        with refused(BadInput, snapshot):
             LogState.load(state)
 
 

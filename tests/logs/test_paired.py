@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
@@ -16,6 +17,7 @@ from frontguard.logs.paired import PairBoxReader, PairedLog
 from frontguard.logs.sort.rows import RowBuffer, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
+from tests.support.snapshots import refused
 
 SCORE = Objective("score", statistic="mean", bounds=(0, 1))
 HOW: dict[str, Any] = {"arm": "model", "objectives": [SCORE], "pair": "question"}
@@ -108,7 +110,7 @@ def test_pairs_decide_what_intervals_leave_open() -> None:
     assert at[1] != found.verdicts
 
 
-def test_a_list_and_what_is_left_of_it() -> None:
+def test_a_list_and_what_is_left_of_it(snapshot: SnapshotAssertion) -> None:
     frame = log_of(questions=50, models=3)
     known = analyze(frame, **HOW, contamination=0, items=50)
     means = {m: np.mean([s for n, s in zip(frame["model"], frame["score"], strict=True) if n == m]) for m in known.arms}
@@ -122,24 +124,24 @@ def test_a_list_and_what_is_left_of_it() -> None:
     assert (dirty.upper - known.upper <= 5 / 50 + 1e-9).all()
     assert "up to 10% of them may have been replaced" in " ".join(map(str, dirty.notices))
     assert 0 < SHARE * HITS_SHARE < 1
-    with pytest.raises(BadInput, match="50 different 'question'; got a list of 49"):
+    with refused(BadInput, snapshot):
         analyze(frame, **HOW, contamination=0, items=49)
-    with pytest.raises(BadInput, match="once on each item of a list"):
+    with refused(BadInput, snapshot):
         analyze(log_of(questions=5, repeats=2), **HOW, contamination=0, items=5)
 
 
 @pytest.mark.parametrize(
-    ("said", "change"),
+    "change",
     [
-        ("leave cluster away", {"cluster": "question"}),
-        ("which column tells them apart", {"pair": None, "items": 3}),
-        ("differences count for means", {"objectives": [Objective("score")]}),
-        ("list means with bounds", {"objectives": [Objective("score")], "items": 400}),
-        ("no column is called 'quest'", {"pair": "quest"}),
+        {"cluster": "question"},
+        {"pair": None, "items": 3},
+        {"objectives": [Objective("score")]},
+        {"objectives": [Objective("score")], "items": 400},
+        {"pair": "quest"},
     ],
 )
-def test_refused(said: str, change: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_refused(change: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         analyze(log_of(questions=5), **{**HOW, **change})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Prescient, Share, Threat
 from frontguard.errors import BadInput
@@ -18,6 +19,7 @@ from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
 from frontguard.verdicts import Verdict
 from tests.logs.simulated import ordered_log, random_samples
+from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
 
@@ -105,9 +107,9 @@ def test_a_front_that_nothing_below_one_half_changes() -> None:
     assert found.levels.tolist() == [0.1, 0.499]
 
 
-def test_resolution_is_coarser_for_many_arms_only() -> None:
+def test_resolution_is_coarser_for_many_arms_only(snapshot: SnapshotAssertion) -> None:
     assert [resolution_for(arms) for arms in (1, 20_000, 20_001, 10**6)] == [0.001, 0.001, 0.002, 0.02]
-    with pytest.raises(BadInput, match="resolution"):
+    with refused(BadInput, snapshot):
         profile(
             BoxReader(ordered_log([np.ones((9, 2))]), OBJECTIVES, 0.05), Prescient(0.0),
             accuracy=0.0, coverage=0.0, margin=0.0, resolution=0.5,

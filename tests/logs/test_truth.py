@@ -32,8 +32,8 @@ from frontguard.simulation.contracts import Adversary
 from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import Verdict
-from tests.guarantee import lower_limit
 from tests.logs.simulated import ordered_log
+from tests.support.guarantee import lower_limit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.measure.drive import Broken, FirstMistake, RunProgress, drive
@@ -27,6 +28,7 @@ from tests.measure.driving import (
     told,
     values_of,
 )
+from tests.support.snapshots import refused
 
 # To the end -----------------------------------------------------------------------------------------------------------
 
@@ -174,7 +176,7 @@ def test_a_metric_that_failed_alone_leaves_the_others_standing() -> None:
     assert frame["failure"].tolist() == ["scale broken", "exit code 1"] * 3
 
 
-def test_bad_input_of_a_worker_ends_the_run_and_tells_the_rest() -> None:
+def test_bad_input_of_a_worker_ends_the_run_and_tells_the_rest(snapshot: SnapshotAssertion) -> None:
     study = a_study()
 
     def measure(pull: Pull) -> Measurement:
@@ -182,14 +184,14 @@ def test_bad_input_of_a_worker_ends_the_run_and_tells_the_rest() -> None:
             raise BadInput("evaluate cannot be loaded")
         return values_of(pull)
 
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with refused(BadInput, snapshot):
         drive(study, at_once(measure), workers=2)
     assert measured(study) == [*range(1, 9), 10]
     assert given_up(study) == {9: End.LOST}
     assert study.storage.leases(study.name) == []
 
 
-def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> None:
+def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor, snapshot: SnapshotAssertion) -> None:
     study = a_study()
 
     def submit(pull: Pull) -> Future[Any]:
@@ -197,7 +199,7 @@ def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> 
             threads.shutdown(wait=False)
         return threads.submit(values_of, pull)
 
-    with pytest.raises(Broken, match="shut down while the study went on"):
+    with refused(Broken, snapshot):
         drive(study, submit, workers=2)
     assert set(range(1, 12)).issuperset(told(study))
     assert len(told(study)) >= 10  # the eleventh may have been called off before it began
@@ -205,7 +207,7 @@ def test_an_executor_that_is_shut_down_is_named(threads: ThreadPoolExecutor) -> 
     assert study.ask(1)[0].id in (11, 12)  # what was not begun is handed out
 
 
-def test_a_future_that_somebody_else_cancels_is_a_lost_pull() -> None:
+def test_a_future_that_somebody_else_cancels_is_a_lost_pull(snapshot: SnapshotAssertion) -> None:
     study = a_study()
 
     def submit(pull: Pull) -> Future[Any]:
@@ -215,7 +217,7 @@ def test_a_future_that_somebody_else_cancels_is_a_lost_pull() -> None:
             future.cancel()
         return future
 
-    with pytest.raises(Broken, match="gave up pull 5"):
+    with refused(Broken, snapshot):
         drive(study, submit, workers=1)
     assert told(study) == [1, 2, 3, 4, 5]
     assert given_up(study) == {5: End.LOST}
@@ -364,20 +366,20 @@ def test_what_is_held_back_at_the_end_is_told() -> None:
     assert told(study) == [1, 2, 3]
 
 
-def test_what_is_refused_is_not_told() -> None:
+def test_what_is_refused_is_not_told(snapshot: SnapshotAssertion) -> None:
     def refuse(finished: Sequence[Any]) -> bool:
         if len(finished) == 3:
             raise FirstMistake("all wrong")
         return True
 
     study = a_study()
-    with pytest.raises(FirstMistake, match="all wrong"):
+    with refused(FirstMistake, snapshot):
         drive(study, at_once(), workers=1, hold_back=refuse)
     assert study.storage.studies() == []  # as if it had not been
 
     study = a_study()
     (theirs,) = Study.open(study.storage, worker="elsewhere").ask()
-    with pytest.raises(FirstMistake, match="all wrong"):
+    with refused(FirstMistake, snapshot):
         drive(study, at_once(), workers=1, hold_back=refuse)
     assert given_up(study) == {2: End.LOST, 3: End.LOST, 4: End.LOST}  # not forgotten: another is at it
     assert [lease.id for lease in study.storage.leases("study")] == [theirs.id]

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.pareto.points import pareto_mask, suboptimality_gaps
+from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,16 +53,16 @@ def test_infinite_objectives_are_ordinary_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "complaint"),
+    "points",
     [
-        ([], r"got \(0,\)"),
-        ([1.0, 2.0], r"got \(2,\)"),
-        ([[]], r"got \(1, 0\)"),
-        ([[0.0, np.nan]], "arm 0, objective 1"),
+        [],
+        [1.0, 2.0],
+        [[]],
+        [[0.0, np.nan]],
     ],
 )
-def test_what_is_no_set_of_points_is_refused(points: list[float], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_what_is_no_set_of_points_is_refused(points: list[float], snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         pareto_mask(points)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Oblivious, Prescient
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
@@ -17,6 +18,7 @@ from frontguard.verdicts import Verdict
 from tests.pareto.columns import as_columns
 from tests.pareto.test_judge import SHAPES, random_boxes
 from tests.pareto.test_relations import ANY, tolerances
+from tests.support.snapshots import refused
 
 IN, OUT, COVERED, OPEN = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED
 
@@ -136,8 +138,8 @@ def test_lists_are_true_and_no_longer_than_fronts_need_be(seed: int, arms: int, 
         assert not (medians - arm > tol + 1e-9).all(axis=1).any()
 
 
-def test_goals_have_names() -> None:
-    with pytest.raises(BadInput, match="goal must be 'list'"):
+def test_goals_have_names(snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         Certified(2, 1, threat=Oblivious(0.0), accuracy=0.1, goal="shortlist")
     policy = Certified(2, 1, threat=Oblivious(0.0), accuracy=0.1, coverage=0.4, goal="list")
     assert policy.goal.margin.tolist() == [0.2]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
 from frontguard.planning.cost import (
@@ -38,6 +39,7 @@ from frontguard.planning.reach import (
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient
 from frontguard.simulation.environments import gaussian
+from tests.support.snapshots import refused
 
 
 def task(threat: Threat, accuracy: float, coverage: float | None = None, **more: object) -> Task:
@@ -196,7 +198,7 @@ def test_whether_boxes_allow_a_set() -> None:
     assert not can_certify(ties - math.inf, ties + math.inf, np.full(2, 9.0), np.full(2, 9.0))
 
 
-def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost() -> None:
+def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost(snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(3)
     first = np.concatenate([rng.normal(0, 1, 400), rng.normal(0.5, 2, 400)])
     pilot = pilot_of(first, rng.normal(0, 1, 800))
@@ -210,7 +212,7 @@ def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost() -> None:
     low, high = pilot_limits(pilot, Malicious(plan.possible_up_to + 1e-6))
     assert not can_certify(low, high, goal.accuracy, goal.coverage)
     assert {row.policy for row in plan.costs} == {"certified", "R-PSI"}
-    with pytest.raises(BadInput, match=r"at least 5 rows of every arm.*got 2 of arm 'arm 0'"):
+    with refused(BadInput, snapshot):
         pilot_of(np.arange(4.0))
 
 
@@ -274,19 +276,19 @@ def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    "wrong",
     [
-        ({"sigma": None}, "either the deviation of the rewards"),
-        ({"accuracy": np.array(-0.1)}, "accuracy must be finite and not negative"),
-        ({"coverage": np.array(math.nan)}, "coverage must be finite and not negative"),
-        ({"arms": 1}, "at least 2"),
-        ({"delta": 1.0}, "delta"),
+        {"sigma": None},
+        {"accuracy": np.array(-0.1)},
+        {"coverage": np.array(math.nan)},
+        {"arms": 1},
+        {"delta": 1.0},
     ],
 )
-def test_what_cannot_be_planned_is_refused(wrong: dict[str, object], complaint: str) -> None:
+def test_what_cannot_be_planned_is_refused(wrong: dict[str, object], snapshot: SnapshotAssertion) -> None:
     good: dict[str, object] = {
         "threat": Prescient(0.1), "arms": 4, "objectives": 2, "delta": 0.1,
         "accuracy": np.array(0.1), "coverage": np.array(0.1), "sigma": 0.2,
     }  # fmt: skip
-    with pytest.raises(BadInput, match=complaint):
+    with refused(BadInput, snapshot):
         Task(**{**good, **wrong})  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Certified, Malicious, Objective, Prescient, Share
 from frontguard.errors import BadInput
@@ -16,6 +17,7 @@ from frontguard.planning.reach import Pilot, mean_floor, means_below_floor, pilo
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.environments import bernoulli
 from frontguard.theory.threats import Threat
+from tests.support.snapshots import refused
 
 RATE = Objective("solved", tolerance=0.2, statistic="mean", bounds=(0, 1))
 STARS = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
@@ -140,12 +142,12 @@ def test_a_plan_of_rates_normal_values_and_sizes() -> None:
     assert np.ptp(values[:, 2]) == 0.0
 
 
-def test_a_known_deviation_goes_without_contamination_only() -> None:
+def test_a_known_deviation_goes_without_contamination_only(snapshot: SnapshotAssertion) -> None:
     given: dict[str, Any] = {"arms": 3, "objectives": 1, "delta": 0.1, "accuracy": 0.5, "coverage": 0.5}
     plan = make_plan(Task(Prescient(0.0), **given, metrics=(KNOWN,)), runs=2)
     assert plan.of("certified").certified == 2
     assert plan.floor == (0.0,)
-    with pytest.raises(BadInput, match=r"a mean with a known deviation \(sigma\) needs contamination 0"):
+    with refused(BadInput, snapshot):
         Task(Prescient(0.1), **given, metrics=(KNOWN,))
-    with pytest.raises(BadInput, match="without a pilot log is for medians and means; got the p90"):
+    with refused(BadInput, snapshot):
         Task(Prescient(0.1), **given, sigma=1.0, metrics=(Objective("x", quantile=0.9),))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
@@ -21,6 +22,7 @@ from frontguard.plot.layout.names import short
 from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule, Spans
 from frontguard.plot.plotly import drawn
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
+from tests.support.snapshots import refused
 
 pytest.importorskip("plotly")
 
@@ -227,7 +229,7 @@ def test_the_legend_shows_and_hides_what_has_its_look() -> None:
     assert len({(trace.marker.symbol, trace.marker.color) for trace in marks}) == len(marks)
 
 
-def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    with pytest.raises(BadInput, match=r"frontguard\[plotly\]"):
+    with refused(BadInput, snapshot):
         front().plotly()

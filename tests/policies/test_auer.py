@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import AuerA1, AuerA1M, Prescient
 from frontguard.policies.auer import confidence_width
 from tests.policies import naive
+from tests.support.snapshots import refused
 
 
 @settings(max_examples=80)
@@ -84,6 +86,6 @@ def stopped(policy: AuerA1) -> AuerA1:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), [1.0], [[1.0, 1.0]]])
-def test_scale_is_checked(scale: float) -> None:
-    with pytest.raises(ValueError, match="scale"):
+def test_scale_is_checked(scale: float, snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         AuerA1(2, 2, accuracy=0.1, scale=scale)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import (
     Certified,
@@ -30,6 +31,7 @@ from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
 from frontguard.simulation.environments import categorical, cauchy, gaussian, skewed
 from frontguard.verdicts import Verdict
+from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
 
@@ -311,7 +313,7 @@ def test_a_drifting_source_is_found_out_and_believed_no_more() -> None:
     assert "drift" in result.warnings[0]
 
 
-def test_pulls_asked_for_together_go_to_arms_that_matter() -> None:
+def test_pulls_asked_for_together_go_to_arms_that_matter(snapshot: SnapshotAssertion) -> None:
     environment = gaussian([[0.5], [0.45], [-5.0], [-5.0]], 0.2)
     rng = np.random.default_rng(5)
     policy = Certified(4, 1, threat=Oblivious(0.0), accuracy=0.01)
@@ -319,9 +321,9 @@ def test_pulls_asked_for_together_go_to_arms_that_matter() -> None:
         arms = policy.ask()
         policy.tell(arms, environment.medians[arms] + 0.2 * rng.normal(size=(len(arms), 1)))
     assert set(policy.ask(20).tolist()) <= {0, 1}
-    with pytest.raises(OutOfTurn, match="or ask for a number"):
+    with refused(OutOfTurn, snapshot):
         policy.ask()
-    with pytest.raises(ValueError, match="pulls must be a whole number"):
+    with refused(ValueError, snapshot):
         policy.ask(0)
 
 
@@ -376,13 +378,13 @@ def test_other_quantiles_count_if_asked_for() -> None:
     assert simulate_one(by_tail, environment).result().pareto_set == ["1"]
 
 
-def test_the_caller_may_halt_it() -> None:
+def test_the_caller_may_halt_it(snapshot: SnapshotAssertion) -> None:
     policy = Certified(2, 1, threat=Oblivious(0.0), accuracy=0.0)
     arms = policy.ask()
     policy.tell(arms, np.random.default_rng(0).normal(size=(len(arms), 1)))
     policy.halt()
     assert policy.result().status == "budget"
-    with pytest.raises(OutOfTurn, match="budget"):
+    with refused(OutOfTurn, snapshot):
         policy.ask()
 
 
@@ -411,22 +413,22 @@ def test_a_tolerance_for_each_objective() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    "changes",
     [
-        ({"accuracy": -0.1}, "accuracy must be finite and not negative"),
-        ({"accuracy": np.nan}, "accuracy must be finite"),
-        ({"coverage": [0.1]}, "coverage must be one number or 2"),
-        ({"quantiles": 1.0}, "strictly between 0 and 1"),
-        ({"growth": 0.0}, "growth must be above 0"),
-        ({"max_pulls": 0}, "max_pulls must be a whole number"),
-        ({"delta": 1.0}, "delta"),
-        ({"threat": "prescient"}, "threat must be"),
-        ({"spread": Gaussian(0.1), "t_bar": 0.5}, "t_bar"),
+        {"accuracy": -0.1},
+        {"accuracy": np.nan},
+        {"coverage": [0.1]},
+        {"quantiles": 1.0},
+        {"growth": 0.0},
+        {"max_pulls": 0},
+        {"delta": 1.0},
+        {"threat": "prescient"},
+        {"spread": Gaussian(0.1), "t_bar": 0.5},
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, object], complaint: str) -> None:
+def test_what_makes_no_sense_is_refused(changes: dict[str, object], snapshot: SnapshotAssertion) -> None:
     arguments: dict[str, object] = {"threat": Prescient(0.1), "accuracy": 0.1, **changes}
-    with pytest.raises(ValueError, match=complaint):
+    with refused(ValueError, snapshot):
         Certified(2, 2, **arguments)
 
 

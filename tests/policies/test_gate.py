@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient
 from frontguard.comparisons.gate import Outcome
@@ -14,6 +15,7 @@ from frontguard.evidence.statistics import EXACT, Statistic
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.policies.gate import CANDIDATE, SEEN_HIGH, SEEN_LOW, Gatekeeper
+from tests.support.snapshots import refused
 
 Measure = Callable[[np.random.Generator, np.ndarray, int], np.ndarray]
 VALUE = Objective("value", tolerance=0.1)
@@ -160,11 +162,11 @@ def test_a_copy_goes_on_by_itself() -> None:
     assert policy.result().verdicts == copy.result().verdicts
 
 
-def test_wrong_baselines_and_states_are_refused() -> None:
-    with pytest.raises(BadInput, match=r"baseline must be in 0\.\.1; got 2"):
+def test_wrong_baselines_and_states_are_refused(snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         Gatekeeper(2, 1, threat=Prescient(0.1), accuracy=0.1, baseline=2)
     state = keeper().state()
-    with pytest.raises(BadInput, match="baseline must be in"):
+    with refused(BadInput, snapshot):
         Gatekeeper.from_state(state | {"baseline": np.array(7)})
-    with pytest.raises(BadInput, match="seen must be ends of boxes"):
+    with refused(BadInput, snapshot):
         Gatekeeper.from_state(state | {"seen": np.full_like(state["seen"], np.nan)})

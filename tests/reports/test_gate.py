@@ -12,7 +12,7 @@ from frontguard import Objective
 from frontguard.comparisons.effects import Contrast, Effect, Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult
 from frontguard.reports.gate import github_marks, junit, muted, summary
-from tests.hostile import SURROGATES, TEXTS
+from tests.support.hostile import SURROGATES, TEXTS
 
 COMMANDS = ("::error::hacked", "::stop-commands::x", "a\n::error::hacked", "a\r\n::set-env name=PATH::/hacked",
             "##[error]x", "100%0A::warning::x", "a::b,c:d", "\u2028::error::x", "\x85::error::x")  # fmt: skip

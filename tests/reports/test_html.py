@@ -17,8 +17,8 @@ from frontguard.reports.html import document
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
 from frontguard.reports.write import text_of
-from tests.browsers import OpenPage
 from tests.reports.samples import ARMS, flags, large, open_analysis, rows, study_in
+from tests.support.browsers import OpenPage
 
 
 class Read(HTMLParser):

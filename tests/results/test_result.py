@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Certificate, Objective, Result
 from frontguard.errors import BadInput
 from frontguard.results import Inner
+from tests.support.snapshots import refused
 
 
 def result(objectives: int = 2) -> Result:
@@ -70,10 +72,10 @@ def test_it_draws_itself(objectives: int, tmp_path: Path) -> None:
     assert len(picture.matplotlib().axes) == len(picture.panels)
 
 
-def test_it_is_drawn_by_the_objectives_that_are_named() -> None:
+def test_it_is_drawn_by_the_objectives_that_are_named(snapshot: SnapshotAssertion) -> None:
     (panel,) = result(3).plot(x="price", y=0).panels
     assert (panel.x.title, panel.y.title) == ("price", "speed")
-    with pytest.raises(BadInput, match="weight"):
+    with refused(BadInput, snapshot):
         result(3).plot(x="weight", y=0)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import (
     RPSI,
@@ -28,6 +29,7 @@ from frontguard.simulation.engine import Runs
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.verdicts import Verdict
+from tests.support.snapshots import refused
 
 RNG = np.random.default_rng(11)
 MEDIANS = RNG.uniform(0, 1, (7, 2))
@@ -130,8 +132,8 @@ def test_a_policy_without_a_compiled_run_is_simulated_by_ask_and_tell() -> None:
     np.testing.assert_array_equal(slow.verdicts, fast.verdicts)
 
 
-def test_a_policy_for_other_arms_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"policy has \(K, M\) = \(3, 2\)"):
+def test_a_policy_for_other_arms_is_refused(snapshot: SnapshotAssertion) -> None:
+    with refused(ValueError, snapshot):
         simulate(AuerA1(3, 2, accuracy=0.1), _gaussian())
 
 

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.storage.contract import Plan, Storage, StudyExists, Tell, Told, UnknownStudy
 from tests.storage.logs import NAN, ask, assert_same, begin, good
-from tests.storages import Place
+from tests.support.snapshots import refused
+from tests.support.storages import Place
 
 
 def test_the_cluster_of_a_pull_is_kept(storage: Storage) -> None:
@@ -35,9 +37,9 @@ def test_studies_are_listed_oldest_first(storage: Storage) -> None:
     assert storage.studies() == ["zebra", "ape", "Ährenfeld 🦓", "with 'quotes' \"and\" %s {} \\"]
 
 
-def test_a_study_is_created_once(storage: Storage) -> None:
+def test_a_study_is_created_once(storage: Storage, snapshot: SnapshotAssertion) -> None:
     storage.create("s", "first", 2)
-    with pytest.raises(StudyExists, match="'s'"):
+    with refused(StudyExists, snapshot):
         storage.create("s", "second", 3)
     assert storage.settings("s") == "first"
     assert storage.studies() == ["s"]
@@ -45,7 +47,7 @@ def test_a_study_is_created_once(storage: Storage) -> None:
     storage.create("S", "capital", 2)  # another name
 
 
-def test_an_unknown_study_is_named(storage: Storage) -> None:
+def test_an_unknown_study_is_named(storage: Storage, snapshot: SnapshotAssertion) -> None:
     storage.create("known", "", 1)
     calls = [
         lambda: storage.settings("unkown"),
@@ -65,7 +67,7 @@ def test_an_unknown_study_is_named(storage: Storage) -> None:
         lambda: storage.leases("unkown"),
     ]
     for call in calls:
-        with pytest.raises(UnknownStudy, match="'unkown'"):
+        with refused(UnknownStudy, snapshot):
             call()
     assert storage.studies() == ["known"]
 
@@ -197,25 +199,27 @@ def test_an_empty_tell_is_fine(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"),
+    "bad",
     [
-        (Tell(4, (1.0, 2.0)), "pull 4 was never planned"),
-        (Tell(0, (1.0, 2.0)), "pull 0 was never planned"),
-        (Tell(-1, (1.0, 2.0)), "pull -1 was never planned"),
-        (Tell(3, (1.0,)), "must have 2 values; got 1"),
-        (Tell(3, (1.0, 2.0, 3.0)), "must have 2 values; got 3"),
-        (Tell(3, ()), "must have 2 values; got 0"),
-        (Tell(3, (float("inf"), 1.0)), "finite"),
-        (Tell(3, (NAN, float("-inf")), reason="failed"), "finite"),
-        (Tell(3, (1.0, 2.0), reason="half a character \ud800"), "surrogate"),
-        (Tell(3, (1.0, 2.0), worker="\udfff"), "surrogate"),
+        Tell(4, (1.0, 2.0)),
+        Tell(0, (1.0, 2.0)),
+        Tell(-1, (1.0, 2.0)),
+        Tell(3, (1.0,)),
+        Tell(3, (1.0, 2.0, 3.0)),
+        Tell(3, ()),
+        Tell(3, (float("inf"), 1.0)),
+        Tell(3, (NAN, float("-inf")), reason="failed"),
+        Tell(3, (1.0, 2.0), reason="half a character \ud800"),
+        Tell(3, (1.0, 2.0), worker="\udfff"),
     ],
 )
-def test_a_bad_tell_is_refused_before_anything_is_written(storage: Storage, bad: Tell, message: str) -> None:
+def test_a_bad_tell_is_refused_before_anything_is_written(
+    storage: Storage, bad: Tell, snapshot: SnapshotAssertion
+) -> None:
     begin(storage, 3)
     ask(storage, 3)
     for tells in ([bad], [good(1), bad], [bad, good(1)]):
-        with pytest.raises(ValueError, match=message):
+        with refused(ValueError, snapshot):
             storage.tell("s", tells)
     assert storage.size("s") == (1, 0)
     assert len(storage.leases("s")) == 3
@@ -243,9 +247,9 @@ def test_doubles_come_back_bit_for_bit(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("at", [-1.0, NAN, math.inf, 1e300])
-def test_a_moment_that_there_is_not_is_refused(storage: Storage, at: float) -> None:
+def test_a_moment_that_there_is_not_is_refused(storage: Storage, at: float, snapshot: SnapshotAssertion) -> None:
     begin(storage, 1)
-    with pytest.raises(ValueError, match="pull 1 must be told at a time in seconds since the epoch"):
+    with refused(ValueError, snapshot):
         storage.tell("s", [Tell(1, (1.0, 2.0), at=at)])
     assert storage.size("s") == (1, 0)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.storage.contract import End, Plan, Pull, Storage, Tell, UnknownStudy
 from tests.storage.logs import NAN, ask, assert_same, begin, given_up, good
-from tests.storages import Place
+from tests.support.snapshots import refused
+from tests.support.storages import Place
 
 
 def test_pulls_are_handed_out_in_their_order_each_once(storage: Storage) -> None:
@@ -90,9 +92,9 @@ def test_what_is_told_of_a_pull_that_was_given_up_is_late_and_does_not_count(sto
     assert kept.ends.tolist() == [End.TOLD] * 2
 
 
-def test_a_pull_given_up_has_no_values(storage: Storage) -> None:
+def test_a_pull_given_up_has_no_values(storage: Storage, snapshot: SnapshotAssertion) -> None:
     begin(storage, 2)
-    with pytest.raises(ValueError, match="given up, and must have no values"):
+    with refused(ValueError, snapshot):
         storage.tell("s", [good(2), Tell(1, (1.0, NAN), end=End.LOST)])
     assert storage.size("s") == (1, 0)
 

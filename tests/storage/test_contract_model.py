@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from frontguard.storage.contract import End, Plan, Storage, Tell
 from frontguard.storage.memory import MemoryStorage
-from tests.storages import Place
+from tests.support.storages import Place
 
 STUDIES = st.sampled_from(["first", "first", "first", "second"])
 WORKERS = st.sampled_from(["a", "b", "", "ü\0"])

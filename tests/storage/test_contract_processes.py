@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from frontguard.storage.contract import End, Plan, Storage, Tell
-from tests.forks import Child, fork, shared
-from tests.storages import SHARED, STORAGES, Place
+from tests.support.forks import Child, fork, shared
+from tests.support.storages import SHARED, STORAGES, Place
 
 WRITERS = 8
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import psycopg
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
@@ -24,9 +25,10 @@ from frontguard.storage.open import open_storage
 from frontguard.storage.postgres import schema as postgres_schema
 from frontguard.storage.postgres import storage as module
 from frontguard.storage.postgres.storage import PostgresStorage
-from tests.forks import fork, shared
-from tests.proxies import proxy
-from tests.servers import PostgresServer
+from tests.support.forks import fork, shared
+from tests.support.proxies import proxy
+from tests.support.servers import PostgresServer
+from tests.support.snapshots import refused
 
 _numbers = count(1)
 
@@ -155,14 +157,16 @@ def test_a_handing_out_whose_answer_was_lost_is_repeated(postgres: PostgresServe
             assert [x.id for x in far.hand_out("s", 9, "next", deadline=9.0)] == [1, 2, 4, 5]
 
 
-def test_a_server_that_stays_away_is_an_error_in_the_end(postgres: PostgresServer, schema: str) -> None:
+def test_a_server_that_stays_away_is_an_error_in_the_end(
+    postgres: PostgresServer, schema: str, snapshot: SnapshotAssertion
+) -> None:
     storage = PostgresStorage(postgres.url(), schema=schema, patience=0.3)
     begin(storage, 1)
     postgres.stop()
     try:
-        with pytest.raises(ConnectionError, match=r"no answer from the PostgreSQL server at frontguard@127\.0\.0\.1"):
+        with refused(ConnectionError, snapshot):
             storage.tell("s", [good(1)])
-        with pytest.raises(BadInput, match=r"cannot open the PostgreSQL database frontguard@127\.0\.0\.1"):
+        with refused(BadInput, snapshot):
             PostgresStorage(postgres.url(), schema=schema)
     finally:
         postgres.start()
@@ -173,12 +177,14 @@ def test_a_server_that_stays_away_is_an_error_in_the_end(postgres: PostgresServe
 # Locks ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_stranger_who_holds_a_lock_is_not_waited_for_for_ever(postgres: PostgresServer, schema: str) -> None:
+def test_a_stranger_who_holds_a_lock_is_not_waited_for_for_ever(
+    postgres: PostgresServer, schema: str, snapshot: SnapshotAssertion
+) -> None:
     with PostgresStorage(postgres.url(), schema=schema, patience=1.0) as storage:
         begin(storage, 1)
         with psycopg.connect(postgres.url()) as stranger:
             stranger.execute(f"SELECT FROM {schema}.studies FOR UPDATE")
-            with pytest.raises(TimeoutError, match="lock"):
+            with refused(TimeoutError, snapshot):
                 storage.tell("s", [good(1)])
             assert storage.size("s") == (1, 0)  # readers do not wait
         assert storage.tell("s", [good(1)]) == [True]
@@ -272,22 +278,22 @@ def test_it_says_how_durable_it_is(postgres: PostgresServer, schema: str, storag
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    "url",
     [
-        ("postgresql://me:s3cr3t@127.0.0.1:{port}/postgres", "authentication failed"),
-        ("postgresql://frontguard:s3cr3t@127.0.0.1:1/postgres", "cannot open"),
-        ("postgresql://frontguard:s3cr3t@nowhere.invalid/postgres", "cannot open"),
-        ("postgresql://frontguard:s3cr3t@@127.0.0.1/postgres", "more than one @"),
-        ("postgresql://frontguard:s3/cr3t@127.0.0.1/postgres", "cannot be read"),
-        ("postgresql://frontguard:s3cr3t@127.0.0.1:many/postgres", "cannot be read"),
-        ("postgresql://frontguard:s3cr3t%zz@127.0.0.1/postgres", "cannot be read"),
-        ("postgresql://frontguard:s3cr3t@127.0.0.1/postgres?s3cr3t=1", "cannot be read"),
-        ("postgresql://frontguard:%733cr3t@127.0.0.1:{port}/postgres", "authentication failed"),
-        ("postgresql://frontguard:{password}@127.0.0.1:{port}/nothing", "does not exist"),
+        "postgresql://me:s3cr3t@127.0.0.1:{port}/postgres",
+        "postgresql://frontguard:s3cr3t@127.0.0.1:1/postgres",
+        "postgresql://frontguard:s3cr3t@nowhere.invalid/postgres",
+        "postgresql://frontguard:s3cr3t@@127.0.0.1/postgres",
+        "postgresql://frontguard:s3/cr3t@127.0.0.1/postgres",
+        "postgresql://frontguard:s3cr3t@127.0.0.1:many/postgres",
+        "postgresql://frontguard:s3cr3t%zz@127.0.0.1/postgres",
+        "postgresql://frontguard:s3cr3t@127.0.0.1/postgres?s3cr3t=1",
+        "postgresql://frontguard:%733cr3t@127.0.0.1:{port}/postgres",
+        "postgresql://frontguard:{password}@127.0.0.1:{port}/nothing",
     ],
 )
-def test_no_error_tells_the_password(postgres: PostgresServer, url: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said) as caught:
+def test_no_error_tells_the_password(postgres: PostgresServer, url: str, snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot) as caught:
         PostgresStorage(url.format(port=postgres.port, password=postgres.password))
     text = "".join(traceback.format_exception(caught.value))
     assert "s3" not in text
@@ -304,7 +310,7 @@ def test_neither_does_anything_else(postgres: PostgresServer, storage: PostgresS
 
 @pytest.mark.parametrize("way", ["PGPASSWORD", "PGPASSFILE", "?passfile", "?service", "PGSERVICE"])
 def test_the_password_need_not_be_in_the_address(
-    way: str, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     """As anybody can read it in the list of processes, or in a spec."""
     server = f"frontguard@127.0.0.1:{postgres.port}/postgres"
@@ -312,7 +318,7 @@ def test_the_password_need_not_be_in_the_address(
     secrets.touch(mode=0o600)
     secrets.write_text(f"127.0.0.1:{postgres.port}:*:frontguard:{postgres.password}\n")
     url = f"postgresql://{server}"
-    with pytest.raises(BadInput, match="no password supplied"):
+    with refused(BadInput, snapshot):
         PostgresStorage(url)
     if way == "PGPASSWORD":
         monkeypatch.setenv("PGPASSWORD", postgres.password)
@@ -337,39 +343,39 @@ def test_the_password_need_not_be_in_the_address(
 
 
 def test_no_error_tells_a_password_of_the_environment(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "s3/cr3t")
     monkeypatch.setenv("PGHOST", "127.0.0.1")
     monkeypatch.setenv("PGPORT", str(postgres.port))
-    with pytest.raises(
-        BadInput, match=rf"database frontguard@127\.0\.0\.1:{postgres.port}/postgres: .*failed"
-    ) as caught:
+    with refused(BadInput, snapshot) as caught:
         PostgresStorage("postgresql://frontguard@/postgres")
     assert "cr3t" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(BadInput, match=r'pip install "frontguard\[postgres\]"'):
+    with refused(BadInput, snapshot):
         PostgresStorage("postgresql://localhost/x")
 
 
-def test_a_strange_schema_is_refused() -> None:
+def test_a_strange_schema_is_refused(snapshot: SnapshotAssertion) -> None:
     for name in ("", "a b", "Robert'); DROP TABLE told;--", "x" * 64, "1st"):
-        with pytest.raises(BadInput, match="schema must be"):
+        with refused(BadInput, snapshot):
             PostgresStorage("postgresql://localhost/x", schema=name)
 
 
-def test_a_database_of_another_encoding_is_refused(postgres: PostgresServer, administrator: psycopg.Connection) -> None:
+def test_a_database_of_another_encoding_is_refused(
+    postgres: PostgresServer, administrator: psycopg.Connection, snapshot: SnapshotAssertion
+) -> None:
     administrator.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
-    with pytest.raises(BadInput, match="must have the encoding UTF8; it has LATIN1"):
+    with refused(BadInput, snapshot):
         PostgresStorage(postgres.url("latin"))
 
 
-def test_a_closed_storage_says_so(storage: PostgresStorage) -> None:
+def test_a_closed_storage_says_so(storage: PostgresStorage, snapshot: SnapshotAssertion) -> None:
     storage.close()
-    with pytest.raises(BadInput, match="was closed"):
+    with refused(BadInput, snapshot):
         storage.studies()
 
 
@@ -377,9 +383,13 @@ def test_a_closed_storage_says_so(storage: PostgresStorage) -> None:
 
 
 def test_read_only_changes_nothing(
-    postgres: PostgresServer, schema: str, administrator: psycopg.Connection, storage: PostgresStorage
+    postgres: PostgresServer,
+    schema: str,
+    administrator: psycopg.Connection,
+    storage: PostgresStorage,
+    snapshot: SnapshotAssertion,
 ) -> None:
-    with pytest.raises(BadInput, match="there are no studies; nothing was changed"):
+    with refused(BadInput, snapshot):
         PostgresStorage(postgres.url(), schema="not_there", read_only=True)
     assert administrator.execute("SELECT FROM pg_namespace WHERE nspname = 'not_there'").fetchone() is None
     begin(storage, 2)
@@ -397,7 +407,7 @@ def test_read_only_changes_nothing(
             lambda: reader.forget("s"),
         ]
         for write in writes:
-            with pytest.raises(BadInput, match="read-only"):
+            with refused(BadInput, snapshot):
                 write()
         storage.tell("s", [good(1)])
         assert reader.told("s", after=1).pulls.tolist() == [1]
@@ -405,16 +415,19 @@ def test_read_only_changes_nothing(
 
 
 def test_tables_of_another_version_are_refused(
-    postgres: PostgresServer, schema: str, storage: PostgresStorage, administrator: psycopg.Connection
+    postgres: PostgresServer,
+    schema: str,
+    storage: PostgresStorage,
+    administrator: psycopg.Connection,
+    snapshot: SnapshotAssertion,
 ) -> None:
     begin(storage, 3)
     storage.tell("s", [good(3)])
     version = postgres_schema.VERSION
-    for other, update in ((version + 1, ": update frontguard"), (version - 1, "")):
+    for other in (version + 1, version - 1):
         administrator.execute(f"UPDATE {schema}.version SET version = {other}")  # type: ignore[call-overload]
-        said = f"have version {other} of the tables, and this frontguard knows version {version}{update}; nothing was"
         for read_only in (False, True):
-            with pytest.raises(BadInput, match=said):
+            with refused(BadInput, snapshot):
                 PostgresStorage(postgres.url(), schema=schema, read_only=read_only)
     administrator.execute(f"UPDATE {schema}.version SET version = {version}")  # type: ignore[call-overload]
     with PostgresStorage(postgres.url(), schema=schema) as again:
@@ -453,13 +466,13 @@ def test_making_tables_that_is_killed_leaves_nothing(
 
 
 def test_a_user_with_a_schema_of_its_own_needs_no_more(
-    postgres: PostgresServer, schema: str, administrator: psycopg.Connection
+    postgres: PostgresServer, schema: str, administrator: psycopg.Connection, snapshot: SnapshotAssertion
 ) -> None:
     url = postgres.new_database()
     database = url.rpartition("/")[2]
     administrator.execute(f"CREATE ROLE r_{schema} LOGIN PASSWORD 'modest'")  # type: ignore[call-overload]
     modest = f"postgresql://r_{schema}:modest@127.0.0.1:{postgres.port}/{database}"
-    with pytest.raises(BadInput, match=r"cannot use schema 'frontguard'.*permission denied"):
+    with refused(BadInput, snapshot):
         PostgresStorage(modest)
     with psycopg.connect(url, autocommit=True) as owner:
         owner.execute(f"CREATE SCHEMA frontguard AUTHORIZATION r_{schema}")  # type: ignore[call-overload]
@@ -468,11 +481,13 @@ def test_a_user_with_a_schema_of_its_own_needs_no_more(
         assert storage.tell("s", [good(1)]) == [True]
 
 
-def test_missing_rows_are_noticed(storage: PostgresStorage, schema: str, administrator: psycopg.Connection) -> None:
+def test_missing_rows_are_noticed(
+    storage: PostgresStorage, schema: str, administrator: psycopg.Connection, snapshot: SnapshotAssertion
+) -> None:
     begin(storage, 5)
     storage.tell("s", [good(pull) for pull in range(1, 6)])
     administrator.execute(f"DELETE FROM {schema}.told WHERE number = 3")  # type: ignore[call-overload]
-    with pytest.raises(Damaged, match="missing between the 1-th and the 5-th"):
+    with refused(Damaged, snapshot):
         storage.told("s")
     assert storage.told("s", after=3).pulls.tolist() == [4, 5]
 

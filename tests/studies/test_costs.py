@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.notices import BudgetOver, CostsUnknown
@@ -16,8 +17,9 @@ from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.costs import WINDOW, Cost, Spending, read_cost, with_cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.settings import Settings
-from tests.storages import Place
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
+from tests.support.snapshots import refused
+from tests.support.storages import Place
 
 PRICES = {"fast": 1.0, "small": 2.0, "bad": 50.0}
 
@@ -64,22 +66,22 @@ def test_a_few_lies_hardly_move_what_a_pull_is_taken_to_cost() -> None:
     assert np.isfinite(spent.by_arm).all()
 
 
-def test_costs_are_read_as_they_are_written() -> None:
+def test_costs_are_read_as_they_are_written(snapshot: SnapshotAssertion) -> None:
     arms = ["a", "b"]
     assert read_cost(3, arms) == Cost(None, (3.0, 3.0))
     assert read_cost({"b": "2 dollars", "a": 0}, arms) == Cost(None, (0.0, 2.0), "dollars")
     assert read_cost("cpu_seconds", arms) == Cost("cpu_seconds", unit="cpu_seconds")
     assert read_cost("2 d", arms) == Cost(None, (2.0, 2.0), "d")
-    for wrong, message in (
-        ({"a": 1}, "every arm; got none for 'b'"),
-        ({"a": 1, "b": 2, "c": 3}, "'c' is no arm"),
-        ({"a": "1 dollar", "b": "2 euros"}, "one unit; got dollar and euros"),
-        (-1, "a number from 0"),
-        (True, "a number from 0"),
-        ({"a": "seconds", "b": 1}, "a number from 0"),
-        ("", "not blank"),
+    for wrong in (
+        {"a": 1},
+        {"a": 1, "b": 2, "c": 3},
+        {"a": "1 dollar", "b": "2 euros"},
+        -1,
+        True,
+        {"a": "seconds", "b": 1},
+        "",
     ):
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             read_cost(wrong, arms)
 
 
@@ -144,7 +146,7 @@ def test_a_dear_arm_is_pulled_less_for_the_same_certificate() -> None:
     assert pulls(cost=7.5) == plain  # all alike
 
 
-def test_a_budget_of_amounts_is_never_passed_and_may_be_raised(tmp_path: Any) -> None:
+def test_a_budget_of_amounts_is_never_passed_and_may_be_raised(tmp_path: Any, snapshot: SnapshotAssertion) -> None:
     study = a_study(cost={arm: f"{price} dollars" for arm, price in PRICES.items()}, max_cost="170 dollars",
                     storage=tmp_path / "s.db")  # fmt: skip
     work(study, at_a_time=4)
@@ -157,7 +159,7 @@ def test_a_budget_of_amounts_is_never_passed_and_may_be_raised(tmp_path: Any) ->
     )
     assert BudgetOver("max_cost", 170.0, "dollars") in found.notices
     assert "the budget of 170 dollars is used up" in map(str, found.notices)
-    with pytest.raises(BadInput, match="other costs"):
+    with refused(BadInput, snapshot):
         a_study(cost=1.0, storage=tmp_path / "s.db")
     longer = a_study(cost={arm: f"{price} dollars" for arm, price in PRICES.items()}, max_cost=100_000,
                      storage=tmp_path / "s.db")  # fmt: skip
@@ -246,16 +248,16 @@ def test_the_forecast_is_made_in_the_unit_of_the_cost() -> None:
     assert state.cost_of(ahead) == pytest.approx(float(ahead.of_arms @ np.array(list(PRICES.values()))))
 
 
-def test_what_cannot_be_counted_is_refused() -> None:
-    for settings, message in (
-        ({"max_cost": 3.0}, "max_cost: say what pulls cost"),
-        ({"cost": "joules", "max_cost": "3 dollars"}, "a number of joules above 0"),
-        ({"cost": "joules", "max_cost": 0}, "above 0"),
-        ({"cost": "joules", "baseline": "fast"}, "a gate pulls all alike"),
+def test_what_cannot_be_counted_is_refused(snapshot: SnapshotAssertion) -> None:
+    for settings in (
+        {"max_cost": 3.0},
+        {"cost": "joules", "max_cost": "3 dollars"},
+        {"cost": "joules", "max_cost": 0},
+        {"cost": "joules", "baseline": "fast"},
     ):
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             a_study(**settings)
     text = a_study(cost="joules").settings.to_json()
     for wrong in ('"metric": 3', '"metric": "joules", "amounts": [1]'):
-        with pytest.raises(BadInput, match="cost"):
+        with refused(BadInput, snapshot):
             Settings.from_json(text.replace('"metric": "joules", "amounts": []', wrong), "s")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Share, Study
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.replay import PROBE
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
+from tests.support.snapshots import refused
 
 
 def test_an_arm_that_always_fails_is_set_aside_early() -> None:
@@ -27,7 +28,7 @@ def test_an_arm_that_always_fails_is_set_aside_early() -> None:
     assert "exit code 1" in result.warnings[0]
 
 
-def test_a_study_against_any_share_is_stored_taken_up_and_certified() -> None:
+def test_a_study_against_any_share_is_stored_taken_up_and_certified(snapshot: SnapshotAssertion) -> None:
     storage = MemoryStorage()
 
     def ours() -> Study:
@@ -40,7 +41,7 @@ def test_a_study_against_any_share_is_stored_taken_up_and_certified() -> None:
     result = study.result()
     assert result.verdicts == {"fast": "in", "small": "in", "bad": "out"}
     assert (result.certificate.threat, result.certificate.contamination) == ("share", 0.1)
-    with pytest.raises(BadInput, match="other threat"):
+    with refused(BadInput, snapshot):
         Study(ARMS, [SECONDS, BYTES], Malicious(0.1), seed=5, storage=storage, name="s")
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from frontguard import Objective, Prescient, Study
 from frontguard.studies.follow import Follower
-from tests.forks import fork
-from tests.storages import Place
+from tests.support.forks import fork
+from tests.support.storages import Place
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def used(study: Study, follower: Follower) -> tuple[int, int, bool]:
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "sqlite-rollback", "postgres"])
 def test_a_child_goes_on_with_an_inherited_study(kind: str, request: pytest.FixtureRequest) -> None:
-    from tests.storages import STORAGES
+    from tests.support.storages import STORAGES
 
     place: Place = STORAGES[kind](request, request.getfixturevalue("tmp_path"))
     with place.open() as storage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.reports.study import study_report
@@ -13,6 +13,7 @@ from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
 from frontguard.words.certificate import SIDE_BY_SIDE
 from tests.studies.toy import a_study, measure, work
+from tests.support.snapshots import refused
 
 
 def test_a_pull_whose_lease_runs_out_has_failed_and_is_not_given_out_again() -> None:
@@ -43,7 +44,7 @@ def test_a_worker_that_renews_its_lease_keeps_its_pull() -> None:
     assert slow.tell(pulls[0], measure(pulls[0])) is True
 
 
-def test_pulls_can_be_given_up_and_what_was_never_begun_given_back() -> None:
+def test_pulls_can_be_given_up_and_what_was_never_begun_given_back(snapshot: SnapshotAssertion) -> None:
     storage = MemoryStorage()
     study = a_study(storage=storage)
     one, two, three = study.ask(3)
@@ -53,7 +54,7 @@ def test_pulls_can_be_given_up_and_what_was_never_begun_given_back() -> None:
     assert [pull.id for pull in study.ask(2)] == [three.id, three.id + 1]
     assert study.tell(two, measure(two)) is True
     assert study.failures() == {one.arm: {"stopped before its end": 1}}
-    with pytest.raises(BadInput, match="must say how a pull was given up"):
+    with refused(BadInput, snapshot):
         study.give_up([three], End.TOLD)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, identify
 from frontguard.errors import BadInput
@@ -15,6 +16,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.studies.pulls import item_order
 from frontguard.theory.threats import Threat
 from frontguard.words.study import answer, next_step
+from tests.support.snapshots import refused
 
 SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
 CLEAN = Prescient(0.0)
@@ -123,7 +125,7 @@ def test_true_whoever_comes_back_first(threat: Threat, items: int | None) -> Non
                 assert "by differences on the same rep" in found.explain("0")
 
 
-def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     hard = hard_items(3)
     skills = np.array([-0.05, 0.0, 0.05])
     results = []
@@ -142,9 +144,9 @@ def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path) -> None:
         results.append((found.pulls, found.verdicts, found.inner.lower.tolist(), found.apart.tolist()))  # type: ignore[union-attr]
         study.close()
     assert results[0] == results[1]
-    with pytest.raises(BadInput, match="other items: 120 then, 90 now"):
+    with refused(BadInput, snapshot):
         Study(3, [SCORE], CLEAN, items=90, storage=where)
-    with pytest.raises(BadInput, match="other pairs"):
+    with refused(BadInput, snapshot):
         Study(3, [SCORE], CLEAN, storage=where)
     again = analyze(where)
     assert again.verdicts == results[0][1]
@@ -153,7 +155,7 @@ def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path) -> None:
     assert dirtier.pareto_set == [] or dirtier.pareto_set == ["2"]
 
 
-def test_a_saved_policy_goes_on(tmp_path: Path) -> None:
+def test_a_saved_policy_goes_on(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     hard, policy = hard_items(4), Paired.for_objectives(2, [SCORE], threat=Prescient(0.02), items=120)
     pulled = [0, 0]
 
@@ -174,31 +176,31 @@ def test_a_saved_policy_goes_on(tmp_path: Path) -> None:
     assert np.array_equal(policy.standing.boxes, other.standing.boxes)
     state = policy.state()
     state["back"] = ~state["back"]
-    with pytest.raises(BadInput, match="blocks"):
+    with refused(BadInput, snapshot):
         Paired.from_state(state)
 
 
 @pytest.mark.parametrize(
-    ("said", "settings"),
+    "settings",
     [
-        ("means of values with bounds", {"objectives": ["seconds"], "paired": True}),
-        ("of a finite list means with bounds", {"objectives": [SCORE, "seconds"], "items": 5}),
-        ("up to 300 arms", {"arms": 301, "objectives": [SCORE], "paired": True}),
-        ("items must be", {"objectives": [SCORE], "items": 0}),
+        {"objectives": ["seconds"], "paired": True},
+        {"objectives": [SCORE, "seconds"], "items": 5},
+        {"arms": 301, "objectives": [SCORE], "paired": True},
+        {"objectives": [SCORE], "items": 0},
     ],
 )
-def test_refused(said: str, settings: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_refused(settings: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         Study(settings.pop("arms", 3), settings.pop("objectives"), CLEAN, **settings)
 
 
-def test_clusters_are_refused_beside_pairs() -> None:
+def test_clusters_are_refused_beside_pairs(snapshot: SnapshotAssertion) -> None:
     study = Study(2, [SCORE], CLEAN, paired=True)
-    with pytest.raises(BadInput, match="no clusters beside"):
+    with refused(BadInput, snapshot):
         study.tell(study.ask()[0], {"score": 0.5}, cluster="host")
 
 
-def test_what_evaluate_asks_for() -> None:
+def test_what_evaluate_asks_for(snapshot: SnapshotAssertion) -> None:
     got: list[tuple[str, int, int]] = []
 
     def by_seed(arm: str, seed: int, rep: int) -> float:
@@ -208,11 +210,11 @@ def test_what_evaluate_asks_for() -> None:
     found = identify(by_seed, arms=["a", "b"], objectives=[SCORE], contamination=0, paired=True, executor="serial")
     assert found.pareto_set == ["b"]
     assert all(seed == rep for _, seed, rep in got)
-    for said, function, settings in (
-        ("must take an item", lambda arm: 0.5, {"items": 4}),
-        ("takes an item", lambda arm, item: 0.5, {}),
-        ("must take rep or seed", lambda arm: 0.5, {"paired": True}),
-        ("a list of one item at least", lambda arm, item: 0.5, {"items": []}),
+    for function, settings in (
+        (lambda arm: 0.5, {"items": 4}),
+        (lambda arm, item: 0.5, {}),
+        (lambda arm: 0.5, {"paired": True}),
+        (lambda arm, item: 0.5, {"items": []}),
     ):
-        with pytest.raises(BadInput, match=said):
+        with refused(BadInput, snapshot):
             identify(function, arms=["a", "b"], objectives=[SCORE], **settings)  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from typing import Any
 import apsw
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
@@ -27,7 +28,8 @@ from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
 from frontguard.storage.sqlite.rescue import rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.studies.follow import Follower
-from tests.forks import fork
+from tests.support.forks import fork
+from tests.support.snapshots import refused
 
 MEMORY = 1 << 30
 """Bytes that a reader may ask for beyond what the process has."""
@@ -224,37 +226,41 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "new", "said"),
+    (
+        "table",
+        "column",
+        "new",
+    ),
     [
-        ("told", "pull", 2**40, r"told pull 1 is of a pull that is none of 1 to \d+"),
-        ("told", "pull", -3, r"told pull 1 is of a pull that is none of 1 to \d+"),
-        ("told", "ended", 9, "told pull 1 is ended in a way that there is not"),
-        ("told", "numbers", struct.pack("<3d", 1.0, math.inf, 2.0), "told pull 1 is infinite"),
-        ("told", "numbers", struct.pack("<3d", 1e300, 1.0, 2.0), "told pull 1 is of a moment that there is not"),
-        ("progress", "planned", 2**39, "does not end at pull 549755813888|should have .* plans of 549755813888 pulls"),
-        ("progress", "told", 2**39, "the counts of study 'study' cannot be"),
-        ("progress", "handed", -1, "the counts of study 'study' cannot be"),
-        ("plan", "first", 2**39, "does not begin with pull 1|should have"),
-        ("plan", "told", -1, "has a negative number"),
-        ("plan", "told", 2**39, "counts"),
-        ("plan", "arms", np.array([0, 3] * 20, "<i8").tobytes(), "plan 1 is about arm 3; there are arms 0 to 2"),
-        ("plan", "status", "x" * 100_000, "plan 1 says 'xxx"),
-        ("study", "metrics", -1, "study 1 is none"),
-        ("study", "metrics", 3, "does not match its checksum|its pulls have 3 values; it has 2 objectives"),
-        ("lease", "pull", 2**40, "the lease of pull 1099511627776 .* is of none of its"),
-        ("settings", "text", "[" * 100_000, "settings of study 'study': wanted JSON; got '"),
+        ("told", "pull", 2**40),
+        ("told", "pull", -3),
+        ("told", "ended", 9),
+        ("told", "numbers", struct.pack("<3d", 1.0, math.inf, 2.0)),
+        ("told", "numbers", struct.pack("<3d", 1e300, 1.0, 2.0)),
+        ("progress", "planned", 2**39),
+        ("progress", "told", 2**39),
+        ("progress", "handed", -1),
+        ("plan", "first", 2**39),
+        ("plan", "told", -1),
+        ("plan", "told", 2**39),
+        ("plan", "arms", np.array([0, 3] * 20, "<i8").tobytes()),
+        ("plan", "status", "x" * 100_000),
+        ("study", "metrics", -1),
+        ("study", "metrics", 3),
+        ("lease", "pull", 2**40),
+        ("settings", "text", "[" * 100_000),
     ],
 )
 def test_absurd_numbers_and_texts_are_named(
-    tmp_path: Path, sound: bytes, table: str, column: str, new: Any, said: str
+    tmp_path: Path, sound: bytes, table: str, column: str, new: Any, snapshot: SnapshotAssertion
 ) -> None:
     path = tmp_path / "study.db"
     path.write_bytes(sound)
     assert change(path, table, column, new)
     for reader in (taken_up, followed):
-        with pytest.raises(BadInput, match=said) as refused:
+        with refused(BadInput, snapshot) as caught:
             reader(path)
-        assert len(str(refused.value)) < 700
+        assert len(str(caught.value)) < 700
 
 
 def with_settings(text: str, **changes: Any) -> str:
@@ -308,13 +314,13 @@ def test_settings_of_the_wrong_shape_are_named(tmp_path: Path, sound: bytes, cha
     path = tmp_path / "study.db"
     path.write_bytes(sound)
     assert change(path, "settings", "text", lambda text: with_settings(text, **changes))
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput) as caught:
         followed(path)
-    assert str(refused.value).startswith("settings of study 'study'")
-    assert said in str(refused.value)
+    assert str(caught.value).startswith("settings of study 'study'")
+    assert said in str(caught.value)
 
 
-def test_arms_times_objectives_are_bounded() -> None:
+def test_arms_times_objectives_are_bounded(snapshot: SnapshotAssertion) -> None:
     metrics = [f"m{i}" for i in range(1000)]
-    with pytest.raises(BadInput, match="got 10,001 arms and 1,000 objectives"):
+    with refused(BadInput, snapshot):
         Study(10_001, metrics, Prescient(0.1))

@@ -17,8 +17,8 @@ from frontguard.storage.contract import Plan
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable
 from frontguard.studies.replay import PROBE
-from tests.storages import Place
 from tests.studies.toy import ARMS, SECONDS, TRUTH, a_study, work
+from tests.support.storages import Place
 
 
 def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:

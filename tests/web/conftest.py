@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.measuring import Machine, advance, begin
-from tests.serving import Served, served
+from tests.support.measuring import Machine, advance, begin
+from tests.support.serving import Served, served
 from tests.web.examples import Example
 
 

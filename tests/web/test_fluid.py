@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.page import ARMS, LARGE, SMALL, Cost, costs
 
-from tests.browsers import NoBrowser, without_browser
+from tests.support.browsers import NoBrowser, without_browser
 
 MOST_BYTES = 300_000  # of a page, and of an update
 

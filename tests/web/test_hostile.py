@@ -18,10 +18,10 @@ from frontguard.plot.picture import Picture
 from frontguard.results import Result
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
-from tests.browsers import OpenPage, Watched, until
-from tests.hostile import LOADED, SURROGATES, TEXTS, shown
-from tests.hostile_studies import SPEC, Hostile, truth
-from tests.serving import Served, served
+from tests.support.browsers import OpenPage, Watched, until
+from tests.support.hostile import LOADED, SURROGATES, TEXTS, shown
+from tests.support.hostile_studies import SPEC, Hostile, truth
+from tests.support.serving import Served, served
 
 COLUMNS = 40  # metrics of the studies whose metrics are hostile
 

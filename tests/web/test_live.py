@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from frontguard import Study
 from frontguard.phrases import number
-from tests.browsers import OpenPage, Watched, until
-from tests.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
-from tests.servers import PostgresServer
-from tests.serving import Served, serve, served
+from tests.support.browsers import OpenPage, Watched, until
+from tests.support.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
+from tests.support.servers import PostgresServer
+from tests.support.serving import Served, serve, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,7 +11,7 @@ from frontguard.markup import Element, element
 from frontguard.web.addresses import Address
 from frontguard.web.pages import Page, document, study_page
 from frontguard.web.pages.parts import region, status_chip
-from tests.browsers import OpenPage, Watched
+from tests.support.browsers import OpenPage, Watched
 from tests.web.examples import Example
 from tests.web.harness import Harness
 

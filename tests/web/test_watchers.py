@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Pull, Told
@@ -19,7 +20,8 @@ from frontguard.storage.memory import MemoryStorage
 from frontguard.web import watchers as watchers_module
 from frontguard.web.threads import Threads
 from frontguard.web.watchers import Bell, NotBegun, StorageSource, StudyWatcher, Times, Watchers, in_words, within
-from tests.servers import PostgresServer
+from tests.support.servers import PostgresServer
+from tests.support.snapshots import refused
 from tests.web.serving import PATIENCE, QUICK, begin, measure, serving, until, words
 
 
@@ -333,7 +335,9 @@ def test_a_server_that_restarts(postgres: PostgresServer) -> None:
 # The pieces -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_begun_is_told_from_what_is_wrong(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_what_is_not_begun_is_told_from_what_is_wrong(
+    tmp_path: Path, postgres: PostgresServer, snapshot: SnapshotAssertion
+) -> None:
     with pytest.raises(NotBegun):
         StorageSource(str(tmp_path / "none.db")).get()
     (tmp_path / "empty.db").write_bytes(b"")
@@ -345,11 +349,11 @@ def test_what_is_not_begun_is_told_from_what_is_wrong(tmp_path: Path, postgres: 
     for wrong in (str(tmp_path / "other.db"), str(tmp_path / "no" / "folder.db"), str(tmp_path), "mysql://x/y"):
         with pytest.raises(BadInput):
             StorageSource(wrong).get()
-    with pytest.raises(BadInput, match="in memory"):
+    with refused(BadInput, snapshot):
         StorageSource("memory:")
 
 
-def test_a_storage_that_was_there_and_is_gone_is_trouble(tmp_path: Path) -> None:
+def test_a_storage_that_was_there_and_is_gone_is_trouble(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     path = tmp_path / "flags.db"
     begin(path).storage.close()
     source = StorageSource(str(path))
@@ -357,7 +361,7 @@ def test_a_storage_that_was_there_and_is_gone_is_trouble(tmp_path: Path) -> None
     assert source.get() is storage
     path.unlink()
     source.let_go(storage)
-    with pytest.raises(BadInput, match="does not exist"):
+    with refused(BadInput, snapshot):
         source.get()
     begin(path).storage.close()
     assert source.get() is not storage

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
 from frontguard.cli.options.counted import counted
 from frontguard.cli.run import spec_of, with_options
 from frontguard.errors import BadInput
 from tests.cli.commands import run
+from tests.support.snapshots import refused
 
 ARMS = ("a=true", "b=true")
 
@@ -45,28 +47,22 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    "said",
     [
-        (
-            {"mean": ["solve"]},
-            r"--mean: no objective is called 'solve' \(did you mean 'solved'\?\); there is",
-        ),
-        (
-            {"mean": ["solved"], "exact": ["solved"]},
-            "--exact: what counts of 'solved' is said once; got it with",
-        ),
-        ({"mean": ["solved", "solved=0,2"]}, "--mean: what counts of 'solved' is said once; got it again"),
-        ({"mean": ["solved=5"]}, r"--mean: wanted METRIC, or METRIC=LOW,HIGH .* such as stars=1,5; got 'solved=5'"),
-        ({"mean": ["solved=5,1"]}, "--mean: bounds of objective 'solved' must be finite, the lower one first"),
-        ({"sigma": ["0.2"]}, "--sigma: wanted METRIC=NUMBER, such as volts=0.2; got '0.2'"),
-        ({"sigma": ["solved=much"]}, "--sigma: wanted a number, or METRIC=NUMBER; got 'much'"),
-        ({"sigma": ["solved=-1"]}, "--sigma: sigma of objective 'solved' must be positive and finite; got -1.0"),
-        ({"quantile": ["2"]}, "--quantile: quantile of all objectives must lie strictly between 0 and 1"),
-        ({"quantile": ["0.5"], "mean": ["solved"]}, "one statistic; got a quantile and a mean"),
+        {"mean": ["solve"]},
+        {"mean": ["solved"], "exact": ["solved"]},
+        {"mean": ["solved", "solved=0,2"]},
+        {"mean": ["solved=5"]},
+        {"mean": ["solved=5,1"]},
+        {"sigma": ["0.2"]},
+        {"sigma": ["solved=much"]},
+        {"sigma": ["solved=-1"]},
+        {"quantile": ["2"]},
+        {"quantile": ["0.5"], "mean": ["solved"]},
     ],
 )
-def test_what_cannot_be_is_refused(said: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_what_cannot_be_is_refused(said: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         quick(("solved",), **said)
 
 

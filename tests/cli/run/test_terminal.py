@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm
 from tests.cli.run.toy import (
     TWIN,
     found,
@@ -18,6 +17,7 @@ from tests.cli.run.toy import (
 )
 from tests.cli.terminal import Terminal
 from tests.documents.printed import as_published
+from tests.support import warm
 
 
 def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path) -> None:

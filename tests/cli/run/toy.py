@@ -10,10 +10,10 @@ from typing import Any
 
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
-from tests import warm
 from tests.cli import commands
 from tests.documents.printed import as_published
-from tests.signals import ignoring_signal
+from tests.support import warm
+from tests.support.signals import ignoring_signal
 
 MEASURE = """
 # cost, size, seed, seconds: a measurement with noise of its seed

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
 from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.pareto.points import pareto_mask
+from tests.support.snapshots import refused
 from tools import rebuild_diabetes
 
 
@@ -55,10 +57,10 @@ def test_miscounted_meals_keep_the_bolus_and_change_the_meal() -> None:
 
 
 def test_without_the_simulator_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setitem(sys.modules, "simglucose", None)
-    with pytest.raises(BadInput, match=r"frontguard\[diabetes\]"):
+    with refused(BadInput, snapshot):
         rebuild_diabetes.simulator()
     assert rebuild_diabetes.main([str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.movielens import SELECTIONS, bundled_movies, movies_from_ml100k
+from tests.support.snapshots import refused
 
 
 @pytest.fixture(scope="session")
@@ -65,38 +67,43 @@ def test_forrest_gump_by_hand() -> None:
     assert movies.counts[1].sum() == 321
 
 
-def test_unknown_selection() -> None:
-    with pytest.raises(BadInput, match="wanted one of margin, tradeoff; got 'best'"):
+def test_unknown_selection(snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         bundled_movies("best")
 
 
-def test_missing_files_are_named(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "u.data").write_text("1\t1\t5\t0\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"lacks u\.user, u\.item"):
+    with refused(BadInput, snapshot):
         movies_from_ml100k(tmp_path)
 
 
-def test_cut_off_ratings(ml100k: Path, tmp_path: Path) -> None:
+def test_cut_off_ratings(ml100k: Path, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     whole = (ml100k / "u.data").read_bytes()
     at_a_line = whole[: whole.index(b"\n", len(whole) // 2) + 1]
-    with pytest.raises(BadInput, match=r"u\.data: wanted 100000 ratings .* cut off"):
+    with refused(BadInput, snapshot):
         movies_from_ml100k(damaged(ml100k, tmp_path, "u.data", at_a_line))
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    (
+        "name",
+        "content",
+    ),
     [
-        ("u.data", b"1\t25\tfive\t0\n", "line 1, column rating: wanted a whole number, got 'five'"),
-        ("u.data", b"1\t25\t6\t0\n", r"wanted a rating in 1\.\.5, got 6"),
-        ("u.data", b"9999\t25\t5\t0\n", "user 9999 is not in"),
-        ("u.data", b"1\t2", "line 1: wanted at least the fields user, movie, rating, got 2"),
-        ("u.data", b"", "got 0"),
-        ("u.user", b"1|young\n", "column age: wanted a whole number"),
-        ("u.user", b"\xff\xfe", "byte 0 is not utf-8"),
-        ("u.item", b"25|Another Film (1999)|\n", r"wanted movie 25 to be 'Birdcage, The \(1996\)'"),
+        ("u.data", b"1\t25\tfive\t0\n"),
+        ("u.data", b"1\t25\t6\t0\n"),
+        ("u.data", b"9999\t25\t5\t0\n"),
+        ("u.data", b"1\t2"),
+        ("u.data", b""),
+        ("u.user", b"1|young\n"),
+        ("u.user", b"\xff\xfe"),
+        ("u.item", b"25|Another Film (1999)|\n"),
     ],
 )
-def test_damage_is_one_line(ml100k: Path, tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    with pytest.raises(BadInput, match=message) as caught:
+def test_damage_is_one_line(
+    ml100k: Path, tmp_path: Path, name: str, content: bytes, snapshot: SnapshotAssertion
+) -> None:
+    with refused(BadInput, snapshot) as caught:
         movies_from_ml100k(damaged(ml100k, tmp_path, name, content))
     assert "\n" not in str(caught.value)

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, analyze
 from frontguard.logs.checks.ties import refuse_ties
@@ -21,6 +22,7 @@ from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources import blocks
 from frontguard.notices import TakenAsRate
 from tests.cli import commands
+from tests.support.snapshots import refused
 
 N = 120
 ARMS = ["a"] * N + ["b"] * N
@@ -109,24 +111,24 @@ def test_many_rows_of_truths_are_read_quickly(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("kind", ["csv", "json lines", "json list", "lists", "pandas objects"])
-def test_truths_mixed_with_numbers_are_refused(kind: str, tmp_path: Path) -> None:
+def test_truths_mixed_with_numbers_are_refused(kind: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     mixed = {**COLUMNS, "solved": [*SOLVED[:-1], 0.5]}
-    with pytest.raises(BadInput, match=r"column 'solved': wanted numbers, or true and false; got both"):
+    with refused(BadInput, snapshot):
         analyze(FORMATS[kind](tmp_path, mixed), maximize="solved", minimize="price")
 
 
-def test_truths_in_one_file_and_numbers_in_another_are_refused(tmp_path: Path) -> None:
+def test_truths_in_one_file_and_numbers_in_another_are_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     first, second = tmp_path / "1", tmp_path / "2"
     for folder, solved in ((first, SOLVED), (second, list(map(int, SOLVED)))):
         folder.mkdir()
         parquet(folder, {**COLUMNS, "solved": solved})
-    with pytest.raises(BadInput, match=r"2/log\.parquet, column 'solved': wanted numbers, or true and false; got both"):
+    with refused(BadInput, snapshot):
         analyze([first / "log.parquet", second / "log.parquet"], maximize="solved", minimize="price")
 
 
-def test_truths_of_which_something_else_was_said_are_refused() -> None:
+def test_truths_of_which_something_else_was_said_are_refused(snapshot: SnapshotAssertion) -> None:
     for said in ({"quantile": 0.5}, {"exact": True}, {"statistic": "mean", "bounds": (1, 5)}):
-        with pytest.raises(BadInput, match=r"values of 'solved' are true and false, whose rate can count"):
+        with refused(BadInput, snapshot):
             analyze(COLUMNS, objectives=[Objective("solved", **said)])
     found = analyze(COLUMNS, objectives=[Objective("solved", statistic="mean", bounds=(0, 1))], contamination=0.0)
     assert not any(isinstance(notice, TakenAsRate) for notice in found.notices)
@@ -142,7 +144,7 @@ def test_truths_in_the_long_layout() -> None:
 # Medians that say little ------------------------------------------------------------------------------------------
 
 
-def refused(columns: dict[str, Any], **asked: Any) -> str:
+def refusal_of(columns: dict[str, Any], **asked: Any) -> str:
     with pytest.raises(BadInput) as error:
         analyze(columns, **asked)
     assert "\n" not in str(error.value)
@@ -152,7 +154,7 @@ def refused(columns: dict[str, Any], **asked: Any) -> str:
 def test_arms_that_tie_at_their_medians_are_refused() -> None:
     stars = np.concatenate([np.repeat([3, 4, 5], counts) for counts in ((12, 36, 12), (6, 30, 24), (48, 6, 6))])
     columns = {"arm": np.repeat(["x", "y", "z"], 60), "stars": stars.astype(float)}
-    said = refused(columns, maximize="stars")
+    said = refusal_of(columns, maximize="stars")
     assert "the medians of 2 arms in 'stars' are the same, 4" in said
     assert "('x', 'y')" in said
     assert "--mean stars=LOW,HIGH (Objective(statistic='mean', bounds=(low, high)))" in said
@@ -175,7 +177,7 @@ def test_what_says_something_is_not_refused() -> None:
     ):
         assert analyze({"arm": arms, "v": values}, maximize="v").arms == ("x", "y", "z")
     few = {"arm": ["a", "a", "b"], "v": [0.0, 1.0, np.nan]}
-    assert "only the values 0 and 1" in refused(few, maximize="v")
+    assert "only the values 0 and 1" in refusal_of(few, maximize="v")
     assert analyze({"arm": ["a", "b"], "v": [0.0, 1.0]}, maximize="v").arms == ("a", "b")
     once = {"arm": ["a", "a", "b", "b"], "v": [1.0, 2.0, 1.0, 3.0]}  # half of the values of each, but one each
     assert analyze(once, maximize="v").arms == ("a", "b")
@@ -198,10 +200,10 @@ def test_a_third_of_the_values_is_counted_exactly(n: int) -> None:
                 refuse_ties(log, [median])
 
 
-def test_a_refused_log_is_not_appended(tmp_path: Path) -> None:
+def test_a_refused_log_is_not_appended(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     state = tmp_path / "state"
     log = csv(tmp_path, {**COLUMNS, "solved": list(map(int, SOLVED))})
-    with pytest.raises(BadInput, match="only the values"):
+    with refused(BadInput, snapshot):
         analyze(log, maximize="solved", minimize="price", append=state)
     assert not state.exists()
 

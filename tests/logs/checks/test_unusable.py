@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, analyze, identify
 from frontguard.logs.adjusted import adjusted
 from frontguard.logs.sort.rows import usable_ranges
 from frontguard.notices import NotPositive, OutOfBounds
+from tests.support.snapshots import refused
 
 STARS = Objective("stars", statistic="mean", bounds=(1, 5))
 
@@ -105,16 +107,16 @@ def test_what_is_said_of_a_metric_by_name_comes_before_what_is_said_of_all() -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    "said",
     [
-        ({"bounds": (0, 1)}, r"bounds must come with statistic='mean', which is what needs it; no metric has that"),
-        ({"bounds": {"a": (0, 1)}}, r"bounds of objective 'a' must come with statistic='mean'"),
-        ({"statistic": "mean"}, r"the mean of objective 'a' needs to know how far values can lie"),
-        ({"statistic": {"a": "mean"}, "quantile": {"a": 0.5}}, r"objective 'a' must have one statistic"),
-        ({"exact": "size"}, r"exact: 'size' is not one of the metrics; they are 'a'"),
-        ({"statistic": "median"}, r"statistic of objective 'a' must be one of quantile, mean"),
+        {"bounds": (0, 1)},
+        {"bounds": {"a": (0, 1)}},
+        {"statistic": "mean"},
+        {"statistic": {"a": "mean"}, "quantile": {"a": 0.5}},
+        {"exact": "size"},
+        {"statistic": "median"},
     ],
 )
-def test_what_cannot_be_said_is_refused(said: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_what_cannot_be_said_is_refused(said: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         analyze({"arm": ["a"], "a": [1.0]}, maximize="a", **said)

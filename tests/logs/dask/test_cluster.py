@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard import BadInput, Objective, Prescient
@@ -25,6 +26,7 @@ from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
+from tests.support.snapshots import refused
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -34,8 +36,8 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from frontguard.logs.dask import on_workers  # noqa: E402
 from frontguard.logs.dask.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
-from tests.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
+from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 
 METRICS = ["seconds", "quality"]
 USABLE = np.array([POSITIVE, ANY_NUMBER])
@@ -196,7 +198,9 @@ def test_arms_of_several_columns_have_their_parts(client: Any, tmp_path: Path) -
     assert list(there.to_frame()["lang"]) == list(here.to_frame()["lang"])
 
 
-def test_workers_forget_what_is_closed_and_a_client_is_left_open(client: Any, tmp_path: Path) -> None:
+def test_workers_forget_what_is_closed_and_a_client_is_left_open(
+    client: Any, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     write_log(tmp_path, files=2, rows=100, arms=12)
     log = on(client, [tmp_path / "part-0.parquet", tmp_path / "part-1.parquet"])
     held = lambda: [key for keys in client.has_what().values() for key in keys]  # noqa: E731
@@ -204,33 +208,30 @@ def test_workers_forget_what_is_closed_and_a_client_is_left_open(client: Any, tm
     log.close()
     assert until(lambda: not held(), "the workers forget it")
     assert client.submit(len, "open").result(timeout=WAIT) == 4
-    with pytest.raises(RuntimeError, match="closed"):
+    with refused(RuntimeError, snapshot):
         middle(log, 0)
 
 
-def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     write_log(tmp_path, files=2, rows=50, arms=12)
-    for options, message in (
-        ({"metrics": ["second"]}, r"part-0\.parquet: no column is called 'second' \(did you mean 'seconds'\?\)"),
-        ({"files": "no*"}, r"no file matches '.*/no\*', as the Dask worker tcp://\S+ on \S+ sees it"),
-        ({"files": "-"}, r"executor: standard input cannot be read on a cluster"),
-        ({"files": "sqlite:///x.db"}, r"executor: a study cannot be read on a cluster"),
-        (
-            {"files": {"flags": ["a"]}},
-            r"executor: wanted files that the workers of the cluster see; got <class 'dict'>",
-        ),
-        ({"usable": np.zeros(3)}, r"usable needs a least and a largest number for each of 1 metrics"),
+    for options in (
+        {"metrics": ["second"]},
+        {"files": "no*"},
+        {"files": "-"},
+        {"files": "sqlite:///x.db"},
+        {"files": {"flags": ["a"]}},
+        {"usable": np.zeros(3)},
     ):
         given = {"files": tmp_path, "arm": "flags", "metrics": ["seconds"], **options}
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             ordered_on_cluster(client, given.pop("files"), **given)
     whole = (tmp_path / "part-1.parquet").read_bytes()
     (tmp_path / "part-1.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"part-1\.parquet is no Parquet file, or is damaged or cut in the middle"):
+    with refused(BadInput, snapshot):
         on(client, tmp_path)
     empty = pa.table({"flags": pa.array([], pa.string()), "seconds": np.zeros(0), "quality": np.zeros(0)})
     pq.write_table(empty, tmp_path / "part-1.parquet")
-    with pytest.raises(BadInput, match=r"part-1\.parquet has no rows; its columns are 'flags', 'seconds', 'quality'"):
+    with refused(BadInput, snapshot):
         on(client, tmp_path / "part-1.parquet")
 
 
@@ -279,25 +280,25 @@ def test_an_analysis_is_the_same_to_the_bit(client: Any, tmp_path: Path, monkeyp
     assert messages[0] == messages[1]
 
 
-def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path) -> None:
+def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "long.csv").write_text("arm,metric,value\na,x,1\n")
     (tmp_path / "log.csv").write_text("arm,x\n" + "a,1\nb,2\n" * 20)
     frontguard.analyze(tmp_path / "log.csv", minimize="x", append=tmp_path / "log.state")
     os.mkfifo(tmp_path / "pipe.csv")
-    for log, options, message in (
-        ("long.csv", {}, r"long\.csv: the long layout is not read on a cluster"),
-        ("log.state", {}, r"log\.state is a state file, which is not read on a cluster"),
-        ("pipe.csv", {}, r"pipe\.csv: wanted a file; got a pipe"),
-        ("log.csv", {"format": "pyperf"}, r"the format must be one of csv, parquet, jsonl; got 'pyperf'"),
-        ("log.csv", {"format": "study"}, r"executor: a study cannot be read on a cluster"),
-        ("log.csv", {"append": tmp_path / "x"}, r"executor: append cannot be combined with a Dask cluster"),
-        ("log.csv", {"memory": 10**9}, r"executor: memory cannot be combined with a Dask cluster"),
-        ("log.csv", {"minimize": ()}, r"objectives: name the columns to read on the cluster"),
-        ("log.csv", {"cluster": "host"}, r"executor: cluster cannot be combined with a Dask cluster"),
-        ("log.csv", {"executor": "threads"}, r"executor: a Dask scheduler is named 'dask://HOST:PORT'.*got 'threads'"),
-        ("log.csv", {"executor": "127.0.0.1:8786"}, r"named 'dask://HOST:PORT'.*got '127\.0\.0\.1:8786'"),
+    for log, options in (
+        ("long.csv", {}),
+        ("log.state", {}),
+        ("pipe.csv", {}),
+        ("log.csv", {"format": "pyperf"}),
+        ("log.csv", {"format": "study"}),
+        ("log.csv", {"append": tmp_path / "x"}),
+        ("log.csv", {"memory": 10**9}),
+        ("log.csv", {"minimize": ()}),
+        ("log.csv", {"cluster": "host"}),
+        ("log.csv", {"executor": "threads"}),
+        ("log.csv", {"executor": "127.0.0.1:8786"}),
     ):
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             frontguard.analyze(tmp_path / log, **{"minimize": "x", "executor": client, **options})
 
 
@@ -310,7 +311,7 @@ def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None
     assert ("reading", rows) in [(each.stage, each.rows) for each in seen]
 
 
-def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
+def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """What workers do when they are asked, and when nobody wants to know any more."""
     write_log(tmp_path, files=1, rows=50_000, arms=20, ending="csv")
     path = tmp_path / "part-0.csv"
@@ -327,7 +328,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_workers, "_far", Watching())
-        with pytest.raises(Exception, match=r"^$") as stopped:
+        with refused(Exception, snapshot) as stopped:
             on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, USABLE, 2))
         assert type(stopped.value).__name__ == "_Stopped"
         ((rows, size),) = [far[3] for far in seen]
@@ -370,7 +371,9 @@ def test_small_files_are_read_together(tmp_path: Path) -> None:
 # Files that are not as they were planned ------------------------------------------------------------------------------
 
 
-def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any, tmp_path: Path) -> None:
+def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
+    client: Any, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     """As it is planned by one worker, and as another one finds it."""
     path = tmp_path / "log.csv"
     path.write_text("flags,seconds,quality\na,1,1\n")
@@ -378,27 +381,29 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(client: Any,
     planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
     job = on_workers.ReadingJob("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE, 1)
     assert client.submit(on_workers.told, client.submit(on_workers.read, job, pure=False)).result().pulls == 1
-    for change, message in (
-        (lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"), r"sees another file there.*wanted 28"),
-        (path.unlink, r"log\.csv: the Dask worker tcp://\S+ on \S+ cannot read it \(No such file or directory\); all "),
+    for change in (
+        lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"),
+        path.unlink,
     ):
         change()
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             client.submit(on_workers.read, job, pure=False).result()
 
 
-def test_no_scheduler_and_no_workers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_and_no_workers_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
-    with soon, pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
+    with soon, refused(BadInput, snapshot):
         on("dask://127.0.0.1:9", "log")
     for wrong in ("http//", 7, None):
-        with pytest.raises(BadInput, match=r"a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed"):
+        with refused(BadInput, snapshot):
             on(wrong, "log")
     monkeypatch.setattr("frontguard._common.dask.PATIENCE", 0.3)
     seen: list[LogProgress] = []
     with (
         running_cluster(tmp_path) as lonely,
-        pytest.raises(BadInput, match=f"the Dask cluster at {lonely.address} has no workers, also after 0.3 s"),
+        refused(BadInput, snapshot),
     ):
         on(f"dask://{lonely.place}", "log", progress=seen.append)
     assert {each.stage for each in seen} == {"waiting"}
@@ -445,9 +450,11 @@ def test_means_exact_values_and_truths_to_the_bit(client: Any, tmp_path: Path, e
     assert set(there.notices) == {each for each in here.notices if each.kind != "rows_differ"}  # type: ignore[attr-defined]
 
 
-def test_truths_and_numbers_in_files_of_one_log_are_refused(client: Any, tmp_path: Path) -> None:
+def test_truths_and_numbers_in_files_of_one_log_are_refused(
+    client: Any, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     write_rates(tmp_path, "parquet", mixed=True)
-    with pytest.raises(BadInput, match=r"column 'ok': wanted numbers, or true and false; got both"):
+    with refused(BadInput, snapshot):
         frontguard.analyze(tmp_path, arm="flags", maximize="ok", executor=client)
 
 
@@ -456,7 +463,7 @@ def test_truths_and_numbers_in_files_of_one_log_are_refused(client: Any, tmp_pat
 
 
 def test_a_worker_that_joins_later_is_asked_too_and_told_of(
-    cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
@@ -467,7 +474,7 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
             until(lambda: middle(log, 0) is not None and log.notes, "it was asked")
             (note,) = log.notes
             assert "gets no work: it has frontguard 0.0.1; wanted" in str(note)
-            with pytest.raises(BadInput, match=r"executor: the Dask worker tcp://\S+ on \S+ has frontguard 0\.0\.1"):
+            with refused(BadInput, snapshot):
                 on(client, tmp_path)
         finally:
             cluster.kill(odd)
@@ -511,21 +518,20 @@ def test_what_a_dead_worker_was_reading_is_read_again(
 
 @pytest.mark.audit  # half a minute of workers that begin anew
 def test_a_file_over_which_workers_die_is_named_after_some(
-    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered]
+    cluster: Cluster, client: Any, deadly_log: tuple[Path, Ordered], snapshot: SnapshotAssertion
 ) -> None:
     folder, _ = deadly_log
     cluster.add_worker(cluster.folder / "packages")
     client.wait_for_workers(3, timeout=WAIT)
     for name in (".death-once", ".death-twice"):
         (folder / name).mkdir()
-    gone = r"given up after 2 Dask workers died over it, the last of them tcp://127\.0\.0\.1:\d+"
-    with pytest.raises(BadInput, match=rf"executor: .*part-0\.csv and 3 more was {gone}"):
+    with refused(BadInput, snapshot):
         on(client, folder, format="csv")
     until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
 
 
 def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
     monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
@@ -543,7 +549,7 @@ def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
             cluster.kill(worker)
         assert bits(middle(log, 0)) == bits(middle(here, 0))
         cluster.kill(cluster.workers[0])
-        with pytest.raises(BadInput, match=f"the Dask cluster at {cluster.address} has had no fit worker for 1 s"):
+        with refused(BadInput, snapshot):
             middle(log, 0)
 
 

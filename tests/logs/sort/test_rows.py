@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective
 from frontguard._common.typing import Floats
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, sorted_pulls
+from tests.support.snapshots import refused
 
 pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
 
@@ -289,24 +291,24 @@ def test_a_batch_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    "made",
     [
-        (lambda: batch(pa.array(["a", None, None]), [1, 2, 3]), r"arm: 2 rows have no arm, the first of them row 2 "),
-        (lambda: batch(pa.array(["a", None]).dictionary_encode(), [1, 2]), r"arm: 1 rows have no arm"),
-        (lambda: batch(NULL_ENTRY, [1, 2]), r"arm: 1 rows have no arm"),
-        (lambda: batch(pa.array(["a"]), [1, 2]), r"a batch of 1 rows needs 1 columns as long; got \(2,\)"),
-        (lambda: batch(pa.array(["a"])), r"a batch of 1 rows needs 1 columns as long; got none"),
+        lambda: batch(pa.array(["a", None, None]), [1, 2, 3]),
+        lambda: batch(pa.array(["a", None]).dictionary_encode(), [1, 2]),
+        lambda: batch(NULL_ENTRY, [1, 2]),
+        lambda: batch(pa.array(["a"]), [1, 2]),
+        lambda: batch(pa.array(["a"])),
     ],
 )
-def test_bad_batches_are_refused(made: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_bad_batches_are_refused(made: Any, snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
         ordered_in_memory([made()], ["m"])
 
 
 NULL_ENTRY = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array([None, "a"], pa.string()))
 
 
-def test_usable_values_must_be_told_of_each_metric() -> None:
+def test_usable_values_must_be_told_of_each_metric(snapshot: SnapshotAssertion) -> None:
     for wrong in ([0.0, 0.0], [[0.0, NAN]], 0.0):
-        with pytest.raises(BadInput, match=r"usable needs a least and a largest number for each of 1 metrics; got "):
+        with refused(BadInput, snapshot):
             ordered_in_memory([], ["m"], usable=np.array(wrong))

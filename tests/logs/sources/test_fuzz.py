@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.broken import broken
 from tests.logs.sources.fuzzers import WRITERS, damaged, edited, plainly_csv, plainly_jsonl, read, valid_rows
+from tests.support.broken import broken
 
 IN_TEST = 700  # files of each of three formats
 IN_AUDIT = 34_000

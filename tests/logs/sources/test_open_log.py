@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient
 from frontguard.errors import BadInput
@@ -19,6 +20,7 @@ from frontguard.logs.sources import open_log
 from frontguard.phrases import error_line, quoted, shown
 from frontguard.studies import Study
 from tests.logs.sources.reading import parquet, read, refusal, rows_of
+from tests.support.snapshots import refused
 
 # Arms -----------------------------------------------------------------------------------------------------------------
 
@@ -37,7 +39,7 @@ def test_joined_names_differ_where_the_values_do(tmp_path: Path) -> None:
     assert len({arm for arm, _ in rows_of(log)}) == len(pairs)
 
 
-def test_rows_without_an_arm_are_counted_and_refused_or_dropped(tmp_path: Path) -> None:
+def test_rows_without_an_arm_are_counted_and_refused_or_dropped(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rows = 300_000
     body = "".join("a,1\n" if i % 100_000 else ",2\n" for i in range(1, rows + 1))
     line = refusal(tmp_path / "l.csv", f"arm,x\n{body}")
@@ -46,7 +48,7 @@ def test_rows_without_an_arm_are_counted_and_refused_or_dropped(tmp_path: Path) 
         "every row, or missing_arms='drop' (--missing-arms drop)"
     )
     path = parquet(tmp_path / "l.parquet", arm=["a", None, "b", ""], x=[1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(BadInput, match=r"2 rows have no arm .* the first is row 2 of"):
+    with refused(BadInput, snapshot):
         rows_of(open_log(path, metrics=["x"]))
     log = open_log(path, metrics=["x"], missing_arms="drop")
     assert rows_of(log) == [("a", 1.0), ("b", 3.0)]
@@ -96,7 +98,7 @@ def test_long_layout_against_lists(rows: list[tuple[str, str, float | None]]) ->
     if {"x", "y"} <= {row[1] for row in rows}:
         assert sorted(rows_of(open_log(columns, metrics=["x", "y"])), key=repr) == sorted(expected, key=repr)
     else:
-        with pytest.raises(BadInput, match="no row is of the metric"):
+        with pytest.raises(BadInput):
             rows_of(open_log(columns, metrics=["x", "y"]))
 
 
@@ -121,7 +123,9 @@ def test_directories_globs_and_partitions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_partitions_of_other_formats_and_a_metric_that_is_a_folder(tmp_path: Path, suffix: str) -> None:
+def test_partitions_of_other_formats_and_a_metric_that_is_a_folder(
+    tmp_path: Path, suffix: str, snapshot: SnapshotAssertion
+) -> None:
     for name in ("p", "q"):
         folder = tmp_path / f"arm={name}" / "x=5"
         folder.mkdir(parents=True)
@@ -130,28 +134,28 @@ def test_partitions_of_other_formats_and_a_metric_that_is_a_folder(tmp_path: Pat
         else:
             (folder / "1.jsonl").write_text('{"y": 1}\n')
     assert rows_of(open_log(tmp_path, metrics=["y"])) == [("p", 1.0), ("q", 1.0)]
-    with pytest.raises(BadInput, match="'x' is the name of a folder; a metric must be a column"):
+    with refused(BadInput, snapshot):
         rows_of(open_log(tmp_path, metrics=["x"]))
 
 
-def test_places_that_are_not_there(tmp_path: Path) -> None:
-    for where, message in (
-        (tmp_path / "no.csv", "no such file or directory"),
-        (tmp_path / "*.csv", "no file matches"),
-        (tmp_path, "is a directory without data files"),
-        ([], "got an empty list"),
-        ("", "a log must be a file"),
-        (7, "a log must be a path"),
+def test_places_that_are_not_there(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    for where in (
+        tmp_path / "no.csv",
+        tmp_path / "*.csv",
+        tmp_path,
+        [],
+        "",
+        7,
     ):
-        with pytest.raises(BadInput, match=message):
+        with refused(BadInput, snapshot):
             open_log(str(where) if isinstance(where, Path) else where, metrics=["x"])
     (tmp_path / "a.csv").write_text("arm,x\na,1\n")
     parquet(tmp_path / "b.parquet", arm=["a"], x=[1.0])
-    with pytest.raises(BadInput, match="all files of a log must have one format; got 1 csv, 1 parquet"):
+    with refused(BadInput, snapshot):
         open_log(tmp_path, metrics=["x"])
     (tmp_path / "b.parquet").unlink()
     (tmp_path / "c.csv").write_text("arm,y\na,1\n")
-    with pytest.raises(BadInput, match=r"c.csv: no column is called 'x'"):
+    with refused(BadInput, snapshot):
         rows_of(open_log(tmp_path, metrics=["x"]))
 
 
@@ -206,7 +210,7 @@ def test_standard_input(data: bytes, answer: str) -> None:
 # Studies --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_study_is_a_log(tmp_path: Path) -> None:
+def test_a_study_is_a_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("size", tolerance=1.0)]
     path = tmp_path / "study.db"
     told = []
@@ -227,12 +231,12 @@ def test_a_study_is_a_log(tmp_path: Path) -> None:
     only = open_log(f"sqlite:///{path}", metrics=["size"])
     assert only.objectives == (objectives[1],)
     assert rows_of(only) == [(arm, size) for arm, _, size in told]
-    with pytest.raises(BadInput, match="no column is called 'sise' \\(did you mean 'size'\\?\\)"):
+    with refused(BadInput, snapshot):
         open_log(path, metrics=["sise"])
     Study(["a"], objectives, Prescient(0.1), storage=path, name="empty").close()
-    with pytest.raises(BadInput, match="the storage holds 2 studies"):
+    with refused(BadInput, snapshot):
         open_log(path)
-    with pytest.raises(BadInput, match=r"study 'empty' in .* has no told pulls yet"):
+    with refused(BadInput, snapshot):
         open_log(path, study="empty")
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 200)
     with pytest.raises(BadInput):

@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
 from frontguard.errors import BadInput
 from frontguard.logs.sources import blocks, open_log, whole
 from frontguard.logs.sources.formats import FORMATS
 from tests.logs.sources.reading import rows_of
+from tests.support.snapshots import refused
 
 
 def refusal(where: Any, **options: Any) -> str:
@@ -45,10 +47,12 @@ def test_a_device_is_no_log(device: str, format: str | None) -> None:
 
 
 @pytest.mark.parametrize("format", [None, *FORMATS])
-def test_a_pipe_that_nobody_writes_into_is_no_log(tmp_path: Path, format: str | None) -> None:
+def test_a_pipe_that_nobody_writes_into_is_no_log(
+    tmp_path: Path, format: str | None, snapshot: SnapshotAssertion
+) -> None:
     os.mkfifo(tmp_path / "log.csv")
     assert "log.csv: wanted a file; got a pipe" in refusal(tmp_path / "log.csv", format=format)
-    with pytest.raises(BadInput, match="wanted a file; got a pipe"):
+    with refused(BadInput, snapshot):
         analyze({"arm": ["a"] * 9, "x": range(9)}, maximize="x", append=tmp_path / "log.csv")
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
 from frontguard.demo.reviews import analyze_reviews
@@ -17,6 +18,7 @@ from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Band, Bars, Lines, Points, Rule, Spans
 from frontguard.verdicts import Verdict
 from tests.plot.made import COVERED, IN, MEMORY, OUT, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
+from tests.support.snapshots import refused
 
 THREE = (SECONDS, QUALITY, MEMORY)
 VALUES = [[1.0, 3.0, 10.0], [2.0, 4.0, 30.0], [3.0, 2.0, 20.0], [1.5, 2.5, 25.0]]
@@ -49,12 +51,12 @@ def test_more_than_two_objectives_are_pairs_unless_two_are_chosen() -> None:
     assert len(plot.front(result, y="memory").panels) == 1
 
 
-def test_more_than_five_objectives_are_left_out_and_named() -> None:
+def test_more_than_five_objectives_are_left_out_and_named(snapshot: SnapshotAssertion) -> None:
     objectives = [Objective(f"metric {d}") for d in range(7)]
     picture = plot.pairs(made_result(np.arange(14.0).reshape(2, 7), [IN, OUT], objectives))
     assert len(picture.panels) == 10
     assert "metric 5 and metric 6" in picture.caption
-    with pytest.raises(BadInput, match="two objectives at least"):
+    with refused(BadInput, snapshot):
         plot.pairs(made_result([[1.0]], [IN], (SECONDS,)))
 
 
@@ -186,15 +188,15 @@ def test_words_beside_rules_only_where_there_is_room(changes: float, written: li
     assert panel.note == note
 
 
-def test_robustness_takes_the_analysis_own_profile_and_refuses_to_guess() -> None:
+def test_robustness_takes_the_analysis_own_profile_and_refuses_to_guess(snapshot: SnapshotAssertion) -> None:
     found = analyze_reviews().analysis
     assert found.profile is not None
     arms = plot.robustness(found).panels[1]
     (first, *_) = arms.y.names
     assert found.stands_up_to[first] == pytest.approx(min(found.stands_up_to[name] for name in found.pareto_set))
-    with pytest.raises(BadInput, match="needs the robustness profile"):
+    with refused(BadInput, snapshot):
         plot.robustness(made_result(VALUES, CODES, THREE))
-    with pytest.raises(BadInput, match="12 arms"):
+    with refused(BadInput, snapshot):
         plot.robustness(found, profile())
 
 

@@ -19,9 +19,9 @@ from frontguard.plot.looks import PLAIN
 from frontguard.plot.picture import Axis, Bars, Panel, Picture, Points, Rule
 from frontguard.results import Result
 from frontguard.studies.overview import Rate
-from tests.browsers import OpenPage
 from tests.plot.made import IN, OUT, QUALITY, SECONDS, made_result
 from tests.plot.samples import array
+from tests.support.browsers import OpenPage
 
 SIZE = 10.0
 

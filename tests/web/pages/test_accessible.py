@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browsers import OpenPage, Watched, watched_page
-from tests.measuring import TRUTH
-from tests.serving import Served
+from tests.support.browsers import OpenPage, Watched, watched_page
+from tests.support.measuring import TRUTH
+from tests.support.serving import Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -11,7 +11,7 @@ import pytest
 from frontguard import Objective
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.pages import arm_page, study_page
-from tests.browsers import OpenPage
+from tests.support.browsers import OpenPage
 from tests.web.examples import Example
 from tests.web.harness import Harness
 

@@ -1,6 +1,6 @@
 """A small study that measures for real as far as a page can tell: a process of its own, at a pace that can be watched.
 
-    python -m tests.measuring STORAGE
+    python -m tests.support.measuring STORAGE
 
 It goes on to as many pulls as it was last told on a line of its standard input ("120"), or to its end ("end"), and
 writes a line of JSON whenever it has come to where it may go. Values are drawn by arm from seeded streams, so that
@@ -24,7 +24,7 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Tell
-from tests import warm
+from tests.support import warm
 
 NAME = "flags on the build machine"
 TRUTH: dict[str, tuple[float, ...]] = {  # medians of seconds and bytes
@@ -115,11 +115,11 @@ class Measuring:
     def start(cls, storage: str | Path) -> Measuring:
         """Begin the study; it waits for a word."""
         process = subprocess.Popen(
-            warm.python("-m", "tests.measuring", str(storage)),
+            warm.python("-m", "tests.support.measuring", str(storage)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[1],
+            cwd=Path(__file__).parents[2],
         )
         assert process.stdin is not None
         assert process.stdout is not None

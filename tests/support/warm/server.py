@@ -1,4 +1,4 @@
-"""The process that is forked, `server.py ADDRESS`: imports, and then waits for clients; see `tests.warm`.
+"""The process that is forked, `server.py ADDRESS`: imports, and then waits for clients; see `tests.support.warm`.
 
 Nothing is loaded that starts threads of its own or opens anything: a fork would have half of it.
 """

@@ -14,7 +14,7 @@ from frontguard.evidence.boxes import HIGH, LOW, REFUTED
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import RewardSource, Streams
 from tests.evidence.test_boxes import real_box
-from tests.guarantee import (
+from tests.support.guarantee import (
     ATTACKERS,
     CELLS,
     DELTA,

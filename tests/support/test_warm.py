@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm
-from tests.signals import ignoring_signal
+from tests.support import warm
+from tests.support.signals import ignoring_signal
 
 LOOK = """
 import json, os, signal, sys

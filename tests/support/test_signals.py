@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.signals import IGNORED_BY_STARTERS, ignoring_signal, signals_of_a_terminal
+from tests.support.signals import IGNORED_BY_STARTERS, ignoring_signal, signals_of_a_terminal
 
 KILLS_ITSELF = [sys.executable, "-c", "import os, sys; os.kill(os.getpid(), int(sys.argv[1])); print('alive')"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Tell
-from tests.hostile import TEXTS
-from tests.measuring import Machine
+from tests.support.hostile import TEXTS
+from tests.support.measuring import Machine
 
 __all__ = ["SPEC", "Hostile", "truth"]
 

@@ -32,7 +32,7 @@ from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
-from tests.guarantee import DELTA, Bools, Floats
+from tests.support.guarantee import DELTA, Bools, Floats
 
 LENGTH = 1000
 ATOMS = 1000

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from tests import servers
-from tests.servers import PostgresServer
+from tests.support import servers
+from tests.support.servers import PostgresServer
+from tests.support.snapshots import refused
 
 
 def test_the_server_is_real_durable_and_our_own(postgres: PostgresServer) -> None:
@@ -19,19 +21,23 @@ def test_the_server_is_real_durable_and_our_own(postgres: PostgresServer) -> Non
         assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'frontguard'").fetchone() == (0,)
 
 
-def test_without_a_server_tests_are_skipped_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_server_tests_are_skipped_loudly(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(servers, "_missing", [])
     monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="NO POSTGRESQL SERVER"):
+    with refused(pytest.skip.Exception, snapshot):
         servers.without_server("no binaries")
     assert servers.summary_lines() == [
         "POSTGRESQL WAS NOT TESTED: NO SERVER HERE AND NONE COULD BE FETCHED (no binaries)"
     ]
 
 
-def test_without_a_server_continuous_integration_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_server_continuous_integration_fails(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(servers, "_missing", [])
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no PostgreSQL server: no binaries"):
+    with refused(pytest.fail.Exception, snapshot):
         servers.without_server("no binaries")
     assert servers.summary_lines() == []

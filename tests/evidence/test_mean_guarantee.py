@@ -12,8 +12,8 @@ from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs import boxes as boxes_of_logs
 from frontguard.theory.threats import Malicious, Prescient
-from tests.guarantee import DELTA, Bools, Floats, lower_limit, upper_limit
-from tests.mean_guarantee import (
+from tests.support.guarantee import DELTA, Bools, Floats, lower_limit, upper_limit
+from tests.support.mean_guarantee import (
     ATTACKERS,
     CELLS,
     MEAN,

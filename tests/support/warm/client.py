@@ -1,4 +1,4 @@
-"""Begin a Python program as a fork of the server: `client.py ADDRESS -m MODULE ARGUMENT...`; see `tests.warm`.
+"""Begin a Python program as a fork of the server: `client.py ADDRESS -m MODULE ARGUMENT...`; see `tests.support.warm`.
 
 Run without the site's packages, and imports little: it is to begin at once.
 """

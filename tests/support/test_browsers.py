@@ -10,10 +10,12 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from tests import browsers
-from tests.browsers import OpenPage, Watched, until
-from tests.forks import fork
+from tests.support import browsers
+from tests.support.browsers import OpenPage, Watched, until
+from tests.support.forks import fork
+from tests.support.snapshots import refused
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -101,20 +103,24 @@ def test_what_the_policy_stops_is_noticed_too(open_page: OpenPage, site: str, bo
 # Without a browser ----------------------------------------------------------------------------------------------------
 
 
-def test_without_a_browser_tests_are_skipped_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_browser_tests_are_skipped_loudly(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(browsers, "_missing", [])
     monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="NO CHROMIUM"):
+    with refused(pytest.skip.Exception, snapshot):
         browsers.without_browser("no program")
     assert browsers.summary_lines() == [
         "NO PAGE WAS TESTED IN A BROWSER: NO CHROMIUM HERE AND NONE COULD BE FETCHED (no program)"
     ]
 
 
-def test_without_a_browser_continuous_integration_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_browser_continuous_integration_fails(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(browsers, "_missing", [])
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no Chromium: no program"):
+    with refused(pytest.fail.Exception, snapshot):
         browsers.without_browser("no program")
     assert browsers.summary_lines() == []
 
@@ -131,13 +137,13 @@ def test_a_stub_that_is_no_browser_is_passed_over(tmp_path: Path, monkeypatch: p
     assert browsers.find_chromium() is None
 
 
-def test_all_that_was_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_was_tried_is_said(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     monkeypatch.setattr(browsers, "find_chromium", lambda: None)
     monkeypatch.setattr(browsers, "_fetch_with_apt", lambda: "no packages")
     monkeypatch.setattr(browsers, "_fetch_with_playwright", lambda: "no network")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    with pytest.raises(browsers.NoBrowser, match=r"^no packages; no network$"):
+    with refused(browsers.NoBrowser, snapshot):
         browsers.fetch_chromium()
 
 

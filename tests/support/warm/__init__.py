@@ -59,7 +59,7 @@ def _address() -> Path:
         [sys.executable, str(_HERE / "server.py"), str(address)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=_HERE.parents[1],
+        cwd=_HERE.parents[2],
         start_new_session=True,  # Ctrl-C in the tests is not for it
     )
 

@@ -1,0 +1,1 @@
+"""Helpers that several test folders share: browsers, servers, forks, storages, snapshots and naive twins."""

@@ -1,0 +1,43 @@
+"""Sentences are snapshots: what people read is kept in `__snapshots__` beside the tests, and read in the diff.
+
+Tests assert facts: kinds, fields, numbers, exit codes. The words around them are compared with files that
+`make snapshots` writes anew, so that a better sentence is one change in the code and a diff that a person reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+__all__ = ["refused", "said"]
+
+_VARYING = (
+    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),  # colours
+    (re.compile(r"/[^\s'\"]*?/pytest-of-[^/\s]+/pytest-\d+(?:/popen-gw\d+)?/[^/\s'\":;,)]+"), "TMP"),
+    (re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):\d+"), r"\1:PORT"),
+    (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
+)
+"""What differs from run to run, and what stands for it."""
+
+
+def said(text: object) -> str:
+    """Return a text as it is kept: without temporary folders, ports, addresses and blanks at the ends of lines."""
+    lasting = str(text)
+    for varying, instead in _VARYING:
+        lasting = varying.sub(instead, lasting)
+    return "\n".join(line.rstrip() for line in lasting.splitlines())
+
+
+@contextmanager
+def refused(
+    kind: type[BaseException] | tuple[type[BaseException], ...], snapshot: SnapshotAssertion
+) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """Expect an error of this kind, whose sentence is the snapshot's."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert said(caught.value) == snapshot
