@@ -170,15 +170,16 @@ def test_large_files_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not loaded.data.values[0].flags.writeable
 
 
-def test_a_damaged_byte_is_found_wherever_it_is(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_a_damaged_byte_is_found_wherever_it_is(tmp_path: Path) -> None:
     state = state_of(some_rows(1, 12, arms=2))
     file = tmp_path / "state"
     state.save(file)
     whole = file.read_bytes()
     for place in range(len(whole)):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
-        with refused(BadInput, snapshot) as caught:
+        with pytest.raises(BadInput) as caught:
             LogState.load(file)
+        assert str(file) in str(caught.value)
         assert "\n" not in str(caught.value)
 
 
@@ -188,8 +189,9 @@ def test_a_cut_file_is_found_wherever_it_ends(tmp_path: Path, snapshot: Snapshot
     whole = file.read_bytes()
     for size in range(len(whole)):
         file.write_bytes(whole[:size])
-        with refused(BadInput, snapshot):
+        with pytest.raises(BadInput) as caught:
             LogState.load(file)
+        assert str(file) in str(caught.value)
     file.write_bytes(whole + b"more")
     with refused(BadInput, snapshot):
         LogState.load(file)

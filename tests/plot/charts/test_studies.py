@@ -62,8 +62,8 @@ def test_the_front_and_its_nearest_rivals_are_chosen() -> None:
 def test_at_most_six_arms_and_only_those_that_exist(snapshot: SnapshotAssertion) -> None:
     history = made_history()
     assert len(plot.shrinking(history).legend) == 6
-    refused: list[list[str | int]] = [[], list(range(7)), [0, 0], ["arm 0", 0]]
-    for wrong in refused:
+    beyond: list[list[str | int]] = [[], list(range(7)), [0, 0], ["arm 0", 0]]
+    for wrong in beyond:
         with refused(BadInput, snapshot):
             plot.shrinking(history, wrong)
     unknown: list[list[str | int]] = [["nobody"], [9], [-1], [True]]
