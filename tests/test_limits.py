@@ -41,19 +41,19 @@ def test_what_is_no_limit_is_refused_with_examples(text: str, snapshot: Snapshot
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    "given",
     [
-        ({"at_most": 1, "at_least": 0}, "the limit of 'x' must be at_most or at_least a number; got both"),
-        ({}, "the limit of 'x' must be at_most or at_least a number; got neither"),
-        ({"at_most": float("inf")}, "at_most of the limit of 'x' must be a finite real number; got inf"),
-        ({"at_most": 1, "quantile": 1.5}, "quantile of the limit of 'x' must lie strictly between 0 and 1"),
-        ({"at_most": 1, "quantile": 0.5, "statistic": "mean"}, "the limit of 'x' must have one statistic"),
-        ({"at_most": 1, "bounds": (0, 1)}, "bounds of the limit of 'x' must come with statistic='mean'"),
-        ({"at_most": -1, "tolerance": "5%"}, "tolerance of the limit of 'x' can be a percentage of a positive limit"),
-        ({"at_most": 1, "tolerance": -1}, "tolerance of the limit of 'x' must be finite and not negative"),
+        {"at_most": 1, "at_least": 0},
+        {},
+        {"at_most": float("inf")},
+        {"at_most": 1, "quantile": 1.5},
+        {"at_most": 1, "quantile": 0.5, "statistic": "mean"},
+        {"at_most": 1, "bounds": (0, 1)},
+        {"at_most": -1, "tolerance": "5%"},
+        {"at_most": 1, "tolerance": -1},
     ],
 )
-def test_limits_that_cannot_be_are_refused(given: dict[str, object], said: str, snapshot: SnapshotAssertion) -> None:
+def test_limits_that_cannot_be_are_refused(given: dict[str, object], snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         Limit("x", **given)  # type: ignore[arg-type]
 

@@ -180,27 +180,23 @@ def test_elsewhere_than_on_this_machine_there_is_a_token(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments",
     [
-        ({"storage": "other.txt"}, "is not a study file"),
-        ({"storage": "folder"}, "is a folder"),
-        ({"storage": "nowhere/study.db"}, "there is no folder"),
-        ({"storage": "memory:"}, "a study in memory is seen by nobody else"),
-        ({"storage": "mysql://ann:secret@host/x"}, "a storage must be a path"),
-        ({"storage": "postgresql://ann:secret@127.0.0.1:1/x"}, "cannot open the PostgreSQL database ann@127.0.0.1:1/x"),
-        ({"port": 99999}, "--port: wanted a number from 0 to 65535, got 99999"),
-        ({"port": -1}, "--port: wanted a number from 0 to 65535, got -1"),
-        ({"host": "no.such.host.invalid"}, "--host: wanted an address of this machine"),
-        ({"host": "192.0.2.1"}, "--host: wanted an address of this machine"),
-        ({"allow_host": ["http://lab/"]}, "--allow-host: wanted a name or an address"),
+        {"storage": "other.txt"},
+        {"storage": "folder"},
+        {"storage": "nowhere/study.db"},
+        {"storage": "memory:"},
+        {"storage": "mysql://ann:secret@host/x"},
+        {"storage": "postgresql://ann:secret@127.0.0.1:1/x"},
+        {"port": 99999},
+        {"port": -1},
+        {"host": "no.such.host.invalid"},
+        {"host": "192.0.2.1"},
+        {"allow_host": ["http://lab/"]},
     ],
 )
 def test_bad_input_is_said_in_words(
-    arguments: dict[str, Any],
-    complaint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    snapshot: SnapshotAssertion,
+    arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.chdir(tmp_path)
     begin("flags.db").storage.close()

@@ -72,21 +72,20 @@ def test_a_function_that_workers_cannot_load_is_refused(cluster: Cluster, snapsh
 
 
 @pytest.mark.parametrize(
-    ("package", "source", "complaint"),
+    (
+        "package",
+        "source",
+    ),
     [
-        ("frontguard", "raise ImportError('not here')", r"cannot import frontguard \(ImportError: not here\); wanted"),
-        ("frontguard", "__version__ = '0.0.1'", r"has frontguard 0\.0\.1; wanted \d+\.\d+\.\d+, as here$"),
-        ("numba", "__version__ = '0.1.2'", r"has numba 0\.1\.2; wanted \d+\.\d+\.\d+, as here$"),
-        (
-            "sitecustomize",
-            "import platform\nplatform.python_version = lambda: '3.1.4'",
-            r"has Python 3\.1\.4; wanted 3\.",
-        ),
+        ("frontguard", "raise ImportError('not here')"),
+        ("frontguard", "__version__ = '0.0.1'"),
+        ("numba", "__version__ = '0.1.2'"),
+        ("sitecustomize", "import platform\nplatform.python_version = lambda: '3.1.4'"),
     ],
     ids=["no frontguard", "another frontguard", "another numba", "another Python"],
 )
 def test_a_worker_that_is_not_as_here_is_refused_and_named(
-    cluster: Cluster, tmp_path: Path, package: str, source: str, complaint: str, snapshot: SnapshotAssertion
+    cluster: Cluster, tmp_path: Path, package: str, source: str, snapshot: SnapshotAssertion
 ) -> None:
     odd = cluster.add_worker(fake_package(tmp_path, package, source))
     try:

@@ -24,7 +24,7 @@ from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
@@ -167,21 +167,23 @@ def test_an_arm_that_always_fails_is_set_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluate", "message"),
+    "evaluate",
     [
-        (lambda arm: {"qualty": 1.0, "lightness": 1.0}, "no objective is called 'qualty' .did you mean 'quality'"),
-        (lambda arm: ARMS[arm][0], "values must be 2 numbers, by name or in order; got"),
-        (lambda: 1.0, "TypeError: .*takes 0 positional arguments but 1 was given"),
-        (lambda arm: Path(f"/nowhere/{arm}").read_text(), "FileNotFoundError: .*/nowhere/(good|bad|small)"),
+        lambda arm: {"qualty": 1.0, "lightness": 1.0},
+        lambda arm: ARMS[arm][0],
+        lambda: 1.0,
+        lambda arm: Path(f"/nowhere/{arm}").read_text(),
     ],
 )
 @pytest.mark.parametrize("executor", ["serial", "threads"])
 def test_a_function_that_always_fails_alike_is_the_callers_mistake(
-    evaluate: Any, message: str, executor: str, snapshot: SnapshotAssertion
+    evaluate: Any, executor: str, snapshot: SnapshotAssertion
 ) -> None:
     storage = MemoryStorage()
-    with refused(BadInput, snapshot):
+    with pytest.raises(BadInput) as caught:
         run(evaluate, storage=storage, executor=executor)
+    if executor == "serial":  # which arm is named, and after how many pulls, is a matter of chance among threads
+        assert said(caught.value) == snapshot
     assert storage.studies() == []  # mended, it begins as if it had not been
     assert run(by_name, storage=storage).verdicts == VERDICTS
     assert sorted(told(storage)) == list(range(1, len(told(storage)) + 1))

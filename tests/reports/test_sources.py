@@ -190,32 +190,25 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        (lambda j: j.pop("verdicts"), "wanted a study's storage"),
-        (lambda j: j.pop("intervals"), "x.json: wanted an entry 'intervals'; got none"),
-        (lambda j: j.update(status="done"), "x.json: status: wanted 'certified', 'budget'"),
-        (lambda j: j["verdicts"].update(a="maybe"),
-         "verdicts: a: wanted 'in', 'undecided', 'covered', 'set aside' or 'out'; got 'maybe'"),
-        (lambda j: j["intervals"]["a"].update(seconds=[1]),
-         "x.json: intervals: a: seconds: wanted at least 2 elements; got a list of 1"),
-        (lambda j: j["intervals"]["a"].update(seconds=[-1.0, -0.5]),
-         "intervals: a: seconds: wanted positive values of 'seconds'"),
-        (lambda j: j["pulls_per_arm"].update(a=1.5), "x.json: pulls_per_arm: a: wanted a whole number; got 1.5"),
-        (lambda j: j["decided_by"].update(a="nobody"),
-         "decided_by: a: wanted the name of an arm that has a verdict; got 'nobody'"),
-        (lambda j: j["certificate"].update(confidence=1),
-         "certificate: confidence: wanted a number less than 1; got 1"),
-        (lambda j: j["certificate"].update(accuracy=[1]), "accuracy: wanted a number for each of 2 objectives"),
-        (lambda j: j["objectives"][0].update(direction="up"),
-         "objectives: element 1: direction: wanted 'maximize' or 'minimize'; got 'up'"),
-        (lambda j: j["stands_up_to"].update(b=0.7),
-         "stands_up_to: b: wanted a number less than or equal to 0.5; got 0.7"),
-        (lambda j: j["more_pulls"].update(b="soon"), "more_pulls: b: wanted a whole number or 'far', "),
-        (lambda j: j.update(mean_set=["zz"]), "mean_set: element 1: wanted the name of an arm"),
+        lambda j: j.pop("verdicts"),
+        lambda j: j.pop("intervals"),
+        lambda j: j.update(status="done"),
+        lambda j: j["verdicts"].update(a="maybe"),
+        lambda j: j["intervals"]["a"].update(seconds=[1]),
+        lambda j: j["intervals"]["a"].update(seconds=[-1.0, -0.5]),
+        lambda j: j["pulls_per_arm"].update(a=1.5),
+        lambda j: j["decided_by"].update(a="nobody"),
+        lambda j: j["certificate"].update(confidence=1),
+        lambda j: j["certificate"].update(accuracy=[1]),
+        lambda j: j["objectives"][0].update(direction="up"),
+        lambda j: j["stands_up_to"].update(b=0.7),
+        lambda j: j["more_pulls"].update(b="soon"),
+        lambda j: j.update(mean_set=["zz"]),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(change: Any, said: str, snapshot: SnapshotAssertion) -> None:
+def test_what_is_wrong_is_said_with_its_place(change: Any, snapshot: SnapshotAssertion) -> None:
     plain = printed(open_analysis())
     change(plain)
     with refused(BadInput, snapshot):
@@ -223,21 +216,21 @@ def test_what_is_wrong_is_said_with_its_place(change: Any, said: str, snapshot: 
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    "content",
     [
-        (b"", "got nothing, it is empty"),
-        (b"hello", "got a text that begins with 'hello'"),
-        (b"\xff\xfe\x00", "got a file that is neither"),
-        (b"{", "damaged at line 1, column 2"),
-        (b"[]", "x.json: wanted at least 1 element; got a list of 0"),
-        (b"[[]]", "x.json: element 1: wanted an object; got a list of 0"),
-        (b'{"verdicts": NaN}', "JSON has no NaN"),
-        (b'{"verdicts": {"a": Infinity}}', "JSON has no Infinity"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b"[" + b"9" * 5000 + b"]", "x.json: "),
-        (b"{}", "got an object without verdicts"),
+        b"",
+        b"hello",
+        b"\xff\xfe\x00",
+        b"{",
+        b"[]",
+        b"[[]]",
+        b'{"verdicts": NaN}',
+        b'{"verdicts": {"a": Infinity}}',
+        b"[" * 100_000,
+        b"[" + b"9" * 5000 + b"]",
+        b"{}",
     ],
 )
-def test_what_is_no_json_of_ours_is_refused(content: bytes, said: str, snapshot: SnapshotAssertion) -> None:
+def test_what_is_no_json_of_ours_is_refused(content: bytes, snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         report_from_json(content, "x.json")

@@ -20,13 +20,18 @@ _VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),  # colours
     (re.compile(r"/[^\s'\"]*?/pytest-of-[^/\s]+/pytest-\d+(?:/popen-gw\d+)?/[^/\s'\":;,)]+"), "TMP"),
     (re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):\d+"), r"\1:PORT"),
+    (re.compile(r"/fresh\d+: permission denied for database fresh\d+"), "/FRESH: permission denied for database FRESH"),
+    (re.compile(r" for \d+ s: connection failed"), " for SECONDS s: connection failed"),
+    (re.compile(r"connection failed: .*", re.DOTALL), "connection failed: (as PostgreSQL says it)"),
+    (re.compile(r"\bprocess \d+( on \S+)?( \([^)]*\)+)?"), "process PID"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "HH:MM:SS"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
 )
 """What differs from run to run, and what stands for it."""
 
 
 def said(text: object) -> str:
-    """Return a text as it is kept: without temporary folders, ports, addresses and blanks at the ends of lines."""
+    """Return a text as it is kept: without temporary folders, ports, processes and times of day."""
     lasting = str(text)
     for varying, instead in _VARYING:
         lasting = varying.sub(instead, lasting)
