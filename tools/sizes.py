@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
 
-EXTRAS = ("plot", "plotly", "web", "postgres", "dask", "logs", "sketch", "all")
+EXTRAS = ("plot", "plotly", "web", "postgres", "dask", "logs", "all")
 
 
 def closure(name: str, extras: Iterable[str] = (), seen: set[tuple[str, str]] | None = None) -> set[str]:

@@ -270,7 +270,6 @@ def test_a_file_that_grew_is_not_counted_from_its_beginning(tmp_path: Path, snap
 
 
 def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> None:
-    pytest.importorskip("datasketches")
     whole = frame(pulls=3000)
     exact = analyze(whole, **ASKED)
     found = analyze(whole, **ASKED, sketch=200)

@@ -12,8 +12,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Objective, Prescient, Share, analyze
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.state import LogState
 from frontguard.notices import TakenAsRate
 from tests.support.snapshots import refused
@@ -82,7 +80,6 @@ def test_truths_stay_a_rate_in_a_state(tmp_path: Path) -> None:
 @pytest.mark.parametrize("threat", [Prescient(0.03), Malicious(0.03), Share(0.03)], ids=str)
 @pytest.mark.parametrize("anytime", [False, True])
 def test_sketches_keep_the_sums_of_means_exactly(tmp_path: Path, threat: Any, anytime: bool) -> None:
-    pytest.importorskip("datasketches")
     parts = [part(tmp_path, seed, 1500) for seed in range(3)]
     asked = {**ASKED, "threat": threat, "contamination": None, "anytime": anytime, "profile": False}
     state = tmp_path / "state"
@@ -110,7 +107,6 @@ def _compacted(state: Path) -> bool:
 
 
 def test_sketches_that_were_merged_are_those_of_one(tmp_path: Path) -> None:
-    pytest.importorskip("datasketches")
     states = []
     for seed in range(2):
         states.append(tmp_path / f"state{seed}")
@@ -121,7 +117,6 @@ def test_sketches_that_were_merged_are_those_of_one(tmp_path: Path) -> None:
 
 
 def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    pytest.importorskip("datasketches")
     state = tmp_path / "state"
     analyze(part(tmp_path, 1, 1500), append=state, sketch=100, objectives=[replace(STARS, bounds=None, statistic=None)])
     with refused(BadInput, snapshot):
@@ -131,32 +126,13 @@ def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path, sna
 def test_sums_of_bets_that_no_sketch_has_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    pytest.importorskip("datasketches")
     state = tmp_path / "state"
     analyze(part(tmp_path, 1, 1500), append=state, sketch=100, **ASKED)
     loaded = LogState.load(state)
     for wrong in (-1e9, 1.0, np.nan):
-        for sums in loaded.data._bets:  # type: ignore[union-attr]
-            for name in sums:
-                sums[name] = np.full_like(sums[name], wrong)
+        sums = loaded.data._bets  # type: ignore[union-attr]
+        for which in sums:
+            sums[which] = np.full_like(sums[which], wrong)
         loaded.save(state)
         with refused(BadInput, snapshot):
             LogState.load(state)
-
-
-def test_a_mapped_state_is_read_like_one_in_memory(tmp_path: Path) -> None:
-    from frontguard.logs.state import file
-
-    path, state = part(tmp_path, 1), tmp_path / "state"
-    found = analyze(path, append=state, **ASKED)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file, "MAPPED_FROM", 1)
-        same(analyze(state, **ASKED), found)
-        log, _ = LogState.load(state).readable(0.05)
-        assert not log.values[0].flags.writeable  # type: ignore[union-attr]
-        boxes = BoxReader(log, [SOLVED], 0.05).read(Prescient(0.0))
-    frame = pd.read_csv(path)
-    values = frame[["solved"]].to_numpy(float)
-    arm_of = frame["arm"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
-    wanted = BoxReader(sorted_pulls(list("abc"), [SOLVED], arm_of, values), [SOLVED], 0.05).read(Prescient(0.0))
-    np.testing.assert_array_equal(boxes.lower, wanted.lower)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
 import resource
 import shutil
 import signal
-import struct
 import time
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,11 +20,9 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, analyze
-from frontguard.logs.counted import CountedFile, marked
+from frontguard.logs import state as states
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.state import LogState, append_to
-from frontguard.logs.state import file as state_file
-from frontguard.logs.state.file import held
+from frontguard.logs.state import CountedFile, LogState, append_to, held, marked
 from tests.support.broken import broken
 from tests.support.forks import fork
 from tests.support.snapshots import refused
@@ -157,19 +154,6 @@ def test_the_same_rows_are_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "ab").read_bytes() == (tmp_path / "ba").read_bytes()
 
 
-def test_large_files_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_file, "MAPPED_FROM", 0)
-    first, second = state_of(some_rows(1, 300)), state_of(some_rows(2, 300))
-    first.save(tmp_path / "state")
-    loaded = LogState.load(tmp_path / "state")
-    assert content(loaded) == content(first)
-    second.save(tmp_path / "state")  # the file that is mapped stays as it was
-    assert content(loaded) == content(first)
-    assert content(loaded.merge(second)) == content(first.merge(second))
-    assert isinstance(loaded.data, Ordered)
-    assert not loaded.data.values[0].flags.writeable
-
-
 def test_a_damaged_byte_is_found_wherever_it_is(tmp_path: Path) -> None:
     state = state_of(some_rows(1, 12, arms=2))
     file = tmp_path / "state"
@@ -209,11 +193,11 @@ def test_files_that_are_no_state(tmp_path: Path, snapshot: SnapshotAssertion) ->
         state_of([]).save(tmp_path / "no folder" / "state")
 
 
-def test_a_newer_format_is_refused(
+def test_a_another_format_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     with monkeypatch.context() as later:
-        later.setattr(state_file, "VERSION", 2)
+        later.setattr(states, "VERSION", 3)
         state_of([]).save(tmp_path / "state")
     with refused(BadInput, snapshot):
         LogState.load(tmp_path / "state")
@@ -311,15 +295,15 @@ def test_a_lock_that_was_removed_meanwhile_is_no_lock(
 ) -> None:
     """Between opening the lock file and locking it, its holder may have ended and removed it."""
     file, lock = tmp_path / "state", tmp_path / ".state.lock"
-    locked, calls = state_file._locked, []
+    flock, calls = fcntl.flock, []
 
-    def late(handle: int) -> bool:
+    def late(handle: int, operation: int) -> None:
         if not calls:
             lock.unlink()
         calls.append(handle)
-        return locked(handle)
+        flock(handle, operation)
 
-    monkeypatch.setattr(state_file, "_locked", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     with held(file, 1.0):
         assert lock.exists()
         with refused(BadInput, snapshot):
@@ -374,42 +358,27 @@ def test_files_without_rows_are_how_others_begin(tmp_path: Path, snapshot: Snaps
 
 
 def write_as_strangers(file: Path, chance: random.Random) -> None:
-    """Change what a state says of itself, or numbers in it, and make all its checksums right again."""
-    words, arrays = state_file.read_file(file)
-    if chance.random() < 0.5:
-        described = broken(
-            {"words": words, "shapes": {name: list(each.shape) for name, each in arrays.items()}}, chance
-        )
-        words, shapes = described.get("words"), described.get("shapes")
-    else:
-        shapes = {name: list(each.shape) for name, each in arrays.items()}
-        name = chance.choice([name for name, each in arrays.items() if each.size])
-        changed = arrays[name].copy()
+    """Change what a state says of itself, or numbers or shapes in it, and make its checksum right again."""
+    arrays = states._read(file)
+    change = chance.choice(["words", "numbers", "shapes", "kinds", "nothing of it"])
+    name = chance.choice([name for name, each in arrays.items() if each.size and name != "words"])
+    changed = arrays[name].copy()
+    if change == "words":
+        words = broken(json.loads(arrays["words"].tobytes()), chance)
+        changed, name = np.frombuffer(json.dumps(words).encode(), np.uint8), "words"
+    elif change == "numbers":
         odd = [-1, 0, 1, 255, 2**62, -(2**62)] if changed.dtype.kind != "f" else [np.nan, np.inf, -np.inf, 1e308, -1e9]
         with np.errstate(over="ignore"):
             changed.flat[chance.randrange(changed.size)] = np.array(chance.choice(odd)).astype(changed.dtype)
-        arrays = {**arrays, name: changed}
-    raw = file.read_bytes()
-    kept = [{**each, "shape": shapes.get(each["name"], each["shape"]) if isinstance(shapes, dict) else shapes}
-            for each in json.loads(raw[slice(*text_at(raw))])["arrays"]]  # fmt: skip
-    with file.open("wb") as out:
-        state_file._write(out, {}, arrays)
-    raw = file.read_bytes()
-    start, end = text_at(raw)
-    sums = {each["name"]: each["checksum"] for each in json.loads(raw[start:end])["arrays"]}
-    for each in kept:
-        each["checksum"] = sums[each["name"]]
-    if chance.random() < 0.3:
-        kept = broken(kept, chance)
-    text = json.dumps({"words": words, "arrays": kept}).encode()
-    where = struct.pack("<QQ", start, len(text))
-    right = zlib.crc32(where, zlib.crc32(text, zlib.crc32(raw[:64])))
-    file.write_bytes(raw[:start] + text + state_file._TAIL.pack(start, len(text), right, b"END OF STATE"))
-
-
-def text_at(raw: bytes) -> tuple[int, int]:
-    place, length, *_ = state_file._TAIL.unpack(raw[-state_file._TAIL.size :])
-    return place, place + length
+    elif change == "shapes":
+        changed = chance.choice([changed.ravel()[:-1], changed[None], changed.ravel()[:1], np.resize(changed, 10_000)])
+    elif change == "kinds":
+        changed = changed.astype(chance.choice([np.float32, np.uint8, np.int32, str, complex]))
+    else:
+        del arrays[name]
+    if change != "nothing of it":
+        arrays[name] = changed
+    states._write(file, arrays)
 
 
 @pytest.mark.parametrize("sketched", [False, True])

@@ -22,7 +22,6 @@ from frontguard.logs.checks.correlation import in_clusters, undeclared
 from frontguard.logs.checks.ties import refuse_ties
 from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse_truths
 from frontguard.logs.clustered import ClusterRows
-from frontguard.logs.counted import CountedFile, marked
 from frontguard.logs.independent import as_independent, independent_as_study, refuse_dependent
 from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
@@ -36,8 +35,7 @@ from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import in_some_clusters, no_column
-from frontguard.logs.state import LogState, append_to
-from frontguard.logs.state.file import MARK
+from frontguard.logs.state import MARK, CountedFile, LogState, append_to, marked
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
 from frontguard.objectives import Counted, Objective, parse_objectives
 from frontguard.phrases import quoted, shown

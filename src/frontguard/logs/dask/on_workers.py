@@ -26,7 +26,7 @@ from frontguard.logs.sources import files_log
 from frontguard.logs.sources.files import LogFile, LogFiles, find, several
 from frontguard.logs.sources.log import ColumnKinds
 from frontguard.logs.sources.reader import Request
-from frontguard.logs.state.file import MARK
+from frontguard.logs.state import MARK
 from frontguard.notices import Notice
 from frontguard.objectives import Objective
 from frontguard.phrases import shown
