@@ -14,10 +14,13 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats
 from frontguard.plot.layout.frames import Frame
 from frontguard.plot.layout.scales import Scale
-from frontguard.plot.picture import Bars, Boxes, Panel, Spans
+from frontguard.plot.picture import Bars, Boxes, Panel
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 """Smallest x, smallest y, largest x, largest y."""
+
+
+_BEYOND = 4.0  # of the frame, where what goes on is cut off
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,15 @@ class Sheet:
         at = at[self.inside(at[:, 0], at[:, 1])]
         return np.concatenate([at - half, at + half], axis=1)
 
-    def boxes(self, layer: Boxes) -> tuple[Floats, Bools, Bools]:
-        """Rectangles (n, 4) cut off at the frame, where they are open (n, 4), and which of them are seen (n,)."""
+    def boxes(self, layer: Boxes) -> tuple[Floats, Bools]:
+        """Rectangles (n, 4) cut off a little beyond the frame, where their edges are not seen, and which are (n,)."""
         whole = self._rectangles((layer.x_low, layer.x_high), (layer.y_low, layer.y_high))
-        beyond = whole - self.frame
-        opens = np.concatenate([beyond[:, :2] < -0.5, beyond[:, 2:] > 0.5], axis=1)
-        cut = self._cut(whole)
         # What is known exactly has a box without width or height, and browsers draw nothing of such a rectangle.
-        missing = np.maximum(0.0, 1.0 - (cut[:, 2:] - cut[:, :2])) / 2.0
-        cut = np.concatenate([cut[:, :2] - missing, cut[:, 2:] + missing], axis=1)
+        missing = np.maximum(0.0, 1.0 - (whole[:, 2:] - whole[:, :2])) / 2.0
+        whole = np.concatenate([whole[:, :2] - missing, whole[:, 2:] + missing], axis=1)
         # Of a box that is open all around nothing is known: it would only darken the panel.
-        return cut, opens, self._meets(whole) & ~opens.all(axis=1)
+        beyond = np.concatenate([whole[:, :2] < self.frame[:2], whole[:, 2:] > self.frame[2:]], axis=1).all(axis=1)
+        return self._cut(whole, _BEYOND), self._meets(whole) & ~beyond
 
     def bars(self, layer: Bars) -> tuple[Floats, Bools]:
         """Rectangles (n, 4) cut off at the frame, and which of them are seen (n,)."""
@@ -63,18 +64,13 @@ class Sheet:
         whole = self._rectangles(sides, ends) if layer.upright else self._rectangles(ends, sides)
         return self._cut(whole), self._meets(whole)
 
-    def spans(self, layer: Spans) -> tuple[Floats, Bools]:
-        """The same of spans."""
-        sides, ends = (layer.at, layer.at), (layer.low, layer.high)
-        whole = self._rectangles(sides, ends) if layer.upright else self._rectangles(ends, sides)
-        return self._cut(whole), self._meets(whole)
-
     def _rectangles(self, x: tuple[Floats, Floats], y: tuple[Floats, Floats]) -> Floats:
         (x0, x1), (y0, y1) = np.sort(self.x(np.stack(x)), axis=0), np.sort(self.y(np.stack(y)), axis=0)
         return np.stack([x0, y0, x1, y1], axis=1)
 
-    def _cut(self, whole: Floats) -> Floats:
-        return np.clip(whole, np.tile(self.frame[:2], 2), np.tile(self.frame[2:], 2))
+    def _cut(self, whole: Floats, beyond: float = 0.0) -> Floats:
+        left, top, right, bottom = self.frame
+        return np.clip(whole, np.tile((left, top), 2) - beyond, np.tile((right, bottom), 2) + beyond)
 
     def _meets(self, whole: Floats) -> Bools:
         return np.asarray((whole[:, 2:] >= self.frame[:2]).all(axis=1) & (whole[:, :2] <= self.frame[2:]).all(axis=1))

@@ -104,7 +104,7 @@ def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
         "g",
         {"class": "panel"},
         surroundings(plan, cell, pen.sheet),
-        element("g", {"class": "layers"}, *(each for layer in plan.panel.layers for each in elements(layer, pen))),
+        element("g", {"class": "layers"}, *elements(plan.panel, pen)),
         element("g", {"class": "words"}, *_labels(plan.panel, pen)),
     )
 

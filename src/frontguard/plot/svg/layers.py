@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,9 +16,8 @@ from frontguard.phrases import shortened
 from frontguard.plot.layout.frames import runs, steps
 from frontguard.plot.layout.sheet import Sheet
 from frontguard.plot.looks import Look
-from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Layer, Lines, Points, Region, Rule, Spans
-from frontguard.plot.svg import shapes
-from frontguard.plot.svg.shapes import brush, colour, hint, number, polygon, polyline, shape, spaced
+from frontguard.plot.picture import Arrow, Band, Bars, Boxes, Density, Lines, Panel, Points, Region, Rule, Spans
+from frontguard.plot.svg.shapes import HINT, brush, colour, hint, number, polygon, polyline, shape, spaced
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Pen:
         """A thing with its name and hint: a link where things have keys and links are wanted, else a group."""
         names = {"class": kind} | self.names.of(kind, key)
         if key is not None and self.link is not None:
-            linked = {"href": self.link(int(key)), "aria-label": shortened(said or f"{kind} {key}", shapes.HINT)}
+            linked = {"href": self.link(int(key)), "aria-label": shortened(said or f"{kind} {key}", HINT)}
             return element("a", names | linked | attributes, *children, hint(said))
         return element("g", names | attributes, *children, hint(said))
 
@@ -114,21 +114,12 @@ def _points(layer: Points, pen: Pen) -> Iterator[Element]:
 
 
 def _boxes(layer: Boxes, pen: Pen) -> Iterator[Element]:
-    boxes, opens, seen = pen.sheet.boxes(layer)
-    tone = colour(layer.look)
+    boxes, seen = pen.sheet.boxes(layer)
+    painted = stroke(layer.look) | {"stroke-width": "1"}
+    if layer.look.filled:
+        painted |= {"fill": colour(layer.look), "fill-opacity": ".1"}
     for i in np.flatnonzero(seen).tolist():
-        open_ends: list[bool] = opens[i].tolist()
-        filling = {"fill": tone, "fill-opacity": ".05" if any(open_ends) else ".1"}
-        if not layer.look.filled:
-            filling = {"fill": "none"}
-        dashed: dict[str, str] = {}
-        if any(open_ends):
-            wide, high = (boxes[i, 2:] - boxes[i, :2]).tolist()
-            dashed = {"stroke-dasharray": shapes.dashes(shapes.rectangle(wide, high, *open_ends))}
-        elif layer.look.dash:
-            dashed = {"stroke-dasharray": spaced(layer.look.dash)}
         names = {"class": "box"} | pen.names.of("box", at(layer.keys, i))
-        painted = filling | {"stroke": tone} | dashed
         yield element("rect", names | _rect(boxes[i]) | painted, hint(at(layer.hints, i)))
 
 
@@ -169,13 +160,11 @@ def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
     drawn = []
     for i in np.flatnonzero(seen).tolist():
         a, b = max(low[i], first), min(high[i], last)
-        opens = bool(low[i] < first - 0.5), bool(high[i] > last + 0.5)
         place = number(where[i])
         path = f"M{place} {number(a)}V{number(b)}" if layer.upright else f"M{number(a)} {place}H{number(b)}"
-        dashed = {"stroke-dasharray": shapes.dashes(shapes.line(b - a, *opens))} if any(opens) else {}
-        stretch = [element("path", {"d": path} | broad | dashed)]
+        stretch = [element("path", {"d": path} | broad)]
         if pale:  # what is pale may not be seen: the line within it is
-            stretch.append(element("path", {"d": path} | dashed))
+            stretch.append(element("path", {"d": path}))
         drawn.append(pen.named("span", at(layer.keys, i), at(layer.hints, i), {}, *stretch))
     if drawn:
         yield element("g", {"class": "spans", "stroke": colour(layer.look), "fill": "none"}, *drawn)
@@ -295,6 +284,12 @@ _ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
 }
 
 
-def elements(layer: Layer, pen: Pen) -> Iterator[Element]:
-    """What a layer looks like on a panel, in the order from the lowest to the highest."""
-    return _ELEMENTS[type(layer)](layer, pen)
+def elements(panel: Panel, pen: Pen) -> Iterator[Element]:
+    """What the layers of a panel look like, from the lowest to the highest.
+
+    Boxes that follow each other have one parent, whatever their verdicts: a page can move them from one to another.
+    It cuts them off at the frame, so that one that goes on has no edge there.
+    """
+    for boxed, layers in groupby(panel.layers, lambda layer: isinstance(layer, Boxes)):
+        found = [each for layer in layers for each in _ELEMENTS[type(layer)](layer, pen)]
+        yield from [pen.clipped(*found)] if boxed and found else found
