@@ -121,7 +121,7 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
         aside = ARMS[i] == "broken"
         assert row["verdict"] == ("set aside" if aside else result.verdicts[ARMS[i]])
         assert int(row["pulls"]) == result.pulls_per_arm[i]
-        assert int(row["failed"]) == sum(failures.get(ARMS[i], {}).values())
+        assert int(row["failed pulls"]) == sum(failures.get(ARMS[i], {}).values())
         for d, name in enumerate(("seconds", "quality")):
             assert float(row[f"{name} low"]) == pytest.approx(low[i, d], rel=1e-11)
             assert float(row[f"{name} high"]) == pytest.approx(high[i, d], rel=1e-11)

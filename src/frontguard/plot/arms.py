@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.phrases import are, joined, number, number_of
+from frontguard.phrases import are, joined, number_of
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import VERDICTS, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
@@ -162,20 +162,6 @@ class Arms:
         if beyond:
             rest.append(Statement.CERTAINLY_BEYOND(count=f"{beyond:,}", are=are(beyond)))
         return front, f"Of the others, {', '.join(rest)}." if rest else ""
-
-    def ranges(self) -> str:
-        """Between what values the arms of the front lie (all arms if there is none), in a sentence."""
-        ins = self.codes == Verdict.IN
-        parts = []
-        for d, name in enumerate(self.objectives[:5]):
-            which = (ins if ins.any() else ~self.aside) & np.isfinite(self.estimates[:, d])
-            if which.any():
-                low, high = (number(float(find(self.estimates[which, d]))) for find in (np.min, np.max))
-                between = low if low == high else f"from {low} to {high}"
-                parts.append(f"{short(name, 32)} {between} ({'lower' if self.minimized(d) else 'higher'} is better)")
-        whose = "The front" if ins.any() else "Their estimates"
-        verb = "has" if ins.any() else "have"
-        return f"{whose} {verb} {'; '.join(parts)}." if parts else ""
 
     def not_drawn(self, *columns: int) -> str:
         """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""

@@ -88,7 +88,6 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         steps=steps,
         more=(*_guessed(plain), _failures(plain)),
         course=pulls_part(plain),
-        columns=found.columns(),
     )
 
 

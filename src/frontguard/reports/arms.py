@@ -12,7 +12,7 @@ from frontguard._common.typing import Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent
 from frontguard.reports.model import IN_TABLES, Column, Entry, ReportTable, Section, short
-from frontguard.results import WORDS, Result
+from frontguard.results import Result
 from frontguard.words.certificate import FAILED_PULL
 from frontguard.words.comparing.instead import places_on_list
 from frontguard.words.tables.arm_table import arm_table, shown
@@ -115,22 +115,13 @@ def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
 
 def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
     """What is known of every arm, in its own order."""
-    estimates = np.where(np.isfinite(result.inner.estimates), result.estimates, np.nan)
-    lower, upper = result.lower, result.upper
-    columns: dict[str, Any] = {"arm": list(result.arms), "verdict": WORDS[result.verdict_codes].tolist()}
-    for d, metric in enumerate(result.metrics):
-        columns[metric.name] = estimates[:, d]
-        columns[f"{metric.name} low"], columns[f"{metric.name} high"] = lower[:, d], upper[:, d]
-    columns |= result.limit_columns()
-    columns["pulls"] = result.pulls_per_arm
-    if failed is not None:
+    columns = result.columns()
+    for d, name in enumerate(result.objectives):
+        columns[name] = np.where(np.isfinite(result.inner.estimates[:, d]), columns[name], np.nan)
+    if failed is not None and not isinstance(result, Analysis):
         columns["failed"] = failed
-    columns["decided by"] = [result.arms[j] if j >= 0 else "" for j in result.decided_by.tolist()]
-    columns |= result.list_columns()
-    if isinstance(result, Analysis) and result.profile is not None:
-        columns["stands up to"] = result.profile.per_arm
     if failures:
         columns["failures"] = [
             "; ".join(f"{count} x {reason}" for reason, count in failures.get(arm, {}).items()) for arm in result.arms
         ]
-    return result.with_parts(columns)
+    return columns

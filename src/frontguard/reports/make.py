@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,6 @@ def report_of(
     said: Mapping[str, str] = MappingProxyType({}),  # by arm, what the last pull that failed had to say
     facts: Sequence[Fact] = (),
     pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
-    columns: dict[str, Any] | None = None,  # likewise
     robustness: Section = Report.robustness,
     open: Section = Report.open,
     course: Section = Report.course,
@@ -84,7 +82,7 @@ def report_of(
         failures=failures_part(failures, failed_pulls, result.pulls, said),
         warnings=result.warnings,
         reproduce=tuple(steps),
-        columns=arms_columns(result, failed, failures) if columns is None else columns,
+        columns=arms_columns(result, failed, failures),
         robustness=robustness,
         open=open,
         course=course,

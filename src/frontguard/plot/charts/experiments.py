@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,63 +13,18 @@ from frontguard.phrases import number, number_of, percent
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
-from frontguard.plot.sentences import listed, sentences
+from frontguard.plot.sentences import listed
 
 _APART = 0.0025  # in ε, so that policies with the same success do not hide each other
 _SAMPLES = Axis(title="samples", better="lower", scale="log")
 _SUCCESSFUL = Axis(title="successful runs", better="higher", percent=True, low=-0.05, high=1.08)
 
 
-class _Spread(Protocol):
-    @property
-    def mean(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-class _Score(Protocol):
-    @property
-    def sc(self) -> _Spread: ...
-    @property
-    def rsr(self) -> float: ...
-    @property
-    def rsr_low(self) -> float: ...
-    @property
-    def rsr_high(self) -> float: ...
-
-
-class _Printed(Protocol):
-    @property
-    def sc(self) -> float: ...
-    @property
-    def rsr(self) -> float: ...
-
-
-class _Row(Protocol):
-    """One policy at one ε: its samples `sc` and success `rsr` over so many runs, and what the paper printed."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def policy(self) -> str: ...
-    @property
-    def policy_title(self) -> str: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def runs(self) -> int: ...
-    @property
-    def score(self) -> _Score: ...
-    @property
-    def published(self) -> _Printed | None: ...
-
-
-def sample_complexity(rows: Sequence[_Row]) -> Picture:
+def sample_complexity(rows: Sequence[Any]) -> Picture:
     """Samples (logarithmic) and ratio of successful runs against ε; bars are 95 % intervals, hollow marks the paper's.
 
-    `rows` are those of an experiment, one a policy and ε; there is a row of panels for each data set and variant.
+    `rows` are those of an experiment (`experiments.results.Row`), one a policy and ε; there is a row of panels for each
+    data set and variant.
     """
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
@@ -78,7 +33,7 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
         policy: replace(CONTESTANTS[k % len(CONTESTANTS)], label=short(title, 40))
         for k, (policy, title) in enumerate(titles.items())
     }
-    groups: dict[str, list[_Row]] = {}
+    groups: dict[str, list[Any]] = {}
     for row in rows:
         groups.setdefault(row.title, []).append(row)
     grid = []
@@ -94,10 +49,7 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
         rows=tuple(grid),
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
-        description=sentences(
-            f"Samples and success against contamination for {listed(list(titles.values()))}.",
-            *(_told(own, titles) for own in groups.values()),
-        ),
+        description=f"Samples and success against contamination for {listed(list(titles.values()))}.",
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",
         width=9.5,
         height=0.9 + 3.2 * len(grid),
@@ -105,7 +57,7 @@ def sample_complexity(rows: Sequence[_Row]) -> Picture:
     )
 
 
-def _of(rows: Sequence[_Row], policy: str) -> list[_Row]:
+def _of(rows: Sequence[Any], policy: str) -> list[Any]:
     return sorted((row for row in rows if row.policy == policy), key=lambda row: row.epsilon)
 
 
@@ -113,7 +65,7 @@ def _printed(look: Look) -> Look:
     return replace(look, label=f"{look.label}, paper", filled=False, size=11.0)
 
 
-def _samples(row: _Row) -> tuple[float, float, float, str]:
+def _samples(row: Any) -> tuple[float, float, float, str]:
     """The value and the ends of its bar, and what is said of them."""
     spread = row.score.sc
     said = f"{number(spread.mean)} samples, {number_of(row.runs, 'run')}"
@@ -123,12 +75,12 @@ def _samples(row: _Row) -> tuple[float, float, float, str]:
     return spread.mean, max(spread.low, 0.5 * min(1.0, spread.mean)), spread.high, said
 
 
-def _success(row: _Row) -> tuple[float, float, float, str]:
+def _success(row: Any) -> tuple[float, float, float, str]:
     score = row.score
     return score.rsr, score.rsr_low, score.rsr_high, f"{percent(score.rsr)} of {number_of(row.runs, 'run')} successful"
 
 
-def _panel(rows: Sequence[_Row], looks: dict[str, Look], axis: Axis, title: str, *, success: bool) -> Panel:
+def _panel(rows: Sequence[Any], looks: dict[str, Look], axis: Axis, title: str, *, success: bool) -> Panel:
     layers: list[Layer] = []
     present = [policy for policy in looks if any(row.policy == policy for row in rows)]
     for k, policy in enumerate(present):
@@ -152,16 +104,3 @@ def _panel(rows: Sequence[_Row], looks: dict[str, Look], axis: Axis, title: str,
             hints = tuple(f"{look.label} in the paper: {number(each)} {what}" for each in theirs)
             layers.append(Points(np.array([at for at, _ in known]), np.array(theirs), _printed(look), hints=hints))
     return Panel(Axis(title="contamination ε"), axis, tuple(layers), title=title)
-
-
-def _told(rows: Sequence[_Row], titles: dict[str, str]) -> str:
-    parts = []
-    for policy in dict.fromkeys(row.policy for row in rows):
-        own = _of(rows, policy)
-        samples = sorted(row.score.sc.mean for row in own)
-        worst = min(row.score.rsr for row in own)
-        parts.append(
-            f"{short(titles[policy], 24)} {number(samples[0])} to {number(samples[-1])} samples, "
-            f"success {percent(worst)} at least"
-        )
-    return f"{rows[0].title}: {'; '.join(parts)}."

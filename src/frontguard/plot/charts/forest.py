@@ -12,7 +12,7 @@ from frontguard.plot.arms import drawable, frame
 from frontguard.plot.layout.names import short
 from frontguard.plot.looks import GREEN, GREY, PINK, VERMILION, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Picture, Points, Region, Rule, Spans, looks_of
-from frontguard.plot.sentences import captioned, listed, sentences
+from frontguard.plot.sentences import captioned
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.words.certificate import true_values
@@ -50,7 +50,7 @@ def forest(result: Result, baseline: str) -> Picture:
     return Picture(
         rows=(tuple(panels),),
         legend=tuple(look for look in looks.values() if look in used),
-        description=sentences(f"{number_of(len(compared))} compared with {name}.", *_told(chosen)),
+        description=f"{number_of(len(compared))} compared with {name}.",
         caption=captioned(
             f"Marks are estimates, against {name}; {true_values(result, 'lines')}.",
             "Within the shaded band a difference does not matter." if tolerated else "",
@@ -135,18 +135,3 @@ def _tolerated(compared: Comparisons, d: int, by_ratio: bool) -> Floats:
     if amount == 0.0 or relative != by_ratio:
         return np.empty(0)
     return np.array([1.0 / (1.0 + amount), 1.0 + amount]) if relative else np.array([-amount, amount])
-
-
-def _told(compared: Comparisons) -> list[str]:
-    """For each metric, who is certainly better and worse."""
-    told = []
-    for d, metric in enumerate(compared.metrics[:MOST_METRICS]):
-        for contrast, word in (
-            (Contrast.BETTER, Statement.BETTER_BY(by="")),
-            (Contrast.WORSE, Statement.WORSE_BY(by="")),
-        ):
-            some = np.flatnonzero(compared.contrasts[:, d] == contrast)
-            if len(some):
-                who = listed([compared.arms[row] for row in some.tolist()], most=3)
-                told.append(f"In {short(metric.name, 32)}, {word}: {who}.")
-    return told

@@ -80,10 +80,9 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
             f"Arms by {short(result.objectives[column], 40)} and {short(result.objectives[row], 40)}, each with a box.",
             *arms.told(),
             _fooled(arms),
-            arms.ranges(),
             arms.not_drawn(column, row),
         ),
-        caption=front_caption(arms, chosen, boxed, axes),
+        caption=front_caption(arms, chosen, axes),
         width=7.5,
         height=5.6,
         name="front",
@@ -234,21 +233,17 @@ def _fooled(arms: Arms) -> str:
     return Statement.MEANS_FOOLED(arms=number_of(count), are=are(count))
 
 
-def front_caption(arms: Arms, chosen: Chosen, boxed: Bools, axes: Mapping[int, Axis]) -> str:
+def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
-    telling = chosen.full & (arms.codes != Verdict.OUT)
-    marks, rest = arms.estimates[chosen.full][:, list(columns)], int(chosen.rest.sum())
-    different = np.unique(marks, axis=0)
+    marks, rest = int(chosen.full.sum()), int(chosen.rest.sum())
     shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any()
     return captioned(
         f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
         "A box that is cut off at the edge goes on beyond it.",
-        "Boxes that would hide one another are left out." if telling.any() and not boxed[telling].all() else "",
-        "Arms with the same estimates are drawn beside each other." if len(different) < len(marks) else "",
         f"Shaded is what the {arms.result.goal} beats." if shaded else "",
         "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
-        f"{number_of(len(marks))} with a mark each, {rest:,} more as a density." if rest else "",
+        f"{number_of(marks)} with a mark each, {rest:,} more as a density." if rest else "",
         arms.not_seen(chosen.full | chosen.rest, axes),
         arms.not_drawn(*columns),
     )
@@ -285,7 +280,7 @@ def list_picture(arms: Arms) -> Picture:
     return Picture(
         rows=((panel,),),
         legend=tuple(legend),
-        description=sentences(*arms.told(), arms.ranges(), arms.not_drawn(0)),
+        description=sentences(*arms.told(), arms.not_drawn(0)),
         caption=captioned(
             f"Marks are estimates; {true_values(arms.result, 'lines')}.",
             thinned,
@@ -345,11 +340,10 @@ def pairs(result: Result) -> Picture:
         description=sentences(
             f"Arms by every two of {M} objectives, each with a box.",
             *arms.told(),
-            arms.ranges(),
             arms.not_drawn(*range(M)),
         ),
         caption=captioned(
-            front_caption(arms, chosen, somewhere, axes),
+            front_caption(arms, chosen, axes),
             "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
             f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
         ),

@@ -20,14 +20,13 @@ from frontguard.studies.overview import History, Measurements
 from frontguard.suspects import suspects
 
 FEW = 8
-"""Values of a mean that are so few different ones are spread out a little, as they would hide each other."""
+"""Up to so many different values, how often each is there is counted."""
 
 FAR = 20.0
 """A value so many robust ranges (those of the middle half) from the middle is drawn at the edge."""
 
 BEYOND = replace(SUSPECT, label="beyond the edge", mark="triangle", filled=True)
 
-_GOLDEN = 0.6180339887498949
 _HINTED = 500  # beyond so many values, only those that stand out say under the pointer what they are
 
 
@@ -108,9 +107,6 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
     beyond = ~failed & ((values < y_low) | (values > y_high))
     lies = column.lies & ~failed & ~beyond
     plain = ~failed & ~beyond & ~lies
-    room = 0.0
-    if objective.statistic == "mean":
-        values, room = _spread_out(values, plain)
     layers: list[Layer] = []
     if len(x) and column.low != column.high and (np.isfinite(column.low) or np.isfinite(column.high)):
         across = np.array([x[0] - 0.5, x[-1] + 0.5])
@@ -123,14 +119,14 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
         (plain, VALUE, values),
         (lies, SUSPECT, values),
         (beyond, BEYOND, np.clip(values, y_low, y_high)),
-        (failed, FAILED, np.full(len(x), y_low - room)),
+        (failed, FAILED, np.full(len(x), y_low)),
     ):
         some = np.flatnonzero(which)
         if len(some):
             quiet = look is VALUE and len(x) > _HINTED
             hints = () if quiet else tuple(_hint(measurements, column, i) for i in some.tolist())
             layers.append(Points(x[some], y[some], look, hints=hints))
-    up = axis_of(objective.name, objective.minimized, *widened((y_low - room, y_high + room), 0.04, log=log), log)
+    up = axis_of(objective.name, objective.minimized, *widened((y_low, y_high), 0.04, log=log), log)
     return Panel(Axis(title="pull of this arm"), up, tuple(layers), note=_note(column, contamination))
 
 
@@ -169,20 +165,6 @@ def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[fl
     return low, high, log
 
 
-def _spread_out(values: Floats, which: Bools) -> tuple[Floats, float]:
-    """The values, few different ones of them moved up and down a little, in turns; and how far at most.
-
-    >>> _spread_out(np.array([0.0, 1.0, 1.0]), np.ones(3, bool))[1], _spread_out(np.arange(9.0), np.ones(9, bool))[1]
-    (0.15, 0.0)
-    """
-    different = np.unique(values[which])
-    if not 1 < len(different) <= FEW:
-        return values, 0.0
-    room = 0.15 * float(np.diff(different).min())
-    turns = np.arange(len(values)) * _GOLDEN % 1.0  # neighbours end up far from each other
-    return values + np.where(which, room * (2.0 * turns - 1.0), 0.0), room
-
-
 def _what(objective: Objective) -> str:
     if objective.exact:
         return "the value"
@@ -198,8 +180,6 @@ def _caption(columns: Sequence[_Column]) -> str:
         said.append(
             "Those far from the others are marked as suspected: a hint for the eye, on which no verdict depends."
         )
-    if any(_spread_out(column.values, ~np.isnan(column.values))[1] for column in columns if not column.lies.any()):
-        said.append("Equal ones are spread out a little, so that they do not hide each other.")
     return " ".join([*said, "The interval is where the true value lies, lies or no lies."])
 
 

@@ -83,7 +83,7 @@ def parallel(result: Result) -> Picture:
         rows=((Panel(across, up, tuple(layers)),),),
         legend=tuple(legend),
         description=sentences(
-            f"Arms across {M} objectives, better always up.", *arms.told(), arms.ranges(), arms.not_drawn(*range(M))
+            f"Arms across {M} objectives, better always up.", *arms.told(), arms.not_drawn(*range(M))
         ),
         caption=captioned(
             "Each line is an arm; a line that lies above another in every objective beats it.",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, rounded
@@ -25,7 +25,6 @@ MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""
 
 _FRONT = 4  # of these, so many from the front if there are rivals too
-_COMPARED = 50  # arms of the front with which rivals are compared
 _WRITTEN = 12  # bars that have a figure above them; more would have no room
 _MOST_SHARES = 300.0  # of a tolerance: beyond that nothing is as good as certain
 _OBJECTIVES = tuple(look for look in CONTESTANTS if look.colour != GOAL.colour)
@@ -115,48 +114,18 @@ def _settled(low: Floats, high: Floats, middle: Floats) -> tuple[Floats, Floats]
 
 
 def _telling(history: History) -> list[int]:
-    """Arms of the front, and those others that come nearest to it; the contenders for it while there is none."""
+    """Arms of the front, and the others that were pulled most, as those are that come nearest to it."""
     last = history.moments[-1]
-    values = _inner(history, last)
-    known = np.isfinite(values).all(axis=1)
-    ins = np.flatnonzero((last.verdict_codes == Verdict.IN) & known)
-    others = np.flatnonzero((last.verdict_codes != Verdict.IN) & known)
-    if not len(ins) and not len(others):
-        return list(range(min(MOST, len(history.arms))))
-    against = ins if len(ins) else others
-    gaps = _gaps(values, others, against[: _COMPARED if len(ins) else None][: _COMPARED * 4])
-    # Who is not out yet comes before who is, however near.
+    ins = np.flatnonzero(last.verdict_codes == Verdict.IN)
+    others = np.flatnonzero(last.verdict_codes != Verdict.IN)
+    # Who is not out yet comes before who is.
     gone = last.verdict_codes[others] == Verdict.OUT
-    rivals = others[np.lexsort((gaps, gone))]
-    room = _FRONT if len(rivals) >= MOST - _FRONT else MOST - len(rivals)
-    front = ins
+    rivals = others[np.lexsort((-last.pulls_per_arm[others], gone))]
+    room = max(_FRONT, MOST - len(rivals))
     if len(ins) > room:  # so many from the first to the last, evenly
         evenly = np.unique(np.round(np.linspace(0, len(ins) - 1, room)).astype(np.int64))
-        front = ins[np.argsort(-values[ins, 0], kind="stable")][evenly]
-    return [*front.tolist(), *rivals[: MOST - len(front)].tolist()]
-
-
-def _inner(history: History, moment: Moment) -> Floats:
-    """Estimates, larger is better, in units of their spread between arms."""
-    values = drawable(moment.estimates)
-    for d, objective in enumerate(history.objectives):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            column = np.log(values[:, d]) if objective.relative else values[:, d]
-        column = -column if objective.minimized else column
-        finite = column[np.isfinite(column)]
-        width = float(np.subtract(*np.quantile(finite, [0.9, 0.1]))) if len(finite) else 1.0
-        values[:, d] = column / (width or 1.0)
-    return values
-
-
-def _gaps(values: Floats, some: Ints, against: Ints) -> Floats:
-    """By how much the nearest of them is beaten at most: Δ_i = max over j of the least lead of j (negative: none)."""
-    gaps = np.full(len(some), -np.inf)
-    for j in against.tolist():
-        lead = (values[j] - values[some]).min(axis=1)
-        lead[some == j] = -np.inf
-        gaps = np.maximum(gaps, lead)
-    return gaps
+        ins = ins[np.argsort(last.estimates[ins, 0], kind="stable")][evenly]
+    return [*ins.tolist(), *rivals[: MOST - len(ins)].tolist()]
 
 
 def _ends_at(history: History, arm: int, last: Moment) -> str:
