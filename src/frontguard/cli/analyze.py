@@ -6,9 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -232,8 +230,6 @@ def analyze(
     from frontguard.theory.threats import threat_of
     from frontguard.words.progress import ProgressDisplay
 
-    if json:  # what it takes to print it is imported while the log is read
-        Thread(target=_import_printing, name="frontguard-import").start()
     threat_of(threat, contamination, prefix="--")  # what it refuses is an option here; which is meant, the log decides
     with ProgressDisplay() as display:
         found = analysis_of(
@@ -294,11 +290,6 @@ def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
-
-
-def _import_printing() -> None:
-    for name in ("pydantic_core", "frontguard.documents.pieces", "frontguard.words.analysis"):
-        import_module(name)
 
 
 def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:

@@ -46,7 +46,7 @@ from frontguard.cli.options.declared import (
     whole_from,
 )
 from frontguard.cli.options.values import by_metric, read_tolerance
-from frontguard.cli.report import origin
+from frontguard.cli.report import checked_folder, origin
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
 from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
@@ -157,9 +157,9 @@ def gate(
     given = {name: value for name, value in locals().items() if value not in (None, False)}
     if open not in ("pass", "fail"):
         raise BadInput(f"--open: wanted pass or fail; got {open!r}")
-    for option, path in (("--summary", summary), ("--junit", junit)):
-        if path is not None and not path.parent.is_dir():
-            raise BadInput(f"{option} {path}: wanted a file in a folder that is there; got {path.parent}, which is not")
+    for path in (summary, junit):
+        if path is not None:
+            checked_folder(path)
     counts = counted(mean, exact, sigma, quantile)
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:

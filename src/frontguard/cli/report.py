@@ -92,8 +92,14 @@ def checked_target(path: str | Path, format: str | None = None) -> None:
     from frontguard.reports.write import format_of
 
     format_of(path, format)
+    if str(path) != "-":
+        checked_folder(path)
+
+
+def checked_folder(path: str | Path) -> None:
+    """Refuse a file whose folder is not there."""
     folder = Path(path).parent
-    if str(path) != "-" and not folder.is_dir():
+    if not folder.is_dir():
         raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
 
 

@@ -25,7 +25,7 @@ from frontguard.commands.templates import (
 from frontguard.phrases import one_line, slashed
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import ArmToml, Complaints, RunToml, SpecToml
+    from frontguard.commands.format import ArmToml, Complaints, RunToml, SpecToml, StepsToml
 
 Scalar = str | int | float | bool
 
@@ -179,7 +179,7 @@ def _check_placeholders(
             raise complain((*(where if its_own else ("run",)), *path), f"{said}{suffix}") from None
 
 
-def _check_shell(table: RunToml | ArmToml, shell: bool, where: tuple[str | int, ...], complain: Complaints) -> None:
+def _check_shell(table: StepsToml, shell: bool, where: tuple[str | int, ...], complain: Complaints) -> None:
     for key in COMMANDS:
         command = getattr(table, key)
         if isinstance(command, str) and not shell:

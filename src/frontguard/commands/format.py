@@ -139,6 +139,7 @@ Prices = Annotated[
     _only(lambda value: all(map(_is_price, value.values())) if isinstance(value, dict) else _is_price(value)),
     _wanted("a metric such as 'seconds', an amount from 0 such as 0.02 or '0.02 dollars', or a table of these by arm"),
 ]
+Truth = Annotated[bool, _wanted("true or false")]
 Finite = Annotated[float, Field(allow_inf_nan=False), _wanted("a finite number")]
 Bounds = Annotated[
     list[Finite],
@@ -150,7 +151,6 @@ Threats = Literal["oblivious", "prescient", "malicious", "share"]
 Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
 Goal = Annotated[Literal["front", "list"], _wanted("'list' or 'front'", *GOALS)]
 Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
-Statistic = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
 Sigma = Annotated[float, Field(gt=0.0, lt=math.inf), _wanted("the deviation of the values, a positive number")]
 SourceKind = Annotated[
     metrics.SourceKind,
@@ -206,82 +206,79 @@ class StudyToml(_Toml):
     confidence: Confidence = 0.95
     goal: Goal = "list"
     seed: Natural = 0
-    paired: Annotated[bool, _wanted("true or false")] = False
+    paired: Truth = False
     items: Count | None = None
-    independent: Annotated[bool, _wanted("true or false")] = False
+    independent: Truth = False
     storage: Text | None = None
     budget: Budget | None = None
     cost: Prices | None = None
-    polish: Annotated[bool, _wanted("true or false")] = False
+    polish: Truth = False
     baseline: Text | None = None
 
 
-class ObjectiveToml(_Toml):
+class MetricToml(_Toml):
+    """What counts of a metric, and where it comes from."""
+
+    quantile: Level | None = None
+    statistic: Counted | None = None
+    bounds: Bounds | None = None
+    source: SourceKind | None = None
+    key: Text | None = None
+    pattern: Text | None = None
+    stream: Stream | None = None
+
+
+class ObjectiveToml(MetricToml):
     """[[objective]]."""
 
     name: Text = MISSING
     direction: Direction | None = None
     tolerance: Tolerance | None = None
-    quantile: Level | None = None
-    statistic: Statistic | None = None
-    bounds: Bounds | None = None
     sigma: Sigma | None = None
-    exact: Annotated[bool, _wanted("true or false")] = False
-    source: SourceKind | None = None
-    key: Text | None = None
-    pattern: Text | None = None
-    stream: Stream | None = None
+    exact: Truth = False
 
 
-class LimitToml(_Toml):
+class LimitToml(MetricToml):
     """[[limit]]: what arms must keep to; where it comes from, unless it is an objective."""
 
     metric: Text = MISSING
     at_most: Finite | None = None
     at_least: Finite | None = None
-    quantile: Level | None = None
-    statistic: Counted | None = None
-    bounds: Bounds | None = None
     tolerance: Tolerance = 0.0
-    source: SourceKind | None = None
-    key: Text | None = None
-    pattern: Text | None = None
-    stream: Stream | None = None
 
 
-class RunToml(_Toml):
-    """[run]."""
+class StepsToml(_Toml):
+    """The commands of an arm."""
 
     command: CommandLine | None = None
     prepare: CommandLine | None = None
     before: CommandLine | None = None
     after: CommandLine | None = None
     cleanup: CommandLine | None = None
+    env: Environment = {}
+
+
+class RunToml(StepsToml):
+    """[run]."""
+
     warmups: Natural = 0
-    shell: Annotated[bool, _wanted("true or false")] = False
+    shell: Truth = False
     workers: Count = 1
     timeout: Seconds = 600.0
     prepare_timeout: Seconds = 600.0
     cleanup_timeout: Seconds = 60.0
     lease: Seconds | None = None
     cwd: Text = "."
-    env: Environment = {}
 
 
-class ArmToml(_Toml):
+class ArmToml(StepsToml):
     """[[arm]]: whatever else it has are parameters."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 
     name: Text = MISSING
-    command: CommandLine | None = None
-    prepare: CommandLine | None = None
-    before: CommandLine | None = None
-    after: CommandLine | None = None
-    cleanup: CommandLine | None = None
     warmups: Natural | None = None
-    env: Environment = {}
 
 
 class ArmsToml(_Toml):

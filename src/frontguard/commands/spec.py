@@ -34,7 +34,7 @@ from frontguard.studies.costs import checked_max_cost, read_cost
 from frontguard.theory.threats import Threat, threat_named
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import Complaints, LimitToml, ObjectiveToml, SpecToml
+    from frontguard.commands.format import Complaints, LimitToml, MetricToml, ObjectiveToml, SpecToml
 
 QUICK_TOLERANCE = "5%"
 """Tolerance of an objective that was named on the command line only."""
@@ -385,7 +385,7 @@ def _objective(table: ObjectiveToml, number: int, complain: Complaints) -> tuple
 
 
 def _source(
-    table: ObjectiveToml | LimitToml,
+    table: MetricToml,
     name: str,
     wrong: Callable[[str, str], BadInput],
     objective: Objective | None = None,

@@ -105,7 +105,6 @@ class Site:
         yield
         self.closing.set()
         self.watchers.close()
-        self.views.close()
 
     def _checked(self, endpoint: Callable[[Request, Address], Answer]) -> Callable[[Request], Answer]:
         """An endpoint that is given an address; refuses what is none."""
@@ -188,4 +187,4 @@ async def _refused(request: Request, error: Exception) -> Response:
         body = json.dumps({"error": said})
         return Response(body, error.status_code, error.headers, media_type="application/json")
     title = titles.get(error.status_code, "Refused")
-    return plain_answer(error.status_code, title, said[:1].upper() + said[1:], headers=error.headers, link=True)
+    return plain_answer(error.status_code, title, said[:1].upper() + said[1:], headers=error.headers)

@@ -31,7 +31,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from frontguard.errors import BadInput
-from frontguard.markup import element
+from frontguard.web.pages import document, message_page
 
 LARGEST = 16 * 1024
 """Bytes of a request's path, query and headers together."""
@@ -188,7 +188,7 @@ def _admitted(rules: Rules, request: Request) -> HTMLResponse | None:
         if len(given) == 1 and _same(given[0], rules.token):
             cookie = f"{rules.cookie}={rules.token}; HttpOnly; SameSite=Strict; Path=/"
             headers = {"location": "/", "set-cookie": cookie}
-            return plain_answer(303, "Welcome", "Go on without the token.", headers=headers, link=True)
+            return plain_answer(303, "Welcome", "Go on without the token.", headers=headers)
         return _locked()
     if any(_same(text, rules.token) for text in _cookies(request, rules.cookie)):
         return None
@@ -207,7 +207,6 @@ def _locked() -> HTMLResponse:
         "that was started again has another one.",
         # A cookie that is kept from links on other sites is not sent along the redirection after such a link.
         "If you have just followed a link with a token to this page, go on here:",
-        link=True,
     )
 
 
@@ -249,29 +248,13 @@ def secured(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]
     return [*kept, *HEADERS]
 
 
-def plain_answer(
-    status: int, title: str, *words: str, headers: Mapping[str, str] | None = None, link: bool = False
-) -> HTMLResponse:
-    """An answer other than what was asked for: a few sentences, with a link to the list of studies below if wanted.
+def plain_answer(status: int, title: str, *words: str, headers: Mapping[str, str] | None = None) -> HTMLResponse:
+    """An answer other than what was asked for: a page with a few sentences.
 
-    >>> b"a &lt;b&gt;" in plain_answer(404, "Not found", "There is no a <b>.", link=True).body
+    >>> b"a &lt;b&gt;" in plain_answer(404, "Not found", "There is no a <b>.").body
     True
     """
-    said = [element("p", None, each) for each in words]
-    if link:
-        said.append(element("p", None, element("a", {"href": "/"}, "All studies")))
-    head = element(
-        "head",
-        None,
-        element("meta", {"charset": "utf-8"}),
-        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-        element("title", None, f"{title} · frontguard"),
-        element("link", {"rel": "stylesheet", "href": "/static/page.css"}),
-        element("link", {"rel": "icon", "href": "/static/icon.svg"}),
-    )
-    body = element("body", {"class": "plain"}, element("main", None, element("h1", None, title), *said))
-    page = element("html", {"lang": "en"}, head, body).markup()
-    return HTMLResponse(f"<!doctype html>\n{page}\n", status, headers)
+    return HTMLResponse(document(message_page(title, *words)), status, headers)
 
 
 # In front of the application ------------------------------------------------------------------------------------------
@@ -313,4 +296,4 @@ class Guard:
             _log.exception("a request could not be answered")
             if not started:
                 words = "Something went wrong here. The terminal in which the server runs says what."
-                await plain_answer(500, "A fault", words, link=True)(scope, receive, send_secured)
+                await plain_answer(500, "A fault", words)(scope, receive, send_secured)

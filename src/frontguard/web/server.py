@@ -58,7 +58,7 @@ def bind(host: str, port: int, allowed: Sequence[str] = ()) -> Bound:
     try:
         listening = socket.create_server((address, port), family=family, backlog=128, dualstack_ipv6=both)
     except OSError as error:
-        raise BadInput(_why_not(error, family, host, address, port)) from None
+        raise BadInput(_why_not(error, host, port)) from None
     bound = listening.getsockname()[1]
     rules = rules_for(address, bound, allowed, secrets.token_urlsafe(24))
     return Bound(listening, address, bound, rules, _shown(address, bound, rules, allowed))
@@ -76,24 +76,14 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
     return family, str(where[0])
 
 
-def _why_not(error: OSError, family: socket.AddressFamily, host: str, address: str, port: int) -> str:
+def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        free = _free_port(family, address, port)
-        said = f"--port {free} is free now, and " if free else ""
-        return f"port {port} of {host} is taken by another program: {said}--port 0 picks a free one"
+        return f"port {port} of {host} is taken by another program: --port 0 picks a free one"
     if error.errno == errno.EACCES:
         return f"port {port} may not be used by this user: wanted one from 1024 (--port 8730)"
     if error.errno == errno.EADDRNOTAVAIL:
         return f"--host: wanted an address of this machine, such as 127.0.0.1 or 0.0.0.0; got {host!r}"
     return f"cannot listen at port {port} of {host}: {error.strerror or error}"
-
-
-def _free_port(family: socket.AddressFamily, address: str, taken: int) -> int | None:
-    for port in range(taken + 1, min(taken + 50, 65536)):
-        with suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as trial:
-            trial.bind((address, port))
-            return port
-    return None
 
 
 def _shown(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str:

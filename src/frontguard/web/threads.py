@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -13,21 +12,17 @@ Answer = TypeVar("Answer")
 
 
 class Threads:
-    """Up to `most` threads, begun when needed, that take pieces of work one after another.
+    """Runs pieces of work in threads, up to `most` at a time.
 
     They are daemons, unlike those of an executor: one that waits for a database must not keep the server from ending.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        self._most = most
+        self._free = asyncio.Semaphore(most)
         self._name = name
-        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._begun = 0
-        self._idle = 0
-        self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
-        """What `work` returns or raises, run in one of the threads."""
+        """What `work` returns or raises."""
         future: Future[Answer] = Future()
 
         def settle() -> None:
@@ -38,28 +33,6 @@ class Threads:
             except Exception as error:
                 future.set_exception(error)
 
-        with self._lock:
-            self._work.put(settle)
-            if self._idle == 0 and self._begun < self._most:
-                self._begun += 1
-                threading.Thread(target=self._take, name=f"{self._name}-{self._begun}", daemon=True).start()
-        return await asyncio.wrap_future(future)
-
-    def close(self, last: Callable[[], None] | None = None) -> None:
-        """Let the threads end when they have done what they are at; one of them does `last` before."""
-        if last is not None and self._begun:
-            self._work.put(last)
-        for _ in range(self._most):
-            self._work.put(None)
-
-    def _take(self) -> None:
-        while True:
-            with self._lock:
-                self._idle += 1
-            work = self._work.get()
-            with self._lock:
-                self._idle -= 1
-            if work is None:
-                return
-            work()
-            del work  # nothing is kept alive by a thread that waits
+        async with self._free:
+            threading.Thread(target=settle, name=self._name, daemon=True).start()
+            return await asyncio.wrap_future(future)

@@ -131,10 +131,6 @@ class Views:
         """The same as plain values."""
         return await self._threads.run(self._maker(address, TWIN))
 
-    def close(self) -> None:
-        """Stop making pages."""
-        self._threads.close()
-
     async def _made(self, address: Address) -> MadePage:
         make = self._maker(address, PAGE)
 

@@ -439,4 +439,4 @@ class Watchers:
         """Stop watching, and let go of the storage. Threads that wait for it are left to themselves."""
         for watcher in (self.listing, *self._watchers.values()):
             watcher.close()
-        self.threads.close(self.source.close)
+        threading.Thread(target=self.source.close, name="frontguard-close", daemon=True).start()

@@ -80,9 +80,10 @@ def reading_page(seen: Seen) -> Page:
     return Page(f"{one_line(seen.name)}: {STATUSES['reading']}", regions, "reading", Address(seen.number).twin)
 
 
-def message_page(heading: str, said: str) -> Page:
+def message_page(heading: str, *said: str) -> Page:
     """A page that has nothing but something to say: that there is no such study, say. It is not kept up to date."""
-    regions = {"head": parts.head(heading), "message": region("message", None, line("answer", said))}
+    words = [line("answer", each) for each in said]
+    regions = {"head": parts.head(heading), "message": region("message", None, *words)}
     return Page(heading, regions, "message")
 
 
