@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -374,17 +375,21 @@ def test_words_for_what_went_wrong() -> None:
     assert "secret" not in in_words(OSError("postgresql://ann:secret@host/x: refused"))
 
 
-def test_threads_answer_raise_and_end() -> None:
+def test_threads_answer_and_raise_a_few_at_a_time() -> None:
     async def story() -> None:
         threads = Threads(2, "frontguard-test")
-        assert await asyncio.gather(*(threads.run(lambda n=n: n * n) for n in range(10))) == [n * n for n in range(10)]
+
+        def work(n: int) -> tuple[int, int, bool]:
+            mine = [thread for thread in threading.enumerate() if thread.name == "frontguard-test"]
+            return n * n, len(mine), all(thread.daemon for thread in mine)
+
+        found = await asyncio.gather(*(threads.run(partial(work, n)) for n in range(10)))
+        assert [square for square, _, _ in found] == [n * n for n in range(10)]
+        # One that has answered may take a moment to end.
+        assert max(at_once for _, at_once, _ in found) <= 4
+        assert all(daemon for _, _, daemon in found)
         with pytest.raises(ZeroDivisionError):
             await threads.run(lambda: 1 // 0)
-        mine = [thread for thread in threading.enumerate() if thread.name.startswith("frontguard-test")]
-        assert 1 <= len(mine) <= 2
-        assert all(thread.daemon for thread in mine)
-        threads.close()
-        await eventually(lambda: not any(thread.is_alive() for thread in mine))
 
     run(story)
 
