@@ -150,11 +150,10 @@ def over_pulls() -> Picture:
 
 
 def over_time() -> Picture:
-    """Dates along x, upright bars, contestants in every mark and dash, and a dense cloud."""
-    start = 1_700_000_000.0
-    when = start + 60.0 * np.arange(40)
-    rate = Bars(when, 30 + 10 * np.sin(np.arange(40) / 5), looks.VALUE, True, 48.0)
-    left = Panel(Axis("time", dates=True), Axis("pulls per minute"), (rate,), "pulls per minute")
+    """Upright bars, contestants in every mark and dash, and a dense cloud."""
+    when = np.arange(40.0)
+    rate = Bars(when, 30 + 10 * np.sin(np.arange(40) / 5), looks.VALUE, True, 0.8)
+    left = Panel(Axis("minutes"), Axis("pulls per minute"), (rate,), "pulls per minute")
     x = np.arange(8.0)
     others = tuple(
         Lines(x[None, :], (i + np.sin(x + i))[None, :], replace(look, label=f"policy {i}"), marks=True)

@@ -21,7 +21,7 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import in_columns
 from frontguard.plot.paper import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
-from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
+from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls
 from tests.support.snapshots import refused
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -138,7 +138,6 @@ def test_axes_have_their_scale_direction_and_words() -> None:
     assert (top.get_xscale(), top.get_yscale(), below.get_xscale()) == ("log", "log", "linear")
     assert top.get_ylabel() == "share of the goal   ← lower is better"
     assert [tick.get_text() for tick in below.get_yticklabels()] == ["none", "some", "$many$"]
-    assert "14 Nov 2023" in drawn(over_time()).axes[0].get_xlabel()
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -21,7 +21,7 @@ from frontguard.plot.layout.frames import limits
 from frontguard.plot.layout.names import short
 from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule, Spans
 from frontguard.plot.plotly import drawn
-from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls, over_time
+from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls
 from tests.support.snapshots import refused
 
 pytest.importorskip("plotly")
@@ -95,10 +95,6 @@ def test_axes() -> None:
     assert named.yaxis.range == (4.5, -0.5)  # read from the top
     assert named.yaxis.ticktext[0] == "Star Wars (1977)"
     assert named.xaxis2.tickformat == "~%"
-    dated = drawn(over_time())
-    assert dated.layout.xaxis.type == "date"
-    assert dated.data[0].x[0] == 1_700_000_000_000.0
-    assert dated.data[0].width == 48_000.0
 
 
 def read_back(word: str) -> float:

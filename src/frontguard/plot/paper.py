@@ -20,10 +20,10 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.markup import clean
 from frontguard.plot import picture as parts
-from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, inside, limits, rectangles, steps
+from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, limits, rectangles, steps
 from frontguard.plot.layout.labels import labels
 from frontguard.plot.layout.names import columns, in_columns, short, wrapped
-from frontguard.plot.layout.scales import ticks, when
+from frontguard.plot.layout.scales import ticks
 from frontguard.plot.layout.sheet import sheet_of
 from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Axis, Layer, Panel, Picture
@@ -175,8 +175,8 @@ def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
     axes.set_ylim(axes.get_ylim())
     _ticks(axes, panel, frame, width, height)
     _heading(axes, panel, width)
-    axes.set_xlabel(_titled(panel.x, frame[0], round(11 * width)))
-    axes.set_ylabel(_titled(panel.y, frame[1], round(11 * height)))
+    axes.set_xlabel(_titled(panel.x, round(11 * width)))
+    axes.set_ylabel(_titled(panel.y, round(11 * height)))
     return frame
 
 
@@ -196,12 +196,11 @@ def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) 
         axis.set_tick_params(length=0 if own.names else 3)
 
 
-def _titled(axis: Axis, within: Limits, room: int) -> str:
+def _titled(axis: Axis, room: int) -> str:
     """The axis's title, and where good lies. In a title that runs upwards the same arrows point down and up."""
-    text = f"{axis.title} ({when(*within)})" if axis.dates else axis.title
     if not axis.better:
-        return short(text, room)
-    return f"{short(text, max(12, room - 24))}   {axis.direction}".strip()
+        return short(axis.title, room)
+    return f"{short(axis.title, max(12, room - 24))}   {axis.direction}".strip()
 
 
 def _title(figure: Figure, text: str, width: float) -> None:

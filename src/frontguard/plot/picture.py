@@ -36,7 +36,6 @@ class Axis:
     percent: bool = False  # shares, written as percentages
     reverse: bool = False  # larger values to the left or below: for lists that are read from the top
     ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
-    dates: bool = False  # seconds since the epoch, written as times in UTC
 
     def holds(self, values: Floats) -> Bools:
         """Which values lie between its ends, as far as these are given."""

@@ -104,18 +104,18 @@ def _heading(panel: Panel, wide: float) -> str:
 
 def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -> Settings:
     """An axis of so many pixels, of which a name or a number takes so many where ticks are not plotly's own."""
-    log = axis.scale == "log" and not axis.dates
-    shown = [math.log10(end) for end in within] if log else _coordinates(within, axis)
-    title, most = axis.title + " (UTC)" * axis.dates, max(12, int(room / 7.3))
+    log = axis.scale == "log"
+    shown = [math.log10(end) for end in within] if log else list(within)
+    title, most = axis.title, max(12, int(room / 7.3))
     apart = "   " if columns(title + axis.direction) + 3 <= most else "<br>"
     settings: Settings = {
         "title": {"text": apart.join(filter(None, [plain(title, most, 2), axis.direction])), "standoff": 8},
-        "type": "date" if axis.dates else axis.scale, "range": shown[::-1] if axis.reverse else shown,
+        "type": axis.scale, "range": shown[::-1] if axis.reverse else shown,
         "showgrid": not axis.names, "ticks": "" if axis.names else "outside", "zeroline": False, "automargin": True,
         "exponentformat": "none" if 1e-4 <= max(map(abs, within)) < 1e7 else "power",
         "title_font_size": 13, "separatethousands": True, "tickformat": "~%" if axis.percent else None,
         # What goes on for ever is drawn far beyond the edge, where zooming out need not lead.
-        "autorangeoptions": {} if axis.dates else {"clipmin": within[0], "clipmax": within[1]},
+        "autorangeoptions": {"clipmin": within[0], "clipmax": within[1]},
     }  # fmt: skip
     if log or axis.names or axis.ticks is not None:  # plotly's own on a log axis are single digits that nobody can read
         named = ticks(axis, *within, most=int(room / (name if axis.names else number)))
@@ -165,15 +165,15 @@ def _entry(look: Look, picture: Picture) -> Settings:
 def _joined(layer: parts.Layer, panel: Panel, frame: Frame, picture: Picture) -> Iterator[Settings]:
     """The traces of a layer, joined to their entry of the legend; ends that go on for ever are beyond the edge."""
     for trace in _traces(bounded(layer, panel, frame, beyond=0.3), panel, frame):
-        yield _of_legend(layer.look, trace, panel, picture)
+        yield _of_legend(layer.look, trace, picture)
 
 
-def _of_legend(look: Look, trace: Settings, panel: Panel, picture: Picture) -> Settings:
+def _of_legend(look: Look, trace: Settings, picture: Picture) -> Settings:
     bare = replace(look, label="")
     labels = [plain(each.label, 60) for each in picture.legend if replace(each, label="") == bare]
     group = labels[-1] if labels else None
     common = {"type": "scatter", "showlegend": False, "hoverinfo": "skip", "legendgroup": group}
-    return common | trace | {"x": _coordinates(trace["x"], panel.x), "y": _coordinates(trace["y"], panel.y)}
+    return common | trace | {"x": _coordinates(trace["x"]), "y": _coordinates(trace["y"])}
 
 
 def _labels(panel: Panel, frame: Frame, room: tuple[float, float], picture: Picture) -> Iterator[Settings]:
@@ -192,13 +192,12 @@ def _labels(panel: Panel, frame: Frame, room: tuple[float, float], picture: Pict
         }  # plotly puts a text beside its mark
         style = Settings(mode="markers+text", marker=away, textposition=sides, textfont={"size": _POINT * _SIZE})
         text = [plain(label.text, 60) for label in found]
-        yield _of_legend(found[0].layer.look, {"x": x, "y": y, "text": text, **style}, panel, picture)
+        yield _of_legend(found[0].layer.look, {"x": x, "y": y, "text": text, **style}, picture)
 
 
-def _coordinates(values: npt.ArrayLike, axis: Axis) -> list[Any]:
-    """Values for an axis of plotly: dates in milliseconds, None for what is no number."""
-    given = np.ravel(np.asarray(values, np.float64)) * (1000.0 if axis.dates else 1.0)
-    return [value if math.isfinite(value) else None for value in given.tolist()]
+def _coordinates(values: npt.ArrayLike) -> list[Any]:
+    """Values for an axis of plotly: None for what is no number."""
+    return [value if math.isfinite(value) else None for value in np.ravel(np.asarray(values, np.float64)).tolist()]
 
 
 def _area(x: Floats, y: Floats, look: Look, fill: float, edge: float, hint: str = "") -> Settings:
@@ -211,7 +210,7 @@ def _area(x: Floats, y: Floats, look: Look, fill: float, edge: float, hint: str 
 def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings]:
     look, unseen = layer.look, {"opacity": 0.0, "size": 12}
     upright = getattr(layer, "upright", False)
-    shown, across = (frame[1], panel.x) if upright else (frame[0], panel.y)
+    shown = frame[1] if upright else frame[0]
     match layer:
         case parts.Points():
             marks = {"x": layer.x, "y": layer.y, "marker": _mark(look), "cliponaxis": False, **_hints(layer.hints)}
@@ -251,7 +250,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
             yield {
                 "type": "bar", "x": ends[0], "y": ends[1], "base": base, "marker": _filling(look),
                 "orientation": "v" if upright else "h", "textposition": "none", **_hints(layer.hints),
-                "width": layer.thickness * (1000.0 if across.dates else 1.0),
+                "width": layer.thickness,
             }  # fmt: skip
         case parts.Density() if layer.counts.any():
             counts = np.asarray(layer.counts, np.float64).T

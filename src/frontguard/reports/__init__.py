@@ -7,7 +7,7 @@ command line nor the live page. Where to start:
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
 - `sources`: what a thing is, and which of the next makes its report.
 - `model`: `Report`, and the tables, figures and facts in it.
-- `make`: a report out of a result; `arms` has its table of arms.
+- `result`: a report out of a result, with its table of arms.
 - `study`, `analysis`, `experiments`, `demo`: what is said of each kind of thing.
 - `html`, `markdown`, `csv`: formats; `notebook`: a result in somebody else's page.
 

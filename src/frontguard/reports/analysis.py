@@ -11,8 +11,6 @@ from frontguard import plot
 from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, listed, percent
-from frontguard.reports.arms import failed_pulls
-from frontguard.reports.make import report_of
 from frontguard.reports.model import (
     Fact,
     Figure,
@@ -21,6 +19,7 @@ from frontguard.reports.model import (
     Section,
     shown_in_units,
 )
+from frontguard.reports.result import failed_pulls, report_of
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict

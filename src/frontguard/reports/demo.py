@@ -14,9 +14,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
-from frontguard.reports.arms import arms_table, failed_pulls
-from frontguard.reports.make import report_of
 from frontguard.reports.model import Fact, Figure, Report, Section
+from frontguard.reports.result import arms_table, failed_pulls, report_of
 from frontguard.results import Inner, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee

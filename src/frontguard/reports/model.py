@@ -1,7 +1,7 @@
 """A report as data: the answer, pictures, tables and sentences, in the order in which they are read.
 
-`make` fills it from a study, an analysis, a demonstration or an experiment; `html`, `markdown` and `csv` write it
-down. Texts are plain and hostile: whoever writes them down escapes them.
+`result` and its neighbours fill it from a study, an analysis, a demonstration or an experiment; `html`, `markdown` and
+`csv` write it down. Texts are plain and hostile: whoever writes them down escapes them.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.markup import Element, element
 from frontguard.phrases import number_of, visible
 from frontguard.plot.svg.draw import drawn
-from frontguard.reports.arms import arms_table, failed_pulls
 from frontguard.reports.model import Column, Entry, shown_in_units
+from frontguard.reports.result import arms_table, failed_pulls
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study

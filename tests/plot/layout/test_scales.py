@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from matplotlib.ticker import MaxNLocator
 
-from frontguard.plot.layout.scales import FAR, Scale, date_ticks, labels, log_ticks, round_ticks, ticks, when
+from frontguard.plot.layout.scales import FAR, Scale, labels, log_ticks, round_ticks, ticks
 from frontguard.plot.picture import Axis
 
 ENDS = st.tuples(
@@ -150,12 +149,12 @@ def test_log_ticks(ends: tuple[float, float], most: int, expected: list[float]) 
     assert log_ticks(*ends, most) == pytest.approx(expected)
 
 
-@given(st.floats(-1.7e308, 1.7e308), st.floats(-1.7e308, 1.7e308), st.integers(0, 12), st.booleans(), st.booleans())
-@example(1.0, 1.797e306, 0, True, False)
-def test_no_range_is_too_strange(one: float, other: float, most: int, percent: bool, dates: bool) -> None:
+@given(st.floats(-1.7e308, 1.7e308), st.floats(-1.7e308, 1.7e308), st.integers(0, 12), st.booleans())
+@example(1.0, 1.797e306, 0, True)
+def test_no_range_is_too_strange(one: float, other: float, most: int, percent: bool) -> None:
     low, high = min(one, other), max(one, other)
     assume(low < high)
-    axes = [Axis(percent=percent, dates=dates)]
+    axes = [Axis(percent=percent)]
     if low > 0:
         axes.append(Axis(scale="log", percent=percent))
     for axis in axes:
@@ -179,63 +178,3 @@ def test_names_are_ticks_and_too_many_are_thinned_out_evenly() -> None:
 def test_given_ticks_are_kept_where_they_are_seen() -> None:
     axis = Axis(ticks=((5.0, "some"), (0.0, "none"), (99.0, "beyond")))
     assert ticks(axis, 0.0, 10.0, 1) == ((0.0, "none"), (5.0, "some"))
-
-
-# Times ----------------------------------------------------------------------------------------------------------------
-
-
-@given(st.floats(-6e10, 2e11), st.floats(1.0, 1e10), st.integers(2, 10))
-def test_date_ticks_are_inside_rising_and_say_their_time(low: float, length: float, most: int) -> None:
-    high = low + length
-    found = date_ticks(low, high, most)
-    assert len(found) <= most + 2
-    assert [at for at, _ in found] == sorted({at for at, _ in found})
-    for at, word in found:
-        assert low <= at <= high
-        date = datetime.fromtimestamp(at, UTC) if at >= 0 else None
-        if date is None:
-            continue
-        months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-        month = months[date.month - 1]
-        assert word.split(".")[0] in (
-            f"{date:%H:%M:%S}", f"{date:%H:%M}", f"{date.day} {month}", f"{month} {date.year}", str(date.year)
-        )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        ("2024-02-28T23:58:10", "2024-02-28T23:58:50", ["23:58:10", "23:58:20", "23:58:30", "23:58:40", "23:58:50"]),
-        ("2024-02-28T20:00:00", "2024-02-29T08:00:00", ["21:00", "29 Feb", "03:00", "06:00"]),
-        ("2024-02-27T12:00:00", "2024-03-02T12:00:00", ["28 Feb", "29 Feb", "1 Mar", "2 Mar"]),
-        ("2023-11-15T00:00:00", "2024-03-15T00:00:00", ["Dec 2023", "Jan 2024", "Feb 2024", "Mar 2024"]),
-        ("1969-06-01T00:00:00", "1973-06-01T00:00:00", ["1970", "1971", "1972", "1973"]),
-    ],
-)
-def test_date_ticks_have_a_sensible_unit(low: str, high: str, words: list[str]) -> None:
-    seconds = [datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() for text in (low, high)]
-    assert [word for _, word in date_ticks(seconds[0], seconds[1], 4)] == words
-
-
-def test_weeks_begin_on_mondays() -> None:
-    start = datetime(2024, 1, 3, tzinfo=UTC).timestamp()
-    found = date_ticks(start, start + 30 * 86400, 5)
-    assert [datetime.fromtimestamp(at, UTC).isoweekday() for at, _ in found] == [1] * len(found)
-    assert [word for _, word in found] == ["8 Jan", "15 Jan", "22 Jan", "29 Jan"]
-
-
-def test_within_a_second_there_are_parts_of_it() -> None:
-    assert [word for _, word in date_ticks(10.0, 11.0, 4)] == ["00:00:10", "00:00:10.5", "00:00:11"]
-
-
-def test_the_day_is_said_where_ticks_do_not() -> None:
-    noon = datetime(2024, 2, 28, 12, tzinfo=UTC).timestamp()
-    assert when(noon, noon + 60) == "28 Feb 2024, UTC"
-    assert when(noon, noon + 86400) == "28 Feb to 29 Feb 2024, UTC"
-    assert when(noon, noon + 30 * 86400) == "UTC"
-
-
-def test_beyond_the_calendar_dates_are_numbers() -> None:
-    assert date_ticks(-1e15, 1e15, 5) == ()
-    assert when(-1e15, 1e15) == ""
-    assert ticks(Axis(dates=True), 0.0, 1e15, 2) == ((0.0, "0"), (5e14, "5×10¹⁴"), (1e15, "10¹⁵"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -240,7 +241,9 @@ def rate(rate: Rate) -> Picture:
     kept = seconds > 0.0
     seconds = seconds[kept]
     told, failed = rate.told[kept], rate.failed[kept]
-    middle = (rate.edges[:-1] + rate.edges[1:])[kept] / 2.0
+    start = float(rate.edges[0]) if len(rate.edges) else 0.0
+    unit, length = _unit(float(rate.edges[-1]) - start if len(rate.edges) else 0.0)
+    middle = ((rate.edges[:-1] + rate.edges[1:])[kept] / 2.0 - start) / length
     width = float(seconds.mean()) if len(seconds) else 60.0
     hints = tuple(
         f"{number_of(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
@@ -253,7 +256,7 @@ def rate(rate: Rate) -> Picture:
             60.0 * counts / seconds,
             look,
             upright=True,
-            thickness=0.9 * width,
+            thickness=0.9 * width / length,
             hints=hints,
             written=tuple(map(number, (60.0 * counts / seconds).tolist())) if look is _TOLD and few else (),
         )
@@ -265,7 +268,7 @@ def rate(rate: Rate) -> Picture:
     speed = f", {number(60.0 * total / took)} a minute" if took > 0.0 else ""
     in_all = f"{number_of(total, 'pull')} in {duration(took)}{speed}"
     panel = Panel(
-        Axis(title="time", dates=True),
+        Axis(title=f"{unit} since {datetime.fromtimestamp(start, UTC):%Y-%m-%d %H:%M} UTC"),
         Axis(title="pulls a minute", low=0.0),
         tuple(layers),
         note="" if total else "nothing told yet",
@@ -279,3 +282,10 @@ def rate(rate: Rate) -> Picture:
         height=3.0,
         name="rate",
     )
+
+
+def _unit(seconds: float) -> tuple[str, float]:
+    """The unit of time in which so long a study is read, and its seconds."""
+    if seconds < 3.0 * 3600.0:
+        return "minutes", 60.0
+    return ("hours", 3600.0) if seconds < 3.0 * 86400.0 else ("days", 86400.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -66,8 +65,6 @@ def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
     if axis.names:
         named = [(float(i), name) for i, name in enumerate(axis.names) if low <= i <= high]
         return tuple(named[:: max(1, math.ceil(len(named) / most))])
-    if axis.dates and (found := date_ticks(low, high, most)):
-        return found
     percent = axis.percent and abs(high) < 1e300 and abs(low) < 1e300  # a hundred times as much must be a number
     unit, sign = (100.0, "%") if percent else (1.0, "")
     if axis.scale == "log":
@@ -165,65 +162,3 @@ def _without_zeros(text: str) -> str:
 def _times_power(factor: int, power: int) -> float:
     """factor · 10^power, as exact as a float can be; infinite or 0 where none can."""
     return float(f"{factor}e{power}")
-
-
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAY = 86400.0
-_UNITS = {"us": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0, "D": _DAY, "M": 30.44 * _DAY}  # numpy's names, in seconds
-_STEPS = (
-    *((factor * 10**power, "us") for power in range(6) for factor in (1, 2, 5)),
-    *((n, unit) for unit in ("s", "m") for n in (1, 2, 5, 10, 15, 30)),
-    *((n, "h") for n in (1, 2, 3, 6, 12)),
-    *((n, "D") for n in (1, 2, 7, 14)),
-    *((n, "M") for n in (1, 2, 3, 6)),
-    *((12 * n, "M") for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
-)
-_START = datetime(1970, 1, 1)
-_EARLIEST = (datetime(2, 1, 1) - _START).total_seconds()
-_LATEST = (datetime(9998, 1, 1) - _START).total_seconds()
-
-
-def date_ticks(low: float, high: float, most: int) -> Ticks:
-    """Round times within low … high (seconds since the epoch), at most about `most`; none if a calendar has none."""
-    if not (_EARLIEST <= low < high <= _LATEST):
-        return ()
-    least = (high - low) / max(most, 1) * (1.0 - 1e-9)
-    step, unit = next((each for each in _STEPS if each[0] * _UNITS[each[1]] >= least), _STEPS[-1])
-    first, last = np.array([_date(low), _date(high)], f"M8[{unit}]").astype(np.int64).tolist()
-    # Units are counted from 1970. Weeks begin on Mondays, which was a Thursday; years are round from 0 on.
-    offset = -1970 * 12 if unit == "M" else 4 * (unit == "D" and step % 7 == 0)
-    rounds = np.arange((first - offset) // step * step + offset, last + 1, step)
-    dates = rounds.astype(f"M8[{unit}]").astype("M8[us]")
-    seconds = dates.astype(np.int64) / 1e6
-    found = zip(seconds.tolist(), dates.tolist(), strict=True)
-    return tuple((at, _word(date, step, unit)) for at, date in found if low <= at <= high)
-
-
-def when(low: float, high: float) -> str:
-    """The day or days that an axis shows, where its ticks name only times; and the time zone."""
-    if not (_EARLIEST <= low <= high <= _LATEST):
-        return ""
-    first, last = _date(low), _date(high)
-    if high - low > 4 * _DAY:
-        return "UTC"
-    if first.date() == last.date():
-        return f"{_day(first)} {first.year}, UTC"
-    return f"{_day(first)} to {_day(last)} {last.year}, UTC"
-
-
-def _word(date: datetime, step: int, unit: str) -> str:
-    if unit == "M":
-        return str(date.year) if step >= 12 else f"{_MONTHS[date.month - 1]} {date.year}"
-    if unit == "D" or (unit == "h" and date.hour == 0):
-        return _day(date)
-    if unit in ("h", "m"):
-        return f"{date:%H:%M}"
-    return f"{date:%H:%M:%S}" if unit == "s" else f"{date:%H:%M:%S.%f}".rstrip("0").rstrip(".")
-
-
-def _day(date: datetime) -> str:
-    return f"{date.day} {_MONTHS[date.month - 1]}"
-
-
-def _date(at: float) -> datetime:
-    return _START + timedelta(seconds=at)

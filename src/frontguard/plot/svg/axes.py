@@ -9,7 +9,7 @@ from itertools import pairwise
 from frontguard.markup import Element, element
 from frontguard.plot.layout.frames import Frame, Limits, limits
 from frontguard.plot.layout.names import LINE, SIZE, apart, broken, fitted, short, width
-from frontguard.plot.layout.scales import Scale, Ticks, ticks, when
+from frontguard.plot.layout.scales import Scale, Ticks, ticks
 from frontguard.plot.layout.sheet import Rectangle, Sheet, sheet_of
 from frontguard.plot.picture import Axis, Panel
 from frontguard.plot.svg.shapes import number, words
@@ -60,7 +60,7 @@ def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     named = bool(panel.x.names) or panel.x.ticks is not None
     plan.right = 0.0 if named else min(max(max(ends, default=0.0) - cell_width - _FREE, 0.0), 0.15 * wide)
     plan.bottom = plan.tick_lines * SIZE * LINE + 4.0
-    plan.bottom += SIZE * LINE + 3.0 if panel.x.title or panel.x.better or panel.x.dates else 0.0
+    plan.bottom += SIZE * LINE + 3.0 if panel.x.title or panel.x.better else 0.0
     return plan
 
 
@@ -98,12 +98,12 @@ def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[El
         yield words(x, y - 4.0, text, size=SMALL, opacity=".8")
     axis = plan.panel.y
     if axis.title or axis.better:
-        yield _titled(axis, plan.shown[1], x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
+        yield _titled(axis, x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
 
 
-def _titled(axis: Axis, shown: Limits, x: float, y: float, room: float, *, upright: bool) -> Element:
+def _titled(axis: Axis, x: float, y: float, room: float, *, upright: bool) -> Element:
     """An axis's title and beside it where good lies; centred around x unless upright."""
-    after = when(*shown) if axis.dates else ""
+    after = ""
     if axis.better:
         to_the_end = (axis.better == "higher") != axis.reverse
         arrow = ("↑" if to_the_end else "↓") if upright else ("→" if to_the_end else "←")
@@ -147,9 +147,9 @@ def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iter
     y = bottom + SIZE + 4.0
     labels = [words(tick.centre, y + row * SIZE * LINE, text) for tick in found for row, text in enumerate(tick.lines)]
     yield element("g", {"text-anchor": "middle", "opacity": ".8", "class": "ticks"}, *labels)
-    if axis.title or axis.better or axis.dates:
+    if axis.title or axis.better:
         down = y + (plan.tick_lines - 1) * SIZE * LINE + SIZE * LINE + 2.0
-        yield _titled(axis, plan.shown[0], (left + right) / 2.0, down, right - left, upright=False)
+        yield _titled(axis, (left + right) / 2.0, down, right - left, upright=False)
 
 
 def _grid(path: str) -> Element:

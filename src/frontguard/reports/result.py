@@ -1,0 +1,275 @@
+"""A report out of a result: what studies, runs, analyses and plain results have in common, and the table of arms.
+
+The table has the front first, up to a thousand rows, and counts the rest; the columns for machines have all arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_FLOOR
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from frontguard import plot
+from frontguard._common.typing import Ints
+from frontguard.logs.analysis import Analysis
+from frontguard.phrases import natural, number_of, percent
+from frontguard.plot.picture import Panel, Picture, Region
+from frontguard.reports.model import (
+    IN_TABLES,
+    Column,
+    Entry,
+    Fact,
+    Figure,
+    Kind,
+    Report,
+    ReportTable,
+    Section,
+    short,
+)
+from frontguard.results import Result
+from frontguard.verdicts import Verdict
+from frontguard.words.certificate import (
+    FAILED_PULL,
+    assumptions,
+    counted_metrics,
+    status_in_words,
+    tolerance_in_words,
+)
+from frontguard.words.comparing.instead import places_on_list
+from frontguard.words.limits import all_limits
+from frontguard.words.tables.arm_table import arm_table, shown
+from frontguard.words.tables.names import with_short_names
+from frontguard.words.threats import may_lie
+
+Failures: TypeAlias = Mapping[str, Mapping[str, int]]
+"""How often pulls failed, by arm and reason."""
+
+MOST_ROWS = 1000
+"""Arms that a report shows; its CSV has all."""
+
+MOST_REASONS = 3
+"""Why the pulls of an arm failed: so many reasons are told, and the others are counted."""
+
+LONGEST_REASON = 160
+"""Columns of a reason; of a longer one its beginning and its end are told."""
+
+_MOST_FAILING = 60  # arms
+
+MOST_MARKS = 500
+"""In a matrix of all pairs of objectives; beyond, the first pair is shown, so that a report stays small."""
+
+MOST_OBJECTIVES = 12
+"""Of which facts are listed."""
+
+
+def report_of(
+    result: Result,  # with full names, which are made short for sentences and pictures
+    *,
+    kind: Kind,
+    title: str,
+    answer: str,
+    guarantee: Sequence[str],
+    steps: Sequence[Fact],
+    anytime: bool | None = True,
+    spread: str | None = None,
+    side_by_side: bool = False,  # whether pulls were measured several at a time
+    directed: bool = True,  # whether it is known which direction of each objective is better
+    failed: Ints | None = None,  # (K,) pulls that failed, or values, where the report is on a log
+    failures: Failures = MappingProxyType({}),
+    said: Mapping[str, str] = MappingProxyType({}),  # by arm, what the last pull that failed had to say
+    facts: Sequence[Fact] = (),
+    pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
+    robustness: Section = Report.robustness,
+    open: Section = Report.open,
+    course: Section = Report.course,
+    more: tuple[Section, ...] = (),
+    at_work: bool = True,  # whether somebody is, where it goes on
+) -> Report:
+    """The report on a result and its circumstances."""
+    count = 0 if failed is None else int(failed.sum())
+    failed_pulls = 0 if kind == "analysis" else count
+    table = arms_table(result, failed)
+    if table.rest:
+        table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
+    plain = with_short_names(result)
+    return Report(
+        title=title,
+        kind=kind,
+        answer=answer,
+        status=result.status,
+        status_words=status_in_words(result.status, at_work=at_work),
+        facts=(*_facts(plain, failed_pulls, directed), *facts),
+        pictures=_pictures(plain, directed) if pictures is None else pictures,
+        table=table,
+        certificate=tuple(guarantee),
+        assumptions=assumptions(
+            result.certificate,
+            counted_metrics(plain),
+            policy=result.policy,
+            anytime=anytime,
+            spread=spread,
+            failed=count,
+            aside=len(result.aside),
+            side_by_side=side_by_side,
+        ),
+        failures=failures_part(failures, failed_pulls, result.pulls, said),
+        warnings=result.warnings,
+        reproduce=tuple(steps),
+        columns=arms_columns(result, failed, failures),
+        robustness=robustness,
+        open=open,
+        course=course,
+        more=more,
+        result=result,
+    )
+
+
+def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
+    certificate = result.certificate
+    sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
+    facts = [
+        Fact("Arms", f"{len(result.arms):,}"),
+        Fact("Pulls", f"{result.pulls:,}" + (f", {failed:,} failed" if failed else "")),
+        Fact("Confidence", sure),
+        Fact("Measurements that may lie", may_lie(certificate.threat, certificate.contamination)),
+    ]
+    listed = result.metrics[:MOST_OBJECTIVES]
+    if not directed:
+        return [*facts, Fact("Objectives", ", ".join(metric.name for metric in listed))]
+    facts += [Fact(f"Objective {d}", tolerance_in_words(metric)) for d, metric in enumerate(listed, 1)]
+    if more := len(result.metrics) - len(listed):
+        facts.append(Fact("Further objectives", f"{more:,}"))
+    if result.limits is not None:
+        facts.append(Fact("Limits", all_limits(result.limits)))
+    return facts
+
+
+def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
+    objectives = len(result.metrics)
+    if not np.isfinite(result.estimates).any():
+        return ()  # there would be nothing on them
+    alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
+    if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
+        heading = f"The front, in {result.metrics[0].name} and {result.metrics[1].name}"
+        front = Figure(heading, plot.front(result, 0, 1))
+    else:
+        front = Figure("The front", plot.front(result))
+    if not directed:
+        return (replace(front, picture=without_directions(front.picture)),)
+    if objectives > 2:
+        return front, Figure("All objectives side by side", plot.parallel(result))
+    return (front,)
+
+
+def without_directions(picture: Picture) -> Picture:
+    """The picture of a result of which nobody knows which direction is better: without arrows and shaded region."""
+
+    def bare(panel: Panel | None) -> Panel | None:
+        if panel is None:
+            return None
+        layers = tuple(layer for layer in panel.layers if not isinstance(layer, Region))
+        return replace(panel, x=replace(panel.x, better=""), y=replace(panel.y, better=""), layers=layers)
+
+    return replace(picture, rows=tuple(tuple(map(bare, row)) for row in picture.rows))
+
+
+# The table of arms ---------------------------------------------------------------------------------------------------
+
+
+def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS) -> ReportTable:
+    """Verdict, estimate and interval in every objective, pulls, failures (K,), who decides, how robust.
+
+    Where the goal is the list, also what a listed arm is best at, or what one costs that does for another.
+    """
+    rows = shown(result, most)
+    profile = result.profile if isinstance(result, Analysis) else None
+    made = arm_table(
+        result,
+        rows,
+        failed=failed if failed is not None and failed.any() else None,
+        deciders=bool((result.decided_by[rows] >= 0).any()),
+        stands=None if profile is None else profile.per_arm,
+        resolution=0.0 if profile is None else profile.resolution,
+    )
+    names = [short(result.arms[arm], IN_TABLES) for arm in rows.tolist()]
+    places = places_on_list(result, rows)
+    told = any(places)
+    kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]
+    entries = tuple(
+        (
+            Entry(name),
+            Entry(row.verdict.word, row.cells["verdict"].value, row.verdict),
+            *(Entry(short(part)) for part in (() if result.parts is None else result.parts.row(row.arm))),
+            *(Entry(short(row.cells[each.name].full), row.cells[each.name].value) for each in kept),
+            *((Entry(short(places[n])),) if told else ()),
+        )
+        for n, (name, row) in enumerate(zip(names, made.rows, strict=True))
+    )
+    parts = () if result.parts is None else tuple(Column(short(part)) for part in result.parts.names)
+    rest = [Column(short(each.heading), each.below, each.number) for each in kept]
+    if told:
+        rest.append(Column("best at, or take instead"))
+    caption = f"The arms ({short(made.key)})" if made.key else "The arms"
+    return ReportTable(
+        caption, (Column("arm"), Column("verdict"), *parts, *rest), entries, f"{made.rest}." if made.rest else ""
+    )
+
+
+def failed_pulls(found: Analysis) -> Ints | None:
+    """How many pulls of each arm (K,) lack a value; None where that is not known."""
+    return found.failed_pulls if found.failed_pulls.size else None
+
+
+def failures_part(
+    failures: Failures, failed: int, pulls: int, said: Mapping[str, str] = MappingProxyType({})
+) -> Section:
+    """How many pulls failed; of which arms and why, if that is known: arms that fail most first, and of each the most
+    frequent reasons. And what the last pull of an arm that failed had to say, by arm, where that is known.
+    """
+    words: tuple[str, ...] = ()
+    if failed:
+        words = (
+            f"{failed:,} of {pulls:,} pulls failed ({percent(failed / max(pulls, 1))}). {FAILED_PULL} Leaving it out "
+            "would favour arms that fail when they are slow.",
+        )
+    by_arm = {arm: sum(reasons.values()) for arm, reasons in failures.items() if reasons}
+    if not by_arm:
+        return Section("Failures", words)
+    worst = sorted(by_arm, key=lambda arm: (-by_arm[arm], natural(arm)))
+    rows = tuple(row for arm in worst[:_MOST_FAILING] for row in _why(arm, failures[arm]))
+    left = len(worst) - _MOST_FAILING
+    rest = f"… and {number_of(left)} more with failures." if left > 0 else ""
+    columns = (Column("arm"), Column("reason"), Column("pulls", number=True))
+    tables = [ReportTable("Failed pulls by arm and reason", columns, rows, rest)]
+    if said:
+        last = tuple((Entry(short(arm)), Entry(short(text, 300))) for arm, text in list(said.items())[:_MOST_FAILING])
+        tables.append(ReportTable("Last words of failed pulls", (Column("arm"), Column("the last one")), last))
+    return Section("Failures", words, tables=tuple(tables))
+
+
+def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
+    """A row for each of an arm's most frequent reasons, and one for the others."""
+    often = sorted(reasons.items(), key=lambda each: -each[1])
+    told = [(short(reason, LONGEST_REASON) or "no reason given", count) for reason, count in often[:MOST_REASONS]]
+    if others := often[MOST_REASONS:]:
+        told.append((f"{number_of(len(others), 'other reason')}", sum(count for _, count in others)))
+    for reason, count in told:
+        yield Entry(short(arm)), Entry(reason), Entry(f"{count:,}", float(count))
+
+
+def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
+    """What is known of every arm, in its own order."""
+    columns = result.columns()
+    for d, name in enumerate(result.objectives):
+        columns[name] = np.where(np.isfinite(result.inner.estimates[:, d]), columns[name], np.nan)
+    if failed is not None and not isinstance(result, Analysis):
+        columns["failed"] = failed
+    if failures:
+        columns["failures"] = [
+            "; ".join(f"{count} x {reason}" for reason, count in failures.get(arm, {}).items()) for arm in result.arms
+        ]
+    return columns
