@@ -26,6 +26,7 @@ from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber, worst_case, worst_case_share
 from frontguard.simulation.environments import cauchy, gaussian, skewed, student
 from tests.pareto.columns import ArmBoxes
+from tests.policies.states import state_of
 from tests.support.snapshots import refused
 
 
@@ -56,7 +57,7 @@ def check(work: Callable[[], Any]) -> None:
 
 def used(policy: fg.Policy) -> dict[str, Any]:
     """The state of a policy, and of the pool of its samples what they use."""
-    state: dict[str, Any] = dict(policy.state())
+    state: dict[str, Any] = state_of(policy)
     pool, columns = state.pop("pool", None), state.get("columns")
     if pool is not None and columns is not None:
         held = Samples(pool, np.empty(0), columns)

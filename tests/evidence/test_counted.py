@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
 from frontguard._common.typing import Floats
@@ -19,7 +17,6 @@ from frontguard.simulation import simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import bernoulli
 from frontguard.simulation.streams import RewardSource, Streams
-from tests.support.snapshots import refused
 
 # Few different values, or about as many as are counted, or more.
 BLOCKS = st.lists(st.lists(st.integers(0, 60).map(lambda k: k / 60), max_size=30), min_size=1, max_size=6)
@@ -100,27 +97,13 @@ def test_a_rate_takes_as_little_however_many_values_there_are() -> None:
         assert columns["count"].tolist() == [pulls] * 6
 
 
-def test_a_policy_of_rates_goes_on_from_its_state_and_its_values_can_be_read() -> None:
+def test_a_policy_of_rates_is_copied_and_its_values_can_be_read() -> None:
     policy = told(100)
-    again = fg.Certified.from_state(policy.state())
+    again = policy.copy()
     assert again.values_of(1, 0).tolist() == policy.values_of(1, 0).tolist()
     assert sorted(set(policy.values_of(1, 0).tolist())) == [0.0, 1.0]
     np.testing.assert_array_equal(policy.only_two_values(0), [0.0, 1.0])
     assert policy.only_two_values(1) is None
-
-
-@pytest.mark.parametrize(
-    (
-        "place",
-        "value",
-    ),
-    [(0, 2.0), (1, np.nan), (4, 1e9), (5, 0.5), (5, np.nan)],
-)
-def test_a_state_whose_counts_are_none_is_refused(place: int, value: float, snapshot: SnapshotAssertion) -> None:
-    state = told(100).state()
-    state["pool"][state["columns"]["start"][0] + place] = value
-    with refused(fg.BadInput, snapshot):
-        fg.Certified.from_state(state)
 
 
 def test_a_simulated_run_of_rates_is_the_one_that_is_asked_and_told() -> None:

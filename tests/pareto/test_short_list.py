@@ -143,4 +143,4 @@ def test_goals_have_names(snapshot: SnapshotAssertion) -> None:
         Certified(2, 1, threat=Oblivious(0.0), accuracy=0.1, goal="shortlist")
     policy = Certified(2, 1, threat=Oblivious(0.0), accuracy=0.1, coverage=0.4, goal="list")
     assert policy.goal.margin.tolist() == [0.2]
-    assert Certified.from_state(policy.state()).goal.name == policy.result().goal == "list"
+    assert policy.copy().goal.name == policy.result().goal == "list"

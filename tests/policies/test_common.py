@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import RPSI, Certified, OutOfTurn, Policy
+from frontguard import RPSI, BadInput, Certified, OutOfTurn, Policy
 from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
@@ -183,11 +183,11 @@ def test_saved_and_loaded_it_goes_on_as_if_never_stopped(make: Make, stop_after:
     assert loaded.done
 
 
-def test_the_state_of_another_policy_is_refused(make: Make, snapshot: SnapshotAssertion) -> None:
-    state = make(2, 2).state()
+def test_the_file_of_another_policy_is_refused(make: Make, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    make(2, 2).save(tmp_path / "state.npz")
     other = type("Other", (type(make(2, 2)),), {"name": "Other"})
-    with refused(ValueError, snapshot):
-        other.from_state(state)
+    with refused(BadInput, snapshot):
+        other.load(tmp_path / "state.npz")
 
 
 def test_fresh_is_the_same_policy_without_observations(make: Make) -> None:

@@ -12,6 +12,7 @@ from frontguard.policies.forecast import PullForecast, forecast, likely
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
 from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
+from tests.policies.states import state_of
 
 RUNS = 12
 
@@ -111,10 +112,10 @@ def _driven(policy: Certified, environment, pulls: int) -> Certified:
 
 def test_it_leaves_the_policy_as_it_is_and_says_the_same_twice():
     policy = _driven(Certified(6, 2, threat=Prescient(0.05), accuracy=0.05), gaussian(_medians(0, 6, 2), 0.2), 600)
-    before = {name: array.copy() for name, array in policy.state().items()}
+    before = {name: array.copy() for name, array in state_of(policy).items()}
     first = forecast(policy)
     assert forecast(policy) == first
-    for name, array in policy.state().items():
+    for name, array in state_of(policy).items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 
 

@@ -162,11 +162,6 @@ def test_a_copy_goes_on_by_itself() -> None:
     assert policy.result().verdicts == copy.result().verdicts
 
 
-def test_wrong_baselines_and_states_are_refused(snapshot: SnapshotAssertion) -> None:
+def test_wrong_baselines_are_refused(snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         Gatekeeper(2, 1, threat=Prescient(0.1), accuracy=0.1, baseline=2)
-    state = keeper().state()
-    with refused(BadInput, snapshot):
-        Gatekeeper.from_state(state | {"baseline": np.array(7)})
-    with refused(BadInput, snapshot):
-        Gatekeeper.from_state(state | {"seen": np.full_like(state["seen"], np.nan)})

@@ -16,6 +16,7 @@ from frontguard.evidence.ordered import Samples, push_sorted, ranked, take_in
 from frontguard.evidence.samples import Table, empty_pool, empty_table, reserve
 from frontguard.policies.forecast import forecast
 from frontguard.policies.pending import Pending
+from tests.policies.states import state_of
 
 ARMS, OBJECTIVES = 4, 2
 VALUES = st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1.0, 1e300, -np.inf, np.inf]) | st.floats(-3, 3), max_size=30)
@@ -82,7 +83,7 @@ def measured(rng: np.random.Generator, arms: np.ndarray) -> np.ndarray:
 
 
 def assert_same(one: Certified, other: Certified) -> None:
-    ours, theirs = one.state(), other.state()
+    ours, theirs = state_of(one), state_of(other)
     for name, array in ours.items():
         if name not in ("pool", "columns"):
             np.testing.assert_array_equal(array, theirs[name], err_msg=name)

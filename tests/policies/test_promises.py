@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ def test_whoever_fails_the_policy_ends(
     assert policy.done or equal or worst in (0.45, 0.6), policy.pulls_per_arm  # or chance has not decided yet
 
 
-def test_rpsi_promises_nothing_before_it_stops_or_with_a_bias_of_the_users() -> None:
+def test_rpsi_promises_nothing_before_it_stops_or_with_a_bias_of_the_users(tmp_path: Path) -> None:
     def rpsi(bias: float | None = None) -> RPSI:
         return RPSI(2, 1, threat=Prescient(0.1), spread=Gaussian(0.1), accuracy=0.5, bias=bias)
 
@@ -132,5 +133,5 @@ def test_rpsi_promises_nothing_before_it_stops_or_with_a_bias_of_the_users() -> 
         certificate = policy.result().certificate
         assert certificate.void == void
         assert certificate.confidence == (None if void else pytest.approx(0.9))
-        again = RPSI.from_state(policy.state()).certificate()
-        assert again.void == void
+        policy.save(tmp_path / "policy.npz")
+        assert RPSI.load(tmp_path / "policy.npz").certificate() == policy.certificate()

@@ -116,7 +116,7 @@ def test_what_was_certified_stays_until_another_set_is_certified(monkeypatch: py
                 assert np.max(promised.coverage) <= 0.3 + 1e-12
         assert not len(policy.unsteady)
     assert taken_back
-    again = Certified.from_state(policy.state())
+    again = policy.copy()
     assert again.done
     assert again.status == "certified"
 

@@ -6,8 +6,8 @@ Read in this order:
 
 - `base`: the contract, and the turn-taking that all policies share;
 - `certified`: the policy of this library, around the rule of `pareto.rule`; `holding`: the samples that it keeps and
-  lends; `urgent`: whom it pulls next; `polish`: whose estimates still move after the certificate; `taken_over`: what is
-  refused of a state from a file;
+  lends; `urgent`: whom it pulls next; `polish`: whose estimates still move after the certificate;
+- `saved`: policies in files, as what they were given and told;
 - `independent`: the same for arms that do not depend on each other, which are compared in pairs as well;
 - `gate`: the same with another goal, a baseline that candidates are compared with;
 - `pending`: what was told and a policy has not taken yet;

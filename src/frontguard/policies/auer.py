@@ -30,15 +30,6 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.ordered import absorb
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median
 from frontguard.policies.base import Policy
-from frontguard.policies.saved import (
-    MOST,
-    check_arms,
-    check_finite,
-    check_listed,
-    check_range,
-    check_samples,
-    check_shape,
-)
 from frontguard.results import Certificate
 from frontguard.theory.schedule import checked_accuracy
 from frontguard.theory.threats import Oblivious, Threat
@@ -233,8 +224,6 @@ class AuerA1(Policy):
     """
 
     name: ClassVar[str] = "Auer-A1"
-    fixed = Policy.fixed | {"threat": Threat, "accuracy": float, "delta": float, "scale": np.ndarray}
-    changing = Policy.changing | {"standing": Rounds, "sums": np.ndarray}
     standing: Rounds
 
     def __init__(
@@ -258,22 +247,6 @@ class AuerA1(Policy):
         super()._begin()
         self.standing = initial_rounds(self.arms, self.objectives, self.accuracy, self.delta, self.scale)
         self.sums = np.zeros((self.arms, self.objectives))
-
-    def _check_fixed(self) -> None:
-        check_shape("scale", self.scale, np.float64, (self.objectives,))
-        check_finite("scale", self.scale, 0.0)
-        for name in ("accuracy", "delta"):
-            check_finite(name, np.array(getattr(self, name)), 0.0)
-
-    def _check_changing(self) -> None:
-        standing, last = self.standing, self.arms - 1
-        others = {"kept_by": (-1, last), "needed_by": (-1, last)}
-        check_arms(standing.arms, self.arms, pulls=(0, MOST), first=(0, 2), **others)
-        check_range("rounds", standing.control["rounds"], 0, MOST)
-        for name in ("accuracy", "log_scale"):
-            check_finite(name, standing.control[name])
-        undecided = np.flatnonzero(standing.arms["status"] == UNDECIDED)
-        check_listed("active", standing.active, int(standing.control["active"][0]), undecided.tolist())
 
     @property
     def done(self) -> bool:
@@ -327,7 +300,6 @@ class AuerA1M(AuerA1):
     """Auer-A1 with empirical medians in place of means (the paper's Auer-A1-M). Robust to look at, but no guarantee."""
 
     name: ClassVar[str] = "Auer-A1-M"
-    changing = AuerA1.changing | {"columns": np.ndarray, "pool": np.ndarray}
 
     def _void(self) -> str:
         return super()._void() or "medians"
@@ -336,10 +308,6 @@ class AuerA1M(AuerA1):
         super()._begin()
         self.columns = empty_table(self.arms * self.objectives)
         self.pool = empty_pool(self.arms * self.objectives)
-
-    def _check_changing(self) -> None:
-        super()._check_changing()
-        check_samples(self.columns, self.pool, kept_sorted=False)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         self.pool = absorb(self.pool, self.columns, arms, values, False)

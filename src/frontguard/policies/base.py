@@ -24,19 +24,19 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
-from frontguard.policies.saved import MOST, check_kind, check_range, read_arrays, write_arrays
+from frontguard.policies.saved import Calls, call_again, read_arrays, settings_from, settings_text, write_arrays
 from frontguard.results import Certificate, Inner, Result
-from frontguard.theory.threats import Threat, threat_named
 from frontguard.verdicts import Verdict
 
-State = dict[str, npt.NDArray[Any]]
+MOST_OBJECTIVES = 10_000
+"""More than any policy has; a file may say anything."""
 
 
 class Policy(ABC):
     """Base of all policies. A subclass says what to pull, takes values, decides, and names what it consists of.
 
-    Its state is a few attributes, `fixed` ones and `changing` ones, each with its kind: an array, a named tuple of
-    arrays, a number or a threat. That is all that saving, loading and `fresh` have to know.
+    What it becomes depends on what it was given and told alone: `_begin` makes it as new, for `fresh` and for `load`,
+    which asks and tells again.
     """
 
     name: ClassVar[str]
@@ -44,18 +44,23 @@ class Policy(ABC):
     """Whether `ask` takes a number of pulls."""
     takes_failures: ClassVar[bool] = False
     """Whether NaN is welcome: that measurement failed and may have been anything."""
-    fixed: ClassVar[dict[str, type[Any]]] = {"arms": int, "objectives": int}
-    """What is given at the start."""
-    changing: ClassVar[dict[str, type[Any]]] = {"_outstanding": np.ndarray, "_waiting": int}
-    """What `_begin` makes of it, and observations change ..."""
-    growing: ClassVar[frozenset[str]] = frozenset({"pool"})
-    """... and which of these arrays have no shape of their own."""
+    _given: tuple[tuple[Any, ...], dict[str, Any]]
+    """The arguments of the constructor ..."""
+    _calls: Calls | None
+    """... and the calls since; None if it was driven otherwise than by `ask` and `tell`."""
 
     standing: Any
     """A named tuple whose `arms` are records with a `status` and who they were `decided_by`."""
+
     columns: Table
     pool: Floats
     """The samples, where a policy keeps any (`evidence.samples`)."""
+
+    def __new__(cls, *given: Any, **settings: Any) -> Self:
+        """A policy that remembers its arguments, for `save`."""
+        policy = super().__new__(cls)
+        policy._given = given, {name: copy(value) for name, value in settings.items()}
+        return policy
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.arms = checked_count(arms, "arms (K)")
@@ -73,6 +78,7 @@ class Policy(ABC):
         """Be as before the first observation. A subclass does so at the end of its `__init__`."""
         self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
         self._waiting = 0  # ... and altogether
+        self._calls = Calls()
 
     @property
     @abstractmethod
@@ -113,14 +119,6 @@ class Policy(ABC):
     def certificate(self) -> Certificate:
         """What is guaranteed of the answer."""
 
-    @abstractmethod
-    def _check_fixed(self) -> None:
-        """Refuse what no policy was given, where a state is taken over that may come from a stranger: `BadInput`."""
-
-    @abstractmethod
-    def _check_changing(self) -> None:
-        """Refuse what observations cannot have made of it; kinds and shapes of the arrays are right by now."""
-
     def outlook(self) -> Certificate | None:
         """What could be guaranteed of the arms that are likely to be returned, if that is known: for progress."""
         return None
@@ -152,22 +150,32 @@ class Policy(ABC):
             raise OutOfTurn(f"{self.name} decides after whole batches: ask() without a number; got {pulls!r}")
         asked = self._next(None if pulls is None else checked_count(pulls, "pulls"))
         self._expect(asked)
+        if self._calls is not None:
+            self._calls.asked(pulls)
         return asked
 
-    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> None:
+    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
         """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective.
 
-        Where a policy `takes_failures`, NaN stands for a measurement that failed.
+        Where a policy `takes_failures`, NaN stands for a measurement that failed. `reps` (n,), which pull of its arm
+        each is, from 1, matters to `Paired` only; in the order of telling unless given.
         """
-        if self._enough(self._take(arms, values)):
+        told = self._take(arms, values, reps)
+        if self._calls is not None:
+            self._calls.told(self._checked_arms(arms), self._checked_values(values, told), reps)
+        if self._enough(told):
             self._decide()
+
+    def halt(self) -> None:
+        """Stop here, because the caller's time or patience is over; only the certified policies can."""
+        raise OutOfTurn(f"{self.name} cannot be halted")
 
     def _expect(self, arms: Ints) -> None:
         """Count pulls of `arms` as asked for."""
         np.add.at(self._outstanding, arms, 1)
         self._waiting += len(arms)
 
-    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike) -> int:
+    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
         """Take values that were asked for, and decide nothing yet. Returns how many pulls they are of."""
         pulled = self._checked_arms(arms)
         told = self._checked_values(values, len(pulled))
@@ -213,82 +221,6 @@ class Policy(ABC):
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
-        state = {"policy": np.array(self.name)}
-        for name in (*self.fixed, *self.changing):
-            value = getattr(self, name)
-            if name == "pool":
-                value = value[: int(self.columns["count"][-1])]  # the rest is not in use
-            if isinstance(value, Threat):
-                state[name] = np.array([value.name, repr(value.eps)])
-            elif isinstance(value, tuple):
-                state |= {f"{name}.{field}": array.copy() for field, array in value._asdict().items()}  # type: ignore[attr-defined]
-            else:
-                state[name] = np.array(value)
-        return state
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The policy whose `state()` this is. Refuses what is none, before a kernel sees it."""
-        name = str(state.get("policy"))
-        if name != cls.name:
-            raise BadInput(f"this is the state of {name[:60]!r}; wanted one of {cls.name!r}")
-        policy = cls.__new__(cls)
-        policy._take_over(cls.fixed, state)
-        policy._check_size(state)
-        policy._check_fixed()
-        policy._begin()
-        fresh = policy._arrays()
-        policy._take_over(cls.changing, state)
-        for each, array in policy._arrays().items():
-            if each not in cls.growing:
-                check_kind(each, array, fresh[each])
-        check_range("pulls that are out", policy._outstanding, 0, MOST)
-        if policy._waiting != policy._outstanding.sum():
-            raise BadInput(f"{policy._outstanding.sum()} pulls are out; got {policy._waiting}")
-        policy._check_changing()
-        return policy
-
-    def _take_over(self, kinds: dict[str, type[Any]], state: State) -> None:
-        """Set the attributes of these names and kinds to what the state says."""
-        for name, kind in kinds.items():
-            value: Any
-            try:
-                if kind is Threat:
-                    threat, eps = state[name].tolist()
-                    value = threat_named(str(threat), float(eps))
-                elif issubclass(kind, tuple):
-                    value = kind(*(state[f"{name}.{field}"].copy() for field in kind._fields))  # type: ignore[attr-defined]
-                elif kind is np.ndarray:
-                    value = state[name].copy()
-                else:
-                    value = kind(state[name].item())
-            except KeyError as missing:
-                raise BadInput(f"{missing} is missing in the state of {self.name}") from None
-            except (TypeError, ValueError, OverflowError) as error:
-                raise BadInput(f"{name} in the state of {self.name} cannot be: {error}") from None
-            setattr(self, name, value)
-
-    def _check_size(self, state: State) -> None:
-        """Refuse more arms or objectives than the state has values for, before room is made for them."""
-        checked_count(self.arms, "arms (K)")
-        checked_count(self.objectives, "objectives (M)")
-        most = max(array.size for array in state.values())
-        if self.arms * self.objectives > most:
-            raise BadInput(f"{self.arms} arms and {self.objectives} objectives do not fit the {most} values of a state")
-
-    def _arrays(self) -> State:
-        """All arrays that observations change, by name."""
-        found: State = {}
-        for name, kind in self.changing.items():
-            value = getattr(self, name)
-            if issubclass(kind, tuple):
-                found |= {f"{name}.{field}": array for field, array in value._asdict().items()}
-            elif kind is np.ndarray:
-                found[name] = value
-        return found
-
     def fresh(self) -> Self:
         """The same policy without any observations."""
         policy = copy(self)
@@ -296,17 +228,36 @@ class Policy(ABC):
         return policy
 
     def save(self, path: str | Path) -> None:
-        """Write the complete state to a file (numpy's .npz)."""
-        write_arrays(path, self.state())
+        """Write what it was given and told to a file (numpy's .npz), for `load`."""
+        if self._calls is None:
+            raise BadInput(f"{self.name} was not driven by ask() and tell() alone: save the log that it was driven by")
+        given, settings = self._given
+        named = dict(zip(("arms", "objectives"), given, strict=False)) | settings
+        told = {"policy": np.array(self.name), "settings": np.array(settings_text(named)), "pulls": self.pulls_per_arm}
+        write_arrays(path, told | self._calls.arrays(self.width))
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote. Refuses whatever else is in the file, which may come from a stranger."""
-        state = read_arrays(path)
+    def load(cls, path: str | Path, **again: Any) -> Self:
+        """Make the policy that `save` wrote, and tell it again what it was told: it goes on as if never stopped.
+
+        Functions that it was given, such as R, are given `again`. A file may come from a stranger: whatever it holds
+        is checked as arguments are.
+        """
+        arrays = read_arrays(path)
         try:
-            return cls.from_state(state)
-        except BadInput as error:
-            raise BadInput(f"{path}: {error}") from None
+            name = str(arrays["policy"])
+            if name != cls.name:
+                raise BadInput(f"this is the state of {name[:60]!r}; wanted one of {cls.name!r}")
+            settings = settings_from(str(arrays["settings"]), again)
+            if settings["arms"] != len(arrays["pulls"]) or settings["objectives"] > MOST_OBJECTIVES:
+                raise BadInput(f"{settings['arms']} arms and {settings['objectives']} objectives do not fit its values")
+            policy = cls(**settings)
+            call_again(policy, arrays)
+            if not np.array_equal(policy.pulls_per_arm, arrays["pulls"]):
+                raise BadInput("the pulls that it was told are not those that it had")
+        except Exception as error:  # arguments and calls may be anything, and raise many kinds
+            raise BadInput(f"{path}: cannot be loaded: {error}") from None
+        return policy
 
     # Results ----------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ from frontguard.evidence.boxes import (
     LARGEST,
     LOW,
     REFUTED,
-    BoxRule,
     box_rule,
     first_and_whole,
     first_bounded,
@@ -49,12 +48,9 @@ from frontguard.pareto.standing import (
     checked_tolerance,
     new_standing,
 )
-from frontguard.policies.base import Policy
 from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
-from frontguard.policies.polish import Steadiness, looked_at, nothing_steady
-from frontguard.policies.saved import MOST, check_finite, check_range, check_samples, check_shape
-from frontguard.policies.taken_over import check_control, check_goal, check_limits, check_rule, check_standing
+from frontguard.policies.polish import looked_at, nothing_steady
 from frontguard.policies.urgent import most_urgent, relative_costs, spread_evenly
 from frontguard.results import Certificate, Guess, Inner, Kept, Result
 from frontguard.theory.spread import SpreadBound
@@ -123,17 +119,6 @@ class Certified(Holding):
     name: ClassVar[str] = "certified"
     rolling: ClassVar[bool] = True
     takes_failures: ClassVar[bool] = True
-    fixed = Policy.fixed | {"threat": Threat, "delta": float, "rule": BoxRule, "goal": Goal, "_start": np.ndarray}
-    fixed |= {"limits": LimitRule, "costs": np.ndarray, "polish": float}
-    changing = Policy.changing | {
-        "standing": Standing,
-        "columns": np.ndarray,
-        "pool": np.ndarray,
-        "_touched": np.ndarray,
-        "_told_since": int,
-        "_certified": int,
-        "_moving": Steadiness,
-    }
     standing: Standing
 
     def __init__(
@@ -172,7 +157,7 @@ class Certified(Holding):
             quantiles=quantiles,
             statistics=statistics,
         )
-        check_limits(self.limits, self.width)
+        _check_limits(self.limits, self.width)
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
@@ -209,36 +194,13 @@ class Certified(Holding):
     def _begin(self) -> None:
         super()._begin()
         self.standing = new_standing(self.arms, self.width, self._start.copy())
-        self.weigh(self.costs)
+        self.standing.arms["cost"] = relative_costs(self.costs)
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._certified = 0  # whether what is returned is certified, and better estimates are waited for
         self._moving = nothing_steady(self.arms, self.objectives)
         self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
-
-    def _check_fixed(self) -> None:
-        if self.objectives > self.width:
-            raise BadInput(f"rule must have a statistic for each of {self.objectives} objectives; got {self.width}")
-        check_limits(self.limits, self.width)
-        check_rule(self.rule)
-        check_goal(self.goal, self.objectives)
-        check_range("delta", np.array(self.delta), 0.0, 1.0)
-        check_shape("costs", self.costs, np.float64, (self.arms,))
-        check_finite("costs", self.costs, 0.0)
-        check_range("polish", np.array(self.polish), 0.0, 1.0)
-        check_shape("_start", self._start, CONTROL, (1,))
-        check_control(self._start, self.arms)
-
-    def _check_changing(self) -> None:
-        check_standing(self.standing, self.arms)
-        check_samples(self.columns, self.pool, kept_sorted=True)
-        counts = self.columns["count"][:-1].reshape(self.arms, self.width)
-        if (counts > self.standing.arms["pulls"][:, None]).any():
-            raise BadArgument("arms", must="have as many pulls as values at least", got="fewer")
-        check_range("_told_since", np.array(self._told_since), 0, MOST)
-        check_range("_certified", np.array(self._certified), 0, 1)
-        check_range("_moving.marked", self._moving.marked, 0, MOST)
 
     @classmethod
     def for_objectives(
@@ -313,12 +275,15 @@ class Certified(Holding):
         """Stop here, because the caller's time or patience is over: the status is `budget`, what holds now stands."""
         if not self.done:
             self.standing.control["stop"] = CERTIFIED if self._certified else BUDGET
+        if self._calls is not None:
+            self._calls.halted()
 
     # Whom to pull -----------------------------------------------------------------------------------------------------
 
     def weigh(self, costs: npt.ArrayLike) -> None:
         """From now on, hold what a pull of each arm (K,) costs against what it gains; NaN where that is not known."""
         self.standing.arms["cost"] = relative_costs(costs)
+        self._calls = None
 
     def _next(self, pulls: int | None) -> Ints:
         arms, control = self.standing.arms, self.standing.control
@@ -362,10 +327,12 @@ class Certified(Holding):
     def expect(self, arms: npt.ArrayLike) -> None:
         """Count pulls of `arms` as asked for."""
         self._expect(self._checked_arms(arms))
+        self._calls = None
 
     def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
         """As `tell`, but decide nothing yet; which pull of its arm each is matters to `Paired` only."""
-        self._take(arms, values)
+        self._take(arms, values, reps)
+        self._calls = None
 
     def dismiss(self, arms: npt.ArrayLike) -> None:
         """Let go of pulls of `arms` that were asked for and that do not count, neither as values nor as failed."""
@@ -375,10 +342,12 @@ class Certified(Holding):
         self._outstanding[dismissed] -= counts
         self._waiting -= int(counts.sum())
         self._touched[dismissed] = True
+        self._calls = None
 
     def decide(self) -> None:
         """Decide on all that was told; pulls that are out count as failed."""
         self._decide()
+        self._calls = None
 
     def set_aside(self, arms: Iterable[int]) -> None:
         """Go on without arms that cannot be measured: the answer is about the others, whatever these have put out."""
@@ -390,6 +359,7 @@ class Certified(Holding):
             self.standing.control["revive"] = 1  # those that only this one put out come back
         self.standing.alive[: len(alive)] = alive
         self.standing.control["alive"] = len(alive)
+        self._calls = None
 
     @property
     def aside(self) -> Ints:
@@ -399,10 +369,11 @@ class Certified(Holding):
     def carry_on(self) -> None:
         """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
         self.standing.control["stop"] = RUNNING
+        self._calls = None
 
     def copy(self) -> Self:
         """The same policy in the same state, to try something on."""
-        return self.from_state(self.state())
+        return self.with_pending(Pending(self.arms, self.width))
 
     def with_pending(self, pending: Pending) -> Self:
         """A copy that has taken what is pending, as `take` would, and has decided nothing; this one is left as it is.
@@ -412,6 +383,7 @@ class Certified(Holding):
         """
         self._merge()
         policy = copy(self)
+        policy._calls = None
         policy.standing, policy.columns = self.standing.copy(), self.columns.copy()
         policy._outstanding, policy._touched = self._outstanding - pending.counts, self._touched.copy()
         policy._waiting -= len(pending)
@@ -585,3 +557,11 @@ class Certified(Holding):
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:
     return float(values[0]) if (values == values[0]).all() else tuple(float(value) for value in values)
+
+
+def _check_limits(limits: LimitRule, width: int) -> None:
+    """Refuse limits of columns that there are not."""
+    if not len(limits.columns) == len(limits.within) == len(limits.beyond):
+        raise BadInput("limits must have a column and two ends each")
+    if not ((limits.columns >= 0) & (limits.columns < width)).all():
+        raise BadInput(f"limits must be of columns from 0 to {width - 1}; got {limits.columns.tolist()}")

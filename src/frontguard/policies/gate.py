@@ -34,7 +34,6 @@ from frontguard.pareto.judge import judge, promised_now
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.pareto.standing import CERTIFIED, UNREACHABLE
 from frontguard.policies.certified import Certified
-from frontguard.policies.saved import check_range
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -57,15 +56,10 @@ class Gatekeeper(Certified):
     """
 
     name: ClassVar[str] = "gate"
-    fixed = Certified.fixed | {"baseline": int}
-    changing = Certified.changing | {"seen": np.ndarray}
 
     def __init__(self, arms: int, objectives: int, *, baseline: int, **settings: Any) -> None:
         self.baseline = baseline
         super().__init__(arms, objectives, **settings)
-        self._check_baseline()
-
-    def _check_baseline(self) -> None:
         if not 0 <= self.baseline < self.arms:
             raise BadArgument("baseline", must=f"be in 0..{self.arms - 1}", got=f"{self.baseline}")
         if len(self.limits.columns):
@@ -76,16 +70,6 @@ class Gatekeeper(Certified):
         # By what each pair was last compared, of the candidate and of its baseline: the ends and the estimate.
         self.seen: Floats = np.empty((self.arms, 2, 3, self.objectives))
         self.seen[:, :, SEEN_LOW], self.seen[:, :, SEEN_HIGH], self.seen[:, :, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
-
-    def _check_fixed(self) -> None:
-        super()._check_fixed()
-        self._check_baseline()
-
-    def _check_changing(self) -> None:
-        super()._check_changing()
-        if np.isnan(self.seen[:, :, :SEEN_ESTIMATE]).any():
-            raise BadInput("seen must be ends of boxes; got others")
-        check_range("baseline", np.array(self.baseline), 0, self.arms - 1)
 
     # What is certain --------------------------------------------------------------------------------------------------
 

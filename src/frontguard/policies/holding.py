@@ -10,7 +10,7 @@ import numpy as np
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.ordered import FIRST_EXTENT, Samples, absorb, take_in
 from frontguard.evidence.samples import COUNTED, empty_pool, empty_table
-from frontguard.policies.base import Policy, State
+from frontguard.policies.base import Policy
 from frontguard.policies.pending import Pending
 
 
@@ -76,8 +76,3 @@ class Holding(Policy):
         if len(self._pool_users) > 1:
             self._pool_users.discard(self)
             self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
-
-    def state(self) -> State:
-        """The complete state as named arrays: `from_state` makes a policy of it that goes on as this one would."""
-        self._merge()
-        return super().state()

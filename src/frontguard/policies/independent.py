@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.typing import Ints
-from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.apart import ApartRule, apart_rule, comparable, refresh_apart, shares_of, unknown_levels
+from frontguard.errors import BadArgument
+from frontguard.evidence.apart import apart_rule, comparable, refresh_apart, shares_of, unknown_levels
 from frontguard.evidence.boxes import COLUMNS, checked_statistics, unknown_boxes
 from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import Statistic
@@ -22,7 +22,6 @@ from frontguard.notices import IndependentArms, Notice
 from frontguard.pareto.limits import LimitRule
 from frontguard.policies.certified import Certified
 from frontguard.policies.pending import Pending
-from frontguard.policies.saved import check_range, check_shape
 from frontguard.theory.threats import Threat
 
 
@@ -46,9 +45,6 @@ class Independent(Certified):
     >>> policy.result().verdicts, policy.result().status
     ({'0': 'out', '1': 'in'}, 'certified')
     """
-
-    fixed = Certified.fixed | {"apart": ApartRule}
-    changing = Certified.changing | {"levels": np.ndarray}
 
     def __init__(
         self,
@@ -94,32 +90,6 @@ class Independent(Certified):
             boxes = unknown_boxes(self.arms, self.width, pairs=True, rivals=bool(self.apart.levels[1] > 0))
             self.standing = self.standing._replace(boxes=boxes)
             self.levels = unknown_levels(self.arms, self.objectives, self.apart)
-
-    def _check_fixed(self) -> None:
-        super()._check_fixed()
-        rule, shifts = self.apart, self.rule.costs.shape[1]
-        check_shape("apart.usable", rule.usable, np.bool_, (self.objectives,))
-        check_shape("apart.lasting", rule.lasting, np.bool_, (1,))
-        check_shape("apart.levels", rule.levels, np.int64, (2,))
-        check_range("apart.levels", rule.levels, 0, len(rule.evidence))
-        check_shape("apart.thresholds", rule.thresholds, np.float64, (2, self.objectives))
-        check_range("apart.thresholds", rule.thresholds, 0.0, np.inf)
-        for name, array, shape in (
-            ("low_priors", rule.low_priors, (self.width, shifts)),
-            ("high_priors", rule.high_priors, (self.width, shifts)),
-            ("evidence", rule.evidence, rule.evidence.shape[:1]),
-        ):
-            check_shape(f"apart.{name}", array, np.float64, shape)
-            if not np.isfinite(array).all():
-                raise BadInput(f"apart.{name} must be finite; got others")
-        if len(rule.evidence) == 0 or (rule.evidence <= 0.0).any() or (np.diff(rule.evidence) <= 0.0).any():
-            raise BadInput("apart.evidence must rise from above 0; got other numbers")
-
-    def _check_changing(self) -> None:
-        super()._check_changing()
-        levels = (2, self.arms, self.objectives, len(self.apart.evidence))
-        check_shape("levels", self.levels, np.float64, levels)
-        check_range("levels", self.levels, -np.inf, np.inf)
 
     def set_aside(self, arms: Iterable[int]) -> None:
         """Go on without arms that cannot be measured, and without evidence on rivals; see `Certified.set_aside`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,6 @@ from frontguard.evidence.pairs import (
     HITS_SHARE,
     MOST_ARMS,
     SHARE,
-    PairRule,
     hits_delta,
     pair_rule,
     pairs_of,
@@ -34,7 +33,6 @@ from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
 from frontguard.notices import InPairs, Notice
 from frontguard.policies.certified import Certified
 from frontguard.policies.pending import Pending
-from frontguard.policies.saved import check_range, check_shape
 from frontguard.results import Guess, Result
 from frontguard.theory.threats import Threat
 
@@ -59,10 +57,6 @@ class Paired(Certified):
     >>> policy.result().verdicts, max(pulled) < 60
     ({'0': 'out', '1': 'in'}, True)
     """
-
-    fixed = Certified.fixed | {"pairs": PairRule, "items": int, "list_thresholds": np.ndarray}
-    changing = Certified.changing | {"blocks": np.ndarray, "back": np.ndarray}
-    growing: ClassVar[frozenset[str]] = Certified.growing | {"blocks", "back"}
 
     def __init__(
         self,
@@ -111,55 +105,12 @@ class Paired(Certified):
         self.back = np.zeros((K, _ROOM), np.bool_)  # which of them are back
         self._reps: Ints | None = None  # of what is being told, in the order of arms
 
-    def _check_fixed(self) -> None:
-        super()._check_fixed()
-        M = self.objectives
-        for name, kind, shape in (
-            ("usable", np.bool_, (M,)),
-            ("reach", np.float64, (M,)),
-            ("thresholds", np.float64, (M,)),
-            ("surviving", np.float64, (2,)),
-            ("taken", np.float64, (M,)),
-            ("items", np.int64, (M,)),
-            ("hits", np.float64, (max(self.items, 0) + 1,)),
-        ):
-            array = getattr(self.pairs, name)
-            check_shape(f"pairs.{name}", array, kind, shape)
-            if not np.isfinite(array).all():
-                raise BadInput(f"pairs.{name} must be finite; got others")
-        check_range("pairs.surviving", self.pairs.surviving, 0.0, 1.0)
-        check_range("pairs.taken", self.pairs.taken, 0.0, 1.0)
-        check_range("pairs.items", self.pairs.items, self.items, self.items)
-        check_shape("list_thresholds", self.list_thresholds, np.float64, (self.width,))
-
-    def _check_changing(self) -> None:
-        super()._check_changing()
-        room = self.back.shape[-1]
-        check_shape("back", self.back, np.bool_, (self.arms, room))
-        check_shape("blocks", self.blocks, np.float64, (self.width, self.arms, room))
-        if self.items and room > max(_ROOM, 2 * self.items):
-            raise BadInput(f"blocks must be those of {self.items} items; got {room}")
-        if (self.back.sum(axis=1) != self.standing.arms["pulls"]).any() or self.back[:, -1].any():
-            raise BadInput("as many blocks must be back as pulls were told; got others")
-        means = self.rule.kinds == BOUNDED_MEAN
-        known = self.blocks[means][~np.isnan(self.blocks[means])]
-        check_range("blocks", known, 0.0, 1.0)
-
     # By block ---------------------------------------------------------------------------------------------------------
 
-    def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
-        """As `Certified.tell`; `reps` (n,) are the numbers of the blocks, from 1, or in the order of telling."""
-        self._note(arms, reps)
-        super().tell(arms, values)
-
-    def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
-        """As `tell`, but decide nothing yet."""
-        self._note(arms, reps)
-        super().take(arms, values)
-
-    def _note(self, arms: npt.ArrayLike, reps: npt.ArrayLike | None) -> None:
+    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
         order = np.argsort(np.atleast_1d(np.asarray(arms)), kind="stable")
         self._reps = None if reps is None else np.asarray(reps, np.int64)[order]
+        return super()._take(arms, values, reps)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         reps = self._reps

@@ -27,7 +27,6 @@ from frontguard.errors import BadInput
 from frontguard.evidence.ordered import absorb
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median
 from frontguard.policies.base import Policy
-from frontguard.policies.saved import MOST, check_arms, check_finite, check_range, check_samples, check_shape
 from frontguard.results import Certificate
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound
@@ -307,17 +306,6 @@ class RPSI(Policy):
     """
 
     name: ClassVar[str] = "R-PSI"
-    fixed = Policy.fixed | {
-        "threat": Threat,
-        "accuracy": float,
-        "delta": float,
-        "bias": float,
-        "bias_is_proved": int,
-        "phase_pulls": np.ndarray,
-        "phase_widths": np.ndarray,
-        "order": np.ndarray,
-    }
-    changing = Policy.changing | {"standing": Ring, "columns": np.ndarray, "pool": np.ndarray}
     standing: Ring
 
     def __init__(
@@ -350,43 +338,6 @@ class RPSI(Policy):
         self.standing = initial_ring(self.order, self.objectives, self.accuracy, self.bias, self.phase_widths)
         self.columns = empty_table(self.arms * self.objectives)
         self.pool = empty_pool(self.arms * self.objectives)
-
-    def _check_fixed(self) -> None:
-        phases = len(self.phase_widths)
-        check_shape("phase_widths", self.phase_widths, np.float64, (phases,))
-        check_shape("phase_pulls", self.phase_pulls, np.int64, (phases,))
-        check_shape("order", self.order, np.int64, (self.arms,))
-        _ring_order(self.order, self.arms)
-        check_range("phase_pulls", self.phase_pulls, 0, _MOST_AT_ONCE)
-        check_range("pulls of the first phase", self.arms * self.phase_pulls[1:2], 1, _MOST_AT_ONCE)
-        for name, low in (("accuracy", 0.0), ("delta", 0.0), ("bias", 0.0)):
-            check_finite(name, np.array(getattr(self, name)), low)
-        # Where U comes down to α/4 the algorithm stops, one phase later at most: the tables go on until then.
-        widths = self.phase_widths
-        if (
-            phases < 3
-            or not (widths >= 0.0).all()
-            or (widths[1:] > widths[:-1]).any()
-            or widths[-2] > self.accuracy / 4
-        ):
-            raise BadInput("phase_widths must fall to a quarter of the accuracy, one before the last; got others")
-
-    def _check_changing(self) -> None:
-        ring, last = self.standing, self.arms - 1
-        phases, control = len(self.phase_widths) - 1, ring.control[0]
-        links = {"after": (0, last), "before": (0, last)}
-        check_arms(ring.arms, self.arms, phases=(0, phases), held_by=(0, last), holds=(0, last), **links)
-        check_range("next", ring.control["next"], 0, last)
-        check_range("phase", ring.control["phase"], 0, MOST)
-        check_samples(self.columns, self.pool, kept_sorted=False)
-        same = control["accuracy"] == self.accuracy and control["bias"] == self.bias
-        if not same or not np.array_equal(ring.widths, self.phase_widths):
-            raise BadInput("accuracy, bias and widths of the ring must be those of the policy; got others")
-        pulled = self.columns["count"][:-1].reshape(self.arms, self.objectives) + self._outstanding[:, None]
-        if (control["phase"] or self._waiting) and (pulled < 1).any():
-            raise BadInput("every arm must have been asked for; got one that was not")
-        if not control["done"]:
-            _check_ring(ring)
 
     @property
     def done(self) -> bool:
@@ -425,10 +376,12 @@ class RPSI(Policy):
         return self.medians
 
     def _next(self, pulls: int | None) -> Ints:
-        if self.standing.control["phase"][0] == 0:
-            return np.repeat(np.arange(self.arms), self.phase_pulls[1])
-        arm = int(self.standing.control["next"][0])
-        return np.full(self.phase_pulls[self.standing.arms["phases"][arm] + 1], arm)
+        first = self.standing.control["phase"][0] == 0
+        wanted = np.arange(self.arms) if first else self.standing.control["next"].copy()
+        each = int(self.phase_pulls[self.standing.arms["phases"][wanted[0]] + 1])
+        if len(wanted) * each > _MOST_AT_ONCE:
+            raise BadInput(f"{self.name} wants {len(wanted) * each:,} pulls at once: ask for less accuracy")
+        return np.repeat(wanted, each)
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         self.pool = absorb(self.pool, self.columns, arms, values, False)
@@ -461,23 +414,6 @@ class RPSI(Policy):
             contamination=self.threat.eps,
             void=void,
         )
-
-
-def _check_ring(ring: Ring) -> None:
-    """Refuse arms of S that do not stand in a ring, those that were sampled in the fewest phases first."""
-    arms, control = ring.arms, ring.control[0]
-    undecided = np.flatnonzero(arms["status"] == UNDECIDED)
-    after, before = arms["after"].tolist(), arms["before"].tolist()
-    found: list[int] = []
-    at = int(control["next"])
-    while len(found) < len(undecided) and before[after[at]] == at:
-        found.append(at)
-        at = after[at]
-    phases = arms["phases"][found]
-    if not found or at != found[0] or sorted(found) != undecided.tolist() or control["undecided"] != len(undecided):
-        raise BadInput("undecided arms must stand in a ring; got others")
-    if (np.diff(phases) < 0).any() or phases[-1] > phases[0] + 1 or phases[0] + 2 > len(ring.widths):
-        raise BadInput("the arms of the ring must have been sampled in turn; got others")
 
 
 def _ring_order(order: npt.ArrayLike | None, arms: int) -> Ints:

@@ -1,33 +1,156 @@
-"""States of policies that come from a file: read within bounds, and checked before a kernel sees them.
+"""Policies in files: what a policy was given, and the calls that were made to it. Loading makes them again.
 
-Kernels look nothing up: an index that is out of range reads, or writes, whatever lies there. So a state is taken over
-only if every array has the kind and shape that a fresh policy of this size has, and every number in it that is used as
-an index, a count or a length is one.
+No state comes from a file. Kernels look nothing up: an index that is out of range reads, or writes, whatever lies
+there. Whatever a file holds passes through the checks of the constructor, of `ask` and of `tell` instead.
 """
 
 from __future__ import annotations
 
+import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.ordered import MOST_DIFFERENT
-from frontguard.evidence.samples import COUNTED, Table, window_length
-from frontguard.verdicts import Verdict
+from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic
+from frontguard.pareto.limits import LimitRule
+from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
+from frontguard.theory.threats import Threat, threat_named
+
+if TYPE_CHECKING:
+    from frontguard.policies.base import Policy
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-MOST = 1 << 40
-"""More pulls than anybody makes."""
+ASK, TELL, HALT = range(3)
+"""Calls to a policy."""
+
+_BATCH = -1  # in place of a number of pulls: a batch was asked for
+_MOST_ASKED = 1 << 20  # pulls that a file may ask for at once
 
 _ROOM = 1 << 28  # bytes that any file may unpack to, ...
 _RATIO = 100  # ... and how many more for each of its own: numbers that were measured hardly shrink
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+# Calls ----------------------------------------------------------------------------------------------------------------
+
+
+class Calls:
+    """The calls that were made to a policy since its beginning."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[int, int]] = []  # what was called, and for how many pulls
+        self._told: list[tuple[Ints, Floats, Ints]] = []  # arms, values, reps (0 where none were given)
+
+    def asked(self, pulls: int | None) -> None:
+        """Note an `ask`."""
+        self._made.append((ASK, _BATCH if pulls is None else pulls))
+
+    def told(self, arms: Ints, values: Floats, reps: npt.ArrayLike | None) -> None:
+        """Note a `tell`."""
+        self._made.append((TELL, len(arms)))
+        self._told.append((arms, values, np.zeros(len(arms), np.int64) if reps is None else np.array(reps, np.int64)))
+
+    def halted(self) -> None:
+        """Note a `halt`."""
+        self._made.append((HALT, 0))
+
+    def arrays(self, width: int) -> Arrays:
+        """The calls as arrays; values have `width` columns."""
+        arms, values, reps = zip(*self._told, strict=True) if self._told else ((), (), ())
+        return {
+            "calls": np.array(self._made, np.int64).reshape(-1, 2),
+            "arms": np.concatenate([np.empty(0, np.int64), *arms]),
+            "values": np.concatenate([np.empty((0, width)), *values]),
+            "reps": np.concatenate([np.empty(0, np.int64), *reps]),
+        }
+
+
+def call_again(policy: Policy, arrays: Arrays) -> None:
+    """Make calls of `Calls.arrays` to a policy."""
+    told = 0
+    for call, pulls in arrays["calls"].tolist():
+        if call == ASK and pulls <= _MOST_ASKED:
+            policy.ask(None if pulls == _BATCH else pulls)
+        elif call == TELL and pulls >= 0:
+            part = slice(told, told + pulls)
+            reps = arrays["reps"][part]
+            policy.tell(arrays["arms"][part], arrays["values"][part], reps if reps.any() else None)
+            told += pulls
+        elif call == HALT:
+            policy.halt()
+        else:
+            raise BadInput(f"there is no call {call} for {pulls} pulls")
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def _threat(name: str, eps: float) -> Threat:
+    return threat_named(str(name), float(eps))
+
+
+def _limits(columns: list[int], within: list[float], beyond: list[float]) -> LimitRule:
+    return LimitRule(np.array(columns, np.int64), np.array(within, np.float64), np.array(beyond, np.float64))
+
+
+def _statistic(kind: int, level: float, scale: list[float], spread: bool) -> Statistic:
+    made = Statistic(int(kind), float(level), tuple(map(float, scale)), bool(spread))  # type: ignore[arg-type]
+    if not QUANTILE <= kind <= EXACT or not 0.0 < level < 1.0 or len(scale) != 5 or not np.isfinite(scale).all():
+        raise BadInput(f"there is no {made}")
+    return made
+
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "Threat": _threat,
+    "LimitRule": _limits,
+    "Statistic": _statistic,
+    "Gaussian": Gaussian,
+    "LinearAroundMedian": LinearAroundMedian,
+    "Subgaussian": Subgaussian,
+    "Uniform": Uniform,
+}
+_AGAIN = {"kind": "given again", "of": []}
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Arguments of a policy as JSON; functions are to be given again."""
+    return json.dumps({name: _plain(value) for name, value in settings.items()})
+
+
+def settings_from(text: str, again: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in a text, and those that are given again."""
+    settings = {name: again.get(name, value) for name, value in json.loads(text, object_hook=_made).items()}
+    for name, value in settings.items():
+        if value == _AGAIN:
+            raise BadInput(f"{name} is a function, which no file holds: give it again, load(path, {name}=...)")
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Threat):
+        return {"kind": "Threat", "of": [value.name, value.eps]}
+    if isinstance(value, LimitRule | Statistic):
+        return {"kind": type(value).__name__, "of": [_plain(each) for each in value]}
+    if isinstance(value, SpreadBound) and not isinstance(value, CustomSpread) and type(value).__name__ in _KINDS:
+        return {"kind": type(value).__name__, "of": list(astuple(value))}  # type: ignore[call-overload]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, int | float | str | None) else _AGAIN
+
+
+def _made(found: dict[str, Any]) -> Any:
+    kind = found.get("kind")
+    return _KINDS[kind](*found["of"]) if isinstance(kind, str) and kind in _KINDS else found
 
 
 # The file -------------------------------------------------------------------------------------------------------------
@@ -73,94 +196,3 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray
     if len(data) != size:
         raise ValueError(f"{entry.filename} is cut: {len(data):,} of {size:,} bytes")
     return np.frombuffer(data, kind).reshape(shape, order="F" if fortran else "C").copy(order="C")
-
-
-# What is in it --------------------------------------------------------------------------------------------------------
-
-
-def check_kind(name: str, array: npt.NDArray[Any], like: npt.NDArray[Any]) -> None:
-    """Refuse an array that is not of the kind and shape of another one."""
-    if array.dtype != like.dtype or array.shape != like.shape:
-        raise BadInput(f"{name} must be {like.dtype} of shape {like.shape}; got {array.dtype} of {array.shape}")
-
-
-def check_shape(name: str, array: npt.NDArray[Any], kind: npt.DTypeLike, shape: tuple[int, ...]) -> None:
-    """Refuse an array that is not of this kind and shape."""
-    if array.dtype != np.dtype(kind) or array.shape != shape:
-        raise BadInput(f"{name} must be {np.dtype(kind)} of shape {shape}; got {array.dtype} of {array.shape}")
-
-
-def check_range(name: str, array: npt.NDArray[Any], low: float, high: float) -> None:
-    """Refuse numbers that are not between two others, these included: NaN is never."""
-    wrong = ~((array >= low) & (array <= high))
-    if wrong.any():
-        raise BadInput(f"{name} must be numbers from {low:g} to {high:g}; got {array[wrong].flat[0]!r}")
-
-
-def check_finite(name: str, array: npt.NDArray[Any], low: float = -np.inf) -> None:
-    """Refuse numbers that are infinite, NaN, or below another one."""
-    wrong = ~(np.isfinite(array) & (array >= low))
-    if wrong.any():
-        raise BadInput(f"{name} must be finite numbers from {low:g}; got {array[wrong].flat[0]!r}")
-
-
-def check_arms(records: Table, arms: int, **fields: tuple[int, int]) -> None:
-    """Refuse records of arms with a field that is out of its range; all have a status and who decided it."""
-    named = {"status": (min(Verdict), max(Verdict)), "decided_by": (-1, arms - 1), **fields}
-    for name, (low, high) in named.items():
-        check_range(f"{name} of the arms", records[name], low, high)
-
-
-def check_listed(name: str, listed: npt.NDArray[np.int64], count: int, wanted: Iterable[int]) -> None:
-    """Refuse a list of arms whose first `count` are not the wanted ones, each once; the others may be any arms."""
-    check_range(name, listed, 0, len(listed) - 1)
-    check_range(f"how many of {name}", np.array(count), 0, len(listed))
-    if sorted(listed[:count].tolist()) != sorted(wanted):
-        raise BadInput(f"{name} must be the arms that are not decided, each once; got others")
-
-
-def check_samples(columns: Table, pool: npt.NDArray[np.float64], *, kept_sorted: bool) -> None:
-    """Refuse samples that do not lie in their pool; see `evidence.samples` for what the fields are."""
-    if pool.dtype != np.float64 or pool.ndim != 1:
-        raise BadInput(f"pool must be float64 of one dimension; got {pool.dtype} of {pool.shape}")
-    used, each = int(columns["count"][-1]), columns[:-1]
-    check_range("how much of pool is in use", columns["count"][-1:], 0, len(pool))
-    for name in ("count", "start", "room", "window_start", "window_room", "window", "below"):
-        check_range(f"{name} of samples", each[name], 0, used)
-    check_range("work of samples", each["work"], 0, np.iinfo(np.int64).max)
-    count, window = each["count"], each["window"]
-    needed = np.array([2 * window_length(n) if n else 0 for n in count.tolist()])
-    counted = each["low_heap"] == COUNTED
-    for wrong in (
-        np.where(counted, 2 * each["below"] > each["room"], count > each["room"]),
-        needed > each["window_room"] if not kept_sorted else counted & (window > 0),
-        window > each["window_room"],
-        each["start"] + each["room"] > used,
-        each["window_start"] + each["window_room"] > used,
-        window + each["below"] > count,
-        (each["low_heap"] < (COUNTED if kept_sorted else -1)) | (each["low_heap"] > count),
-        (each["low_heap"] >= 0) & (each["low_heap"] != (count + 1) // 2),
-        (window > 0) | (each["low_heap"] >= 0) if kept_sorted else np.zeros(len(each), np.bool_),
-    ):
-        if wrong.any():
-            raise BadInput(f"sample {int(np.argmax(wrong))} does not lie in its part of the pool")
-    if int((each["room"] + each["window_room"]).sum()) > used:
-        raise BadInput("samples overlap in the pool")
-    if kept_sorted:
-        for at, size, pairs in zip(each["start"].tolist(), count.tolist(), counted.tolist(), strict=True):
-            if not pairs and np.isnan(pool[at : at + size]).any():
-                raise BadInput("samples must be numbers; got NaN")
-        for record in each[counted]:
-            _check_counted(pool, record)
-
-
-def _check_counted(pool: npt.NDArray[np.float64], record: np.void) -> None:
-    """Refuse a counted sample whose values do not ascend, or whose counts are not how many it has."""
-    first, different = int(record["start"]), int(record["below"])
-    apart = int(record["room"]) // 2
-    values, counts = pool[first : first + different], pool[first + apart : first + apart + different]
-    if different > MOST_DIFFERENT or not (np.isfinite(values).all() and (np.diff(values) > 0.0).all()):
-        raise BadInput(f"counted samples must be up to {MOST_DIFFERENT} values that ascend; got others")
-    whole = np.isfinite(counts).all() and (counts == np.floor(counts)).all() and (counts >= 1.0).all()
-    if not whole or counts.sum() != record["count"]:
-        raise BadInput(f"counts of samples must be whole and {record['count']} together; got others")
