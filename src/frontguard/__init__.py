@@ -15,8 +15,8 @@ __all__ += ["__version__"]
 # What lower rooms offer as methods and higher ones do: see `_common.attached`.
 attach("certificate", "frontguard.words.certificate:sentence")  # str(certificate)
 attach("explanation", "frontguard.words.certificate:explanation")  # result.explain(arm)
-attach("comparison", "frontguard.words.comparing.comparisons:comparison_in_words")  # str(result.compare(arm, baseline))
-attach("pick", "frontguard.words.comparing.picks:pick_in_words")  # str(result.pick("knee"))
+attach("comparison", "frontguard.words.comparisons:comparison_in_words")  # str(result.compare(arm, baseline))
+attach("pick", "frontguard.words.comparisons:pick_in_words")  # str(result.pick("knee"))
 attach("plot", "frontguard.plot.charts.front:front")  # result.plot()
 attach("report", "frontguard.reports.write:write_report")  # result.report(path), study.report(path)
 attach("notebook", "frontguard.reports.notebook:result_html")  # a result in a notebook

@@ -138,7 +138,7 @@ class _SessionGate:
             return
         from frontguard.comparisons.gate import Outcome
         from frontguard.notices import warnings_in_short
-        from frontguard.words.comparing import gate as said
+        from frontguard.words import gate as said
 
         found, colours = self._found, {Outcome.WORSE: "red", Outcome.OPEN: "yellow", Outcome.NOT_WORSE: "green"}
         terminalreporter.line(said.answer(found), **{colours[found.outcome]: True})

@@ -166,7 +166,6 @@ class Statement(Enum):
     AT_MOST = "at most {amount}", "(r)"
     BEST_IN = "certainly the best in {names}{scope}", "(r)"
     SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
-    COMPROMISE = "a compromise", NOTHING
 
     # How arms compare with a baseline
     TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
@@ -193,16 +192,10 @@ class Statement(Enum):
     CHOSEN_UNPROMISED = "Take {arm}: it seems the best {by}{scope}.", NOTHING
     NONE_KEEPS = "No arm certainly keeps to {limits}; open: {among}.", NOTHING
     NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
-    DOMINATED = (
-        "Beyond {reference}, the front dominates a volume of {certain} at least and {possible} at most.",
-        "(x)",
-    )
-    DOMINATED_LEAST = "Beyond {reference}, the front dominates a volume of {certain} at least.", "(x)"
 
     # How robust it is
     STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
     STANDS_BELOW_HALF = "The {answer} stays certain for every ε below 50% (the {what}).", "robustness"
-    FALLS_FIRST = "The first verdict that is no longer certain is that {arm} is {word}, beyond {eps}.", "robustness"
     STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
     NOTED = "declared {declared}, the {answer} no longer certain at {level}", "robustness"
     NOTED_BELOW_HALF = "declared {declared}, the {answer} certain below 50%", "robustness"

@@ -60,19 +60,12 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert "The list is no longer certain once each measurement is replaced with probability more than 32.6%" in said
     assert "2 of 800 pulls lack a value that can be used (seconds 2)" in said
     # 30 times as slow in one run of twelve: the mean of -O3 is worse than that of -O2 in seconds, not in quality.
-    assert "Next: `frontguard analyze log.csv" in said
+    assert "--report" in said.partition("Next:")[2]
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}
     assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
     assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
     lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
-    assert lines == ["-O1", "-O3", "007", "-O2", "-O1:", "-O3:", "007:", "-O2:"]
-    below = dict(
-        line.split(": ", 1) for line in ran.stdout.splitlines() if line.startswith(("-O", "007")) and ": " in line
-    )
-    assert below["-O3"].startswith("certainly the best in ")
-    assert re.fullmatch(
-        r"take -O1 instead: at least [0-9.]+ more quality, at least [0-9.]+ less seconds\.", below["007"]
-    )
+    assert lines == ["-O1", "-O3", "007", "-O2"]
 
 
 def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
 from frontguard import BadInput, Objective, Prescient, Study, analyze
-from frontguard.documents.origin import Origin
-from frontguard.documents.pieces import analyze_pieces
+from frontguard.documents.pieces import Origin, analyze_pieces
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.progress import LogProgress

@@ -17,7 +17,7 @@ from frontguard import analyze, gate
 from frontguard.comparisons.gate import Outcome
 from frontguard.errors import BadInput
 from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
-from frontguard.words.comparing import gate as words
+from frontguard.words import gate as words
 from tests.support.snapshots import refused
 
 SAMPLES = Path(__file__).parent / "sources" / "samples"

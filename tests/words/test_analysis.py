@@ -41,7 +41,7 @@ def test_why_more_pulls_would_not_help_is_said() -> None:
         "a, b: cannot be settled by more pulls, if the samples go on as they are: an attacker who replaces each "
         "measurement with probability 30% could make them look either way."
     ]
-    assert robustness(same) == "Robustness: nothing is certain even now, so there is nothing to lose."
+    assert robustness(same) is None
 
 
 def test_the_tolerance_that_is_suggested_settles_everything() -> None:
@@ -70,9 +70,7 @@ def test_how_robust_it_is_in_a_sentence() -> None:
         f"{100 * last:.3g}% (10% was allowed for)."
     )
     only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})
-    assert robustness(only_out) == (
-        "No arm is certainly in yet. The first verdict that is no longer certain is that c is out, beyond 49.9%."
-    )
+    assert robustness(only_out) is None
 
 
 def test_where_means_agree_nothing_is_said_of_them() -> None:

@@ -9,7 +9,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.studies.overview import Snapshot
 from frontguard.words import study as of_study
 from frontguard.words.analysis import best_guess, holds_now, next_step
-from frontguard.words.guess import AFTERWARDS
+from frontguard.words.front import AFTERWARDS
 from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 
@@ -38,22 +38,21 @@ def test_where_nothing_else_would_help_more_pulls_are_wanted() -> None:
 
 
 def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested() -> None:
-    arguments = ["analyze", "log.csv"]
     wild = asked(a_log(4, 13, spread=3.0), tolerance="5%")
     assert max(wild.nearest.amounts(wild.metrics)) > 1.0
-    assert "--tolerance" not in next_step(wild, arguments)
-    assert next_step(wild, arguments) == (
+    assert "--tolerance" not in next_step(wild)
+    assert next_step(wild) == (
         "more repeats of every arm, for these leave it open by more than the arms differ; or a smaller "
         "--contamination, if you can vouch for it."
     )
     few = asked(a_log(6, 9), tolerance="5%")
-    assert next_step(few, arguments) == (
+    assert next_step(few) == (
         "measure the open arms and those that decide them, and add the new rows (--append STATE for both)."
     )
     assert holds_now(wild) is None
     calm = asked(a_log(4, 20, spread=0.3), tolerance="0.1%")
     assert calm.status == "budget"
-    (percent,) = set(re.findall(r"--tolerance size=([0-9.]+)%", next_step(calm, arguments)))
+    (percent,) = set(re.findall(r"--tolerance size=([0-9.]+)%", next_step(calm)))
     assert float(percent) < 100.0
 
 

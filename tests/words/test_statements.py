@@ -18,7 +18,6 @@ import pytest
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult
-from frontguard.comparisons.hypervolume import Hypervolume
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -29,7 +28,7 @@ from frontguard.results import Inner, Kept
 from frontguard.statements import NOTHING, Statement
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
-from frontguard.words import analysis, plan, study
+from frontguard.words import analysis, gate, plan, study
 from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
@@ -38,9 +37,7 @@ from frontguard.words.certificate import (
     sentence,
     true_values,
 )
-from frontguard.words.comparing import gate
-from frontguard.words.comparing.comparisons import beside_in_words
-from frontguard.words.comparing.picks import choice_in_words, volume_in_words
+from frontguard.words.comparisons import beside_in_words, choice_in_words
 from frontguard.words.front import front_in_words
 from frontguard.words.limits import keeping_in_words
 from tests.words.results import SECONDS, WITHIN, certificate, result
@@ -139,8 +136,6 @@ def _of_comparisons() -> Iterator[str]:
     clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
     yield choice_in_words(clear.pick(weights={"seconds": 1}))
     yield choice_in_words(replace(found, certificate=certificate(confidence=None, void="bias")).pick("knee"))
-    yield volume_in_words(found.hypervolume())
-    yield volume_in_words(Hypervolume((("seconds", 1.0),), 1.0, 2.0, math.inf, 0.9))
     yield beside_in_words(found.against(found.arms[0]))
     yield plot.forest(found, found.arms[0]).description
 
@@ -301,16 +296,13 @@ CLAIMING = re.compile(
 )
 NEUTRAL = {
     " So it cannot be said either up to which ε the front as a whole is certain.",
-    "No arm is certainly in yet.",
     " is certainly in yet.",
-    "Robustness: nothing is certain even now, so there is nothing to lose.",
     "certain within × goal",
     "certain now",
     "What is certain",
     "What is certain, ",
     "What is certain, beside the goal",
     " (ε) with which an arm's verdict is certain, to ",
-    "Arms that stay on the front",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",
     "truly on the front",

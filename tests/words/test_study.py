@@ -11,9 +11,9 @@ import pytest
 
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer, enough_pulls, left_to_do, looser, more_to_come
-from frontguard.words.tables.arm_table import counts
 from tests.words.snapshots import SECONDS, set_aside, snapshot_of
 
 

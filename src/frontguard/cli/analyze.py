@@ -50,8 +50,8 @@ from frontguard.cli.screen import console, print_answer
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.comparisons.asked import Beside
-    from frontguard.documents.origin import Origin
+    from frontguard.comparisons.picks import Beside
+    from frontguard.documents.pieces import Origin
     from frontguard.logs.analysis import Analysis
 
 LARGE = "Logs that are large, or grow"
@@ -319,7 +319,7 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
     from frontguard.words.counted import rates
 
     screen = console()
-    print_answer(screen, summary.answer(found), found, summary.table(found, top), "--csv FILE")
+    print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
     print_beside(screen, found, beside, top, "--csv FILE")
     screen.print(guarantee(found, anytime=found.anytime))
     for line in summary.best_guess(found):
@@ -344,4 +344,4 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
             screen.print(f"  {line}")
     screen.print()
     screen.print(f"{found.pulls:,} pulls of {len(found.arms):,} arms.")
-    screen.print(f"Next: {summary.next_step(found, sys.argv[1:], append)}")
+    screen.print(f"Next: {summary.next_step(found, append)}")

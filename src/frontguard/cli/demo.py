@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.demo.treatments import Demo
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
-    from frontguard.words.tables.terminal import TextColumn
+    from frontguard.words.terminal import TextColumn
 
 
 def demo(
@@ -78,7 +78,7 @@ def _pictures(found: Demo, folder: Path) -> str:
 
 def _print(found: Demo, report: Report) -> None:
     """The treatments on the true front: what either method makes of them, and what that promises."""
-    from frontguard.words.tables.terminal import TextColumn, titled
+    from frontguard.words.terminal import TextColumn, titled
 
     screen, robust, by_means = console(), found.robust, found.by_means
     medians, means = found.minutes(robust.estimates), found.minutes(by_means.estimates)
@@ -109,9 +109,9 @@ def _print_reviews(reviews: Reviews) -> None:
     from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
     from frontguard.phrases import joined, percent
     from frontguard.words.analysis import by_verdict, robustness
+    from frontguard.words.arm_table import estimate_cells, order
     from frontguard.words.certificate import guarantee
-    from frontguard.words.tables.arm_table import estimate_cells, order
-    from frontguard.words.tables.terminal import TextColumn, titled
+    from frontguard.words.terminal import TextColumn, titled
 
     screen, found = console(), reviews.analysis
     verdict = bombed_in_words(found, BOMBED)
@@ -173,6 +173,6 @@ def _print_flags(found: Analysis, report: Report) -> None:
 
 def _verdicts(heading: str, words: Sequence[str]) -> TextColumn:
     """A column of verdicts in their colours."""
-    from frontguard.words.tables.terminal import TextColumn
+    from frontguard.words.terminal import TextColumn
 
     return TextColumn.of(heading, words, [{"in": "green", "out": "red"}.get(word, "yellow") for word in words])

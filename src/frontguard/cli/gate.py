@@ -357,7 +357,7 @@ def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
 def _print(ended: _Ended, code: int) -> None:
     from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
-    from frontguard.words.comparing import gate as said
+    from frontguard.words import gate as said
 
     found, screen = ended.found, console(WIDTH)
     screen.print(said.answer(found), style=f"bold {said.STYLES[found.outcome]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frontguard._common.secrets import without_password
 from frontguard.cli.options.beside import read_asked
 from frontguard.cli.options.declared import Baseline, PickOne, flag
 from frontguard.cli.screen import say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.origin import Origin
+    from frontguard.documents.pieces import Origin
     from frontguard.reports.model import Report
 
 DEFAULT = "report.html"
@@ -117,8 +119,8 @@ def keep(made: Report, path: Path) -> None:
 def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
-    from frontguard.documents.origin import Origin
-    from frontguard.words.command_line import command_line
+    from frontguard.documents.pieces import Origin
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return Origin(version=__version__, command=command_line(sys.argv[1:]), source=source, at=now, **more)
+    command = shlex.join(["frontguard", *map(without_password, sys.argv[1:])])
+    return Origin(version=__version__, command=command, source=source, at=now, **more)

@@ -61,7 +61,7 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
-    from frontguard.comparisons.asked import Beside
+    from frontguard.comparisons.picks import Beside
     from frontguard.objectives import Objective
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
@@ -440,14 +440,13 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
     from frontguard.words.certificate import guarantee
-    from frontguard.words.command_line import commands_to_look
     from frontguard.words.counted import rates
-    from frontguard.words.study import next_step, polish_in_words, spent_in_words, table
+    from frontguard.words.study import commands_to_look, next_step, polish_in_words, spent_in_words, table
 
     screen = console()
     snapshot = ended.snapshot
     several = len(storage.studies()) > 1
-    print_answer(screen, ended.answer, snapshot.result, table(snapshot), "--report FILE.csv")
+    print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
     print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
     if len(snapshot.aside) < len(snapshot.result.arms):
         screen.print(guarantee(snapshot.result, failed=snapshot.failed))
@@ -469,14 +468,15 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     look = commands_to_look(where, snapshot.study, several=several)
     if look and snapshot.result.status != "certified" and snapshot.pulls:
         screen.print(f"So far: {look}.")
-    screen.print(f"Next: {next_step(snapshot, ended.how, sys.argv[1:], where, several=several)}")
+    if (step := next_step(snapshot, ended.how, where, several=several)) is not None:
+        screen.print(f"Next: {step}")
 
 
 def _what_if(ended: Ended, storage: Storage) -> list[str]:
     """Where no arm is decided: what would be at a lower confidence or contamination."""
     from frontguard.logs.of_study import own_answer, read_study
     from frontguard.studies.study import Study
-    from frontguard.words.guess import what_if
+    from frontguard.words.front import what_if
 
     if ended.snapshot.result.guess is None:
         return []

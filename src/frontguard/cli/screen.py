@@ -11,17 +11,12 @@ from frontguard.phrases import in_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from frontguard.results import Result
-    from frontguard.words.tables.arm_table import ArmTable
+    from frontguard.words.arm_table import ArmTable
 
 
-def print_answer(screen: Console, answer: str, result: Result, arms: ArmTable, elsewhere: str) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives.
-
-    Where the goal is the list: what its arms are best at, and what to take in the place of another.
-    """
-    from frontguard.words.comparing.instead import list_in_lines
-    from frontguard.words.tables.arm_sheet import on_terminal
+def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
+    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
+    from frontguard.words.arm_sheet import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
     screen.print(answer, style="bold")
@@ -33,11 +28,6 @@ def print_answer(screen: Console, answer: str, result: Result, arms: ArmTable, e
         if said:
             screen.print(said)
     screen.print()
-    lines = list_in_lines(result, [row.arm for row in arms.rows], elsewhere)
-    for line in lines:
-        screen.print(line)
-    if lines:
-        screen.print()
 
 
 def say(message: str) -> None:

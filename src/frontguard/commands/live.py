@@ -20,12 +20,12 @@ from frontguard.plot.arms import frame
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import COLOURS, arm_table, counts, shown
 from frontguard.words.certificate import certificate_against_goal
-from frontguard.words.comparing.gate import STYLES, rows
+from frontguard.words.gate import STYLES, rows
 from frontguard.words.limits import standing_to_limits
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.study import in_a_line, left_to_do, spent_in_words, too_short
-from frontguard.words.tables.arm_table import COLOURS, arm_table, counts, shown
 
 if TYPE_CHECKING:
     from rich.console import Group

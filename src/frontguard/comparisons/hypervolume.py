@@ -3,15 +3,14 @@
 Of a result, two are known: that of the lower ends of the boxes that are returned, which the true front has at least,
 and that of the upper ends of all, which it has at most (docs/theory.md, (x)). Units are those of the metrics.
 
-Larger is better in every coordinate of points. Two coordinates take a sort, three a sweep, more the recursion of While,
-Bradstreet and Barone ("A fast way of calculating exact hypervolumes", 2012): what a point adds to those after it is its
-own box less what these cover of that.
+Larger is better in every coordinate of points. Two coordinates take a sort, more the recursion of While, Bradstreet and
+Barone ("A fast way of calculating exact hypervolumes", 2012): what a point adds to those after it is its own box less
+what these cover of that.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,15 +23,14 @@ from frontguard.comparisons.effects import Comparable
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, quoted, shown
 
-MOST: Final = {3: 1_000_000, 4: 600, 5: 250, 6: 120}
-"""Points up to which it is computed, by the number of coordinates (from four on: that no other beats). It takes a
-second or two."""
+MOST: Final = {3: 2000, 4: 600, 5: 250, 6: 120}
+"""Points that no other beats up to which it is computed, by the number of coordinates. It takes a second or two."""
 
 MARGIN = 0.1
 """How far beyond the worst estimate the reference lies unless given, as a share of the estimates' range."""
 
 _FURTHER = 60  # the same for more coordinates
-_FILTERED = 5_000  # points among which those that others beat are found
+_FILTERED = 20_000  # points among which those that others beat are found
 
 
 @dataclass(frozen=True)
@@ -114,19 +112,9 @@ def hypervolume(points: Floats, reference: Floats) -> float | None:
     if np.isinf(boxes).any():
         return math.inf
     M = boxes.shape[1]
-    if M == 1:
-        return float(boxes.max())
-    if M == 2:
-        return _area(boxes)
-    if M == 3:
-        return _volume(boxes) if len(boxes) <= MOST[3] else None
-    if len(boxes) > 20 * _FILTERED:
+    if M > 2 and (len(boxes) > _FILTERED or int(standing_out(boxes).sum()) > MOST.get(M, _FURTHER)):
         return None
-    if len(boxes) > _FILTERED:  # to find what is beaten takes all pairs: those that stand out most go first
-        boxes = boxes[~_below_one_of(boxes, boxes[np.argsort(-boxes.prod(axis=1))[:200]])]
-    if len(boxes) > _FILTERED or len(boxes := boxes[standing_out(boxes)]) > MOST.get(M, _FURTHER):
-        return None
-    return _added(boxes[np.argsort(boxes[:, -1], kind="stable")])
+    return _volume(boxes)
 
 
 def standing_out(points: Floats) -> Bools:
@@ -143,11 +131,22 @@ def standing_out(points: Floats) -> Bools:
     return kept
 
 
-def _below_one_of(points: Floats, some: Floats) -> Bools:
-    beaten = np.zeros(len(points), np.bool_)
-    for each in some:
-        beaten |= (points <= each).all(axis=1) & (points < each).any(axis=1)
-    return beaten
+def _volume(boxes: Floats) -> float:
+    """What boxes from the origin cover together: each adds itself, less what those after it cover of it.
+
+    They are in the order of their last coordinate, so that in it those after a box reach as far as the box does.
+    """
+    if boxes.shape[1] == 1:
+        return float(boxes.max(initial=0.0))
+    if boxes.shape[1] == 2:
+        return _area(boxes)
+    boxes = boxes[standing_out(boxes)]
+    boxes = boxes[np.argsort(boxes[:, -1], kind="stable")]
+    total = 0.0
+    for place, own in enumerate(boxes):
+        covered = _volume(np.minimum(boxes[place + 1 :, :-1], own[:-1]))
+        total += float(own[-1]) * (float(own[:-1].prod()) - covered)
+    return total
 
 
 def _area(boxes: Floats) -> float:
@@ -156,65 +155,3 @@ def _area(boxes: Floats) -> float:
     highest = np.maximum.accumulate(y)
     rises = np.diff(highest, prepend=0.0)
     return float((x * rises).sum())
-
-
-def _volume(boxes: Floats) -> float:
-    """From the highest third coordinate down, with the stairs of the first two and the area below them kept."""
-    order = np.argsort(-boxes[:, 2], kind="stable")
-    across, along = [0.0, math.inf], [math.inf, 0.0]  # stairs: across rises, along falls
-    area = volume = 0.0
-    level = float(boxes[order[0], 2])
-    for x, y, z in boxes[order].tolist():
-        volume += area * (level - z)
-        level = z
-        place = bisect_left(across, x)
-        if along[place] >= y:
-            continue  # another one is as wide and as long
-        first = place
-        while along[first - 1] <= y:  # steps that the new one covers
-            first -= 1
-        left, below = across[first - 1], y
-        for step in range(first, place):
-            area += (across[step] - left) * (below - along[step])
-            left = across[step]
-        area += (x - left) * (below - along[place])
-        if across[place] == x:
-            place += 1
-        across[first:place], along[first:place] = [x], [y]
-    return volume + area * level
-
-
-def _added(boxes: Floats) -> float:
-    """Each point adds its own box, less what those after it cover of that box."""
-    total = 0.0
-    for place in range(len(boxes)):
-        own = boxes[place]
-        rest = np.minimum(boxes[place + 1 :], own)
-        total += float(own.prod())
-        if len(rest):
-            total -= _covered(rest)
-    return total
-
-
-def _covered(boxes: Floats) -> float:
-    if len(boxes) == 1:
-        return float(boxes[0].prod())
-    # All are as high as the point that they are held against where they are higher: that coordinate may be flat.
-    flat = np.flatnonzero((boxes == boxes[0]).all(axis=0))
-    if len(flat):
-        height = float(boxes[0, flat].prod())
-        rest = np.delete(boxes, flat, axis=1)
-        if rest.shape[1] == 0:
-            return height
-        return height * _by_size(rest)
-    return _by_size(boxes)
-
-
-def _by_size(boxes: Floats) -> float:
-    M = boxes.shape[1]
-    if M == 1:
-        return float(boxes.max())
-    if M == 2:
-        return _area(boxes)
-    boxes = boxes[standing_out(boxes)]
-    return _volume(boxes) if M == 3 else _added(boxes[np.argsort(boxes[:, -1], kind="stable")])

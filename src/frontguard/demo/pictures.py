@@ -18,9 +18,9 @@ from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, P
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
+from frontguard.words import arm_table
 from frontguard.words.certificate import true_values
 from frontguard.words.front import place
-from frontguard.words.tables import arm_table
 
 _WORDS = {
     Verdict.IN: "returned",

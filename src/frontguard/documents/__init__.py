@@ -5,9 +5,10 @@ A document says which entries there are, in which order, and what each may hold.
 ours is refused. May know everything that is printed (results, logs, experiments, the demonstration), and nothing that
 prints or shows. Where to start:
 
-- `base`: the kinds of values, `Document`, `Origin` (how something was made), and `read`, which checks JSON.
+- `base`: the kinds of values, `Document`, and `read`, which checks JSON.
 - `result`: a result and a run of a study, there and back.
-- `analysis`: an analysis of a log, there and back; `pieces` prints it, for there may be a million arms.
+- `analysis`: an analysis of a log, there and back; `pieces` prints it, for there may be a million arms,
+  and has `Origin`, how something was made.
 - `demo`, `reproduce`, `plan`: those commands.
 - `done`: what `report`, `rescue` and `serve` say of what they did.
 

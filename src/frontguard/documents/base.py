@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from frontguard.documents.origin import Origin as Origin
+from frontguard.documents.pieces import Origin as Origin
 from frontguard.errors import BadInput
 from frontguard.notices import KINDS, Notice
 from frontguard.phrases import number_of, shortened

@@ -12,7 +12,7 @@ from frontguard.documents.base import Amount, Count, Document, Notices, Origin, 
 from frontguard.documents.result import SpanDocument
 from frontguard.objectives import Objective
 from frontguard.results import said_once
-from frontguard.words.comparing.gate import answer
+from frontguard.words.gate import answer
 
 Word = Literal["not worse", "open", "worse"]
 Status = Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]

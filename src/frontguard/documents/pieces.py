@@ -2,13 +2,14 @@
 
 What is printed is made from the facts and not through the model, whose import alone takes longer than most logs; the
 tests read it back through the model. Numbers of arms become text column by column, in a fraction of the time that a
-dictionary for each arm would take.
+dictionary for each arm would take. What several documents say of how something was made is here for the same reason.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from itertools import chain, repeat
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
@@ -16,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.comparisons.asked import Beside
-from frontguard.documents.beside import entries
-from frontguard.documents.origin import Origin
+from frontguard.comparisons.picks import Beside
 from frontguard.logs.analysis import Analysis
 from frontguard.results import AT_A_TIME, ByArm, TableByArm
 
@@ -107,3 +106,34 @@ def _numbers(column: Floats) -> list[str]:
 
     finite = np.where(np.isfinite(column), column, np.nan).tolist()
     return to_json(finite, inf_nan_mode="null")[1:-1].decode().split(",")
+
+
+# How it was made, and what was asked for besides ----------------------------------------------------------------------
+
+
+def entries(beside: Beside | None) -> dict[str, Any]:
+    """What was asked for beside an answer, as entries of a document."""
+    compared, chosen = (None, None) if beside is None else (beside.compared, beside.pick)
+    return {
+        "baseline": None if compared is None else compared.baseline,
+        "comparisons": ByArm(() if compared is None else compared.plain()),
+        "pick": None if chosen is None else chosen.to_dict(),
+    }
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How something was made, as far as is known: entries of several documents."""
+
+    version: str | None = None
+    command: str | None = None
+    source: str | list[str] | None = None
+    at: str | None = None
+    seed: int | None = None
+    spec: str | None = None
+
+    @classmethod
+    def of(cls, document: object) -> Origin:
+        """What a document says of it."""
+        said = {field.name: getattr(document, field.name, None) for field in fields(cls)}
+        return cls(**said)

@@ -25,7 +25,7 @@ from frontguard.documents.base import (
     Truth,
     wrong,
 )
-from frontguard.documents.beside import entries
+from frontguard.documents.pieces import entries
 from frontguard.limits import Limit, columns_for
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.results import ArmParts, ByArm, Certificate, CostSoFar, Guess, Inner, Kept, Result
@@ -35,7 +35,7 @@ from frontguard.verdicts import Keeping, Verdict
 
 if TYPE_CHECKING:
     from frontguard.commands.run import Ended
-    from frontguard.comparisons.asked import Beside
+    from frontguard.comparisons.picks import Beside
 
 
 Word = Literal["in", "undecided", "covered", "set aside", "out"]

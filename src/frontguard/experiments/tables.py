@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from frontguard.experiments.metrics import Spread
 from frontguard.experiments.published import Published
 from frontguard.experiments.results import Row, as_record
-from frontguard.words.tables.terminal import TextColumn, titled
+from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -24,12 +24,11 @@ from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
+from frontguard.words.arm_table import names_in_short, with_short_names
 from frontguard.words.certificate import guarantee
 from frontguard.words.counted import rates
 from frontguard.words.limits import why_by_limits
 from frontguard.words.study import answer as study_answer
-from frontguard.words.tables.arm_table import names_in_short
-from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import what_eps_is
 
 MOST_NAMED = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frontguard import plot
-from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Comparisons
+from frontguard.comparisons.picks import Asked, Beside
 from frontguard.errors import BadInput
 from frontguard.phrases import visible
 from frontguard.reports.model import (
@@ -21,15 +21,15 @@ from frontguard.reports.model import (
     shown_in_units,
 )
 from frontguard.results import Result
-from frontguard.words.comparing.comparisons import (
+from frontguard.words.arm_table import with_short_names
+from frontguard.words.comparisons import (
     beside_in_words,
+    choice_in_words,
     contrast_in_words,
     effect_cell,
     left_in_words,
     rows_of,
 )
-from frontguard.words.comparing.picks import choice_in_words
-from frontguard.words.tables.names import with_short_names
 
 MOST_ROWS = 1000
 """Arms that a report's table of comparisons shows; its CSV has all."""

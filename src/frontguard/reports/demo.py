@@ -19,7 +19,7 @@ from frontguard.reports.result import arms_table, failed_pulls, report_of
 from frontguard.results import Inner, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
-from frontguard.words.comparing.instead import take_instead
+from frontguard.words.instead import take_instead
 
 _METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
 

@@ -14,7 +14,7 @@ from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
 from frontguard.reports.markdown import escaped
-from frontguard.words.comparing.gate import HEADINGS, answer, check_in_words, promise, remarks, robustness, rows
+from frontguard.words.gate import HEADINGS, answer, check_in_words, promise, remarks, robustness, rows
 
 _HEADLINES = {
     Outcome.NOT_WORSE: "✅ not worse",

@@ -20,9 +20,8 @@ from frontguard.reports.result import arms_table, failed_pulls
 from frontguard.results import Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis, study
-from frontguard.words.comparing.comparisons import beside_in_words, effect_cell, left_in_words
-from frontguard.words.comparing.picks import choice_in_words, given_up
-from frontguard.words.tables.names import with_short_names
+from frontguard.words.arm_table import with_short_names
+from frontguard.words.comparisons import beside_in_words, choice_in_words, effect_cell, given_up, left_in_words
 
 MOST_ROWS = 100
 """Arms that a notebook shows."""

@@ -32,6 +32,7 @@ from frontguard.reports.model import (
 )
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import arm_table, shown, with_short_names
 from frontguard.words.certificate import (
     FAILED_PULL,
     assumptions,
@@ -39,10 +40,8 @@ from frontguard.words.certificate import (
     status_in_words,
     tolerance_in_words,
 )
-from frontguard.words.comparing.instead import places_on_list
+from frontguard.words.instead import places_on_list
 from frontguard.words.limits import all_limits
-from frontguard.words.tables.arm_table import arm_table, shown
-from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import may_lie
 
 Failures: TypeAlias = Mapping[str, Mapping[str, int]]

@@ -27,11 +27,10 @@ from frontguard.studies.overview import Measurements, Overview, Snapshot
 from frontguard.studies.pulls import under_way
 from frontguard.suspects import suspects
 from frontguard.words import analysis as log_summary
+from frontguard.words.arm_table import counts, with_short_names
 from frontguard.words.certificate import certificate_against_goal, guarantee
 from frontguard.words.counted import rates
 from frontguard.words.study import answer, more_to_come, polish_in_words, spent_in_words
-from frontguard.words.tables.arm_table import counts
-from frontguard.words.tables.names import with_short_names
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
 _ALONE = 7.0  # inches of a picture that has one panel instead of two

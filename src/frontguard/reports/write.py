@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from frontguard._common.private import private
-from frontguard.comparisons.asked import Asked
+from frontguard.comparisons.picks import Asked
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import shown
 from frontguard.reports.beside import asked_for

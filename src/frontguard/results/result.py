@@ -11,10 +11,9 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.asked import Asked, Beside
 from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
-from frontguard.comparisons.picks import Field, Pick, pick, wish_of
+from frontguard.comparisons.picks import Asked, Beside, Field, Pick, pick, wish_of
 from frontguard.errors import BadArgument
 from frontguard.limits import Limit
 from frontguard.notices import Notice

@@ -7,7 +7,6 @@ take their words from here, and nothing reads words back. Where to start:
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
 - `front`, `study`, `analysis`, `plan`: the answers in a sentence, and what to do next.
 - `arm_table`: the table of arms as data; `arm_sheet`: on a terminal, however narrow; `terminal`: other tables there.
-- `comparing`: arms beside each other: comparisons, gates, which one to pick, what to take instead.
+- `comparisons`, `gate`, `instead`: arms beside each other: how they compare, which one to pick, what to take instead.
 - `progress`: how far it is, for whoever waits.
-- `command_line`: commands as they would be typed.
 """

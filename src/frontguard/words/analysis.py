@@ -5,8 +5,8 @@ Everything stays short with a million arms: a handful of names is listed, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import ROUND_FLOOR
+import shlex
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -17,15 +17,13 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import FARTHEST, LIMITS
 from frontguard.notices import InClusters, InPairs, RowsLeftOut
 from frontguard.phrases import are, percent, rounded
-from frontguard.results import WORDS
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words import guess
+from frontguard.words import front
+from frontguard.words.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.certificate import allowed, amounts_in_words, sensible, suggested_tolerances
-from frontguard.words.command_line import command_line
 from frontguard.words.front import front_in_words, measured, names_of_listed, place
 from frontguard.words.limits import beaten_and_beyond, none_within_yet
-from frontguard.words.tables.arm_table import ArmTable, arm_table, names_in_short, shown
 from frontguard.words.threats import able, beyond, what_eps_is
 
 MOST_ROWS = 30
@@ -63,8 +61,8 @@ def by_verdict(found: Analysis) -> str:
 
 def best_guess(found: Analysis) -> list[str]:
     """Where no arm is in: what the estimates would say, and what would be decided if less were asked for."""
-    said = guess.best_guess(found)
-    return [] if said is None else [said, *guess.what_if(found)]
+    said = front.best_guess(found)
+    return [] if said is None else [said, *front.what_if(found)]
 
 
 def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
@@ -100,61 +98,29 @@ def boxes_only(found: Analysis) -> str | None:
 
 
 def robustness(found: Analysis) -> str | None:
-    """How dirty the data may be before the answer is no longer certain, in some sentences; None without a profile."""
-    profile = found.profile
-    if profile is None:
+    """How dirty the data may be before the answer is no longer certain; None where no arm is in, or it is not known."""
+    profile, now, threat = found.profile, found.certificate.contamination, found.certificate.threat
+    if profile is None or np.isnan(profile.front) or not found.having(Verdict.IN).any():
         return None
-    now, threat = found.certificate.contamination, found.certificate.threat
-    decided = np.flatnonzero(~np.isnan(profile.per_arm))
-    if not len(decided) and found.having(Verdict.IN).any():
-        return "Robustness: what the study could decide, its log read once would leave open at any share."
-    if not len(decided):
-        return "Robustness: nothing is certain even now, so there is nothing to lose."
-    said = []
+    if profile.front >= 0.5:
+        return Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat))
     last = max(now, round(profile.front - profile.resolution, 12))
-    if not found.having(Verdict.IN).any():
-        said.append("No arm is certainly in yet.")
-    elif np.isnan(profile.front):
-        last = np.inf
-        what = what_eps_is(threat)
-        said.append(f"From its log alone it cannot be said up to which {what} the {found.goal} stands.")
-    elif profile.front >= 0.5:
-        said.append(Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat)))
-    else:
-        said.append(Statement.STANDS(answer=found.goal, more=beyond(threat, last), now=f"{percent(now)} was"))
-    first = int(decided[np.argmin(profile.per_arm[decided])])
-    stands = float(profile.per_arm[first])
-    if stands < last or not found.having(Verdict.IN).any():
-        word, eps = WORDS[found.verdict_codes[first]], percent(stands, ROUND_FLOOR)
-        said.append(Statement.FALLS_FIRST(arm=found.arms[first], word=word, eps=eps))
-    return " ".join(said)
+    if last == 0.0:
+        return None
+    return Statement.STANDS(answer=found.goal, more=beyond(threat, last), now=f"{percent(now)} was")
 
 
 def by_means(found: Analysis) -> str | None:
-    """What whoever compares means would have said, where it differs; None where it does not."""
+    """Where means would call an arm that is certainly beaten, or miss one that is in; None where they would not."""
     on, inside = found.mean_front, found.having(Verdict.IN)
-    if np.array_equal(on, inside):
-        return None
     wrong: list[tuple[Bools, Callable[..., str]]] = [
         (on & found.having(Verdict.OUT), Statement.MEANS_CALL),
         (~on & inside, partial(Statement.MEANS_MISS, place="in" if any(allowed(found)) else "on it")),
     ]
     said = [say(names=names_in_short(found.named(which))) for which, say in wrong if which.any()]
-    start = f"Means alone would call the front {names_in_short(found.mean_set)}"
-    softer = [
-        (on & found.having(Verdict.COVERED) & (found.goal == "front"), "covered"),  # of a list, that says nothing
-        (on & found.having(Verdict.UNDECIDED), "open"),
-    ]
-    rest = [
-        f"{'all' if np.array_equal(which, on) else names_in_short(found.named(which))} {are(int(which.sum()))} {word}"
-        for which, word in softer
-        if which.any()
-    ]
-    if not said and not rest:
+    if not said:
         return None
-    if said:
-        start += f": they would {' and '.join(said)}"
-    return start + (f"; here, {', and '.join(rest)}." if rest else ".")
+    return f"Means alone would call the front {names_in_short(found.mean_set)}: they would {' and '.join(said)}."
 
 
 def failures(found: Analysis) -> str | None:
@@ -238,12 +204,11 @@ def _settled_within(found: Analysis) -> str | None:
     return amounts_in_words(amounts, found.metrics) if sensible(found, amounts) else None
 
 
-def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = None) -> str:
-    """What to do now: a command, where one helps. `arguments` are those of the command, `append` its state file."""
+def next_step(found: Analysis, append: Path | None = None) -> str:
+    """What to do now. `append` is the state file of the command."""
     if found.status == "certified":
-        more = "" if found.profile is not None else "; with --profile also up to which contamination it stands"
-        send = f"`{command_line(arguments, report='report.html')}` writes a report to send"
-        return f"{send}; with --json it is printed for machines{more}."
+        more = "" if found.profile is not None else "; --profile says up to which contamination it stands"
+        return f"--report FILE.html writes a report to send{more}."
     steps = []
     if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
@@ -254,8 +219,8 @@ def next_step(found: Analysis, arguments: Sequence[str], append: Path | None = N
         steps.append(f"measure the open arms and those that decide them, and {where}")
     suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
     if suggested is not None and within is not None:  # the certificate that holds now, rounded up
-        with_it = command_line(arguments, tolerance=suggested)
-        steps.append(f"settle for less: within {within} everything is settled now (`{with_it}`)")
+        options = shlex.join(part for text in suggested for part in ("--tolerance", text))
+        steps.append(f"settle for less: within {within} everything is settled now ({options})")
     elif found.status == "unreachable":  # as these go on: but so few, or such wild ones, show little of that
         steps.append("more repeats of every arm, for these leave it open by more than the arms differ")
     if found.status == "unreachable":

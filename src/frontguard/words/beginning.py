@@ -8,8 +8,8 @@ from frontguard.phrases import cost_in_words, duration, number, number_of, perce
 from frontguard.planning.reach import means_below_floor
 from frontguard.studies.settings import Settings
 from frontguard.words.certificate import tolerance_in_words
-from frontguard.words.floors import below_floor
 from frontguard.words.limits import limit_in_words, never_within
+from frontguard.words.plan import below_floor
 from frontguard.words.threats import against
 
 

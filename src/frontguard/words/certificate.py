@@ -15,10 +15,10 @@ from frontguard.phrases import are, joined, number, number_of, percent, percenta
 from frontguard.results import Certificate, Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.comparing.instead import take_instead, what_best_at
+from frontguard.words.arm_table import names_in_short
 from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
+from frontguard.words.instead import take_instead, what_best_at
 from frontguard.words.limits import all_limits, keeps, why_by_limits
-from frontguard.words.tables.arm_table import names_in_short
 from frontguard.words.threats import against, assumed
 
 _STATUS = {

@@ -11,7 +11,7 @@ from frontguard.phrases import joined, number, number_of, percent
 from frontguard.results import Kept, Result
 from frontguard.statements import Statement
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
-from frontguard.words.tables.arm_table import names_in_short
+from frontguard.words.arm_table import names_in_short
 
 
 def limit_in_words(gate: Gate) -> str:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontguard.objectives import differences_in_units
+from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 from frontguard.planning.limited import LimitFloor
 from frontguard.planning.reach import means_below_floor
 from frontguard.statements import Statement
+from frontguard.words.arm_table import names_in_short
+from frontguard.words.certificate import tolerance
 from frontguard.words.counted import what_counts
-from frontguard.words.floors import below_floor, where_lies
 from frontguard.words.limits import limit_in_words, never_beyond, never_within
-from frontguard.words.tables.arm_table import names_in_short
-from frontguard.words.tables.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
+from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
+from frontguard.words.threats import able
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -154,7 +155,7 @@ def warnings(made: CostPlan) -> list[str]:
 def facts(made: CostPlan) -> list[str]:
     """What the table rests on, and what holds however many pulls there are."""
     first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
-    said = [
+    return [
         f"Simulated on {_arms(made.task)}.",
         f"Floor: {_floor(made)}.",
         *(f"Limit: {stays}." for floor in made.limits if (stays := _stays_open(made.task, floor))),
@@ -162,10 +163,35 @@ def facts(made: CostPlan) -> list[str]:
         f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
         f"certified policy's boxes to allow the goal under every attack{_but_at_limits(made.task)}.",
     ]
-    if made.theorem1_worst_case is not None and made.theorem1_gaps is not None:
+
+
+def where_lies(threat: str, eps: float) -> str:
+    """Under which attacker something cannot be had.
+
+    >>> where_lies("share", 0.1), where_lies("share", 0.0)
+    ("where an attacker replaces any 10% of an arm's measurements,", 'without lies')
+    """
+    return f"where an attacker {able(threat, eps)}," if eps else "without lies"
+
+
+def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: float) -> list[str]:
+    """For each mean whose tolerance is below its floor, what that leaves open for ever, and which tolerance does not.
+
+    >>> below_floor([(Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)), 1 / 9)], "prescient", 0.1)
+    ['where an attacker replaces each measurement with probability 10%, the mean of solved stays uncertain by up to
+    0.112, however many pulls: arms that are closer to each other than that may never be certified within 0.05, but can
+    be within 0.112']
+    """
+    said = []
+    for each, floor in found:
+        least = rounded_up(floor, 3)
         said.append(
-            f"Theorem 1 bounds R-PSI's pulls by {rounded(made.theorem1_gaps, 3)} with these gaps, "
-            f"{rounded(made.theorem1_worst_case, 3)} with any."
+            Statement.BELOW_FLOOR(
+                lies=where_lies(threat, eps),
+                name=each.name,
+                floor=percentage(least) if each.relative else f"{least:g}",
+                tolerance=tolerance(each),
+            )
         )
     return said
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,8 @@ from frontguard.results import CostSoFar, Result
 from frontguard.statements import Statement
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import OPEN, Verdict
-from frontguard.words import guess
+from frontguard.words import gate
+from frontguard.words.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.certificate import (
     FAILED_PULL,
     beside_goal,
@@ -23,12 +24,9 @@ from frontguard.words.certificate import (
     sensible,
     suggested_tolerances,
 )
-from frontguard.words.command_line import command_line, commands_to_look
-from frontguard.words.comparing import gate
 from frontguard.words.counted import what_counts
-from frontguard.words.front import front_in_words, names_of_listed
+from frontguard.words.front import best_guess, front_in_words, names_of_listed, too_few
 from frontguard.words.limits import all_limits, none_within_yet, open_by_limits
-from frontguard.words.tables.arm_table import ArmTable, arm_table, counts, shown
 from frontguard.words.threats import able
 
 How = Literal["done", "time", "cancelled"]
@@ -88,7 +86,7 @@ def _so_far(snapshot: Snapshot) -> str:
 def _in_the_end(snapshot: Snapshot) -> str:
     """How far it came; where no arm is in, with a best guess, and what it lacks."""
     result = snapshot.result
-    said = _so_far(snapshot), none_within_yet(result), guess.best_guess(result), guess.too_few(result)
+    said = _so_far(snapshot), none_within_yet(result), best_guess(result), too_few(result)
     return " ".join(filter(None, said))
 
 
@@ -235,48 +233,62 @@ def _range(pulls: tuple[int, int]) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def next_step(snapshot: Snapshot, how: How, arguments: Sequence[str], where: str, *, several: bool = False) -> str:
-    """What to do now, by how it ended: a command, where one helps.
+def next_step(snapshot: Snapshot, how: How, where: str, *, several: bool = False) -> str | None:
+    """What to do now, by how it ended: a command or an option, where one helps; None where there is nothing to do.
 
-    `arguments` are those of the command, and `several` says that the storage `where` has more than this study.
+    `several` says that the storage `where` has more than this study.
     """
-    result, again = snapshot.result, command_line(arguments)
+    result = snapshot.result
     if result.status == "certified":
         look = commands_to_look(where, snapshot.study, several=several)
-        every_pull = f"; frontguard.Study.open({where!r}, {snapshot.study!r}).to_frame() gives every pull"
-        machines = f"`{command_line([*arguments, '--json'])}` prints this for machines"
-        return f"{look}; {machines}{every_pull}." if look else f"{machines}."
+        return f"{look}." if look else None
     if how == "cancelled":
-        return f"`{again}` goes on where it stopped; {more_to_come(snapshot)}."
+        return f"the same command goes on where it stopped; {more_to_come(snapshot)}."
     if len(snapshot.aside) == len(result.arms):
         return "mend the command; then begin anew, with another --study or --storage."
     if result.status == "unreachable":
-        goals = looser(snapshot)
-        if open_by_limits(result) is not None:
-            return (
-                "set the limit farther from what is measured, or give it a tolerance (tolerance in [[limit]]); a study "
-                "that is there goes on with it."
-            )
-        if goals is None and snapshot.failed:
-            return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
-        if goals is None:
-            return (
-                "no tolerance that would tell the arms apart can be reached; begin anew (another --study) with a "
-                "smaller --contamination, if you can vouch for it, or with measurements that vary less."
-            )
-        fewer = ", or fewer failures in a new study (another --study)" if snapshot.failed else ""
-        return f"a looser tolerance, which could be reached: `{command_line(arguments, tolerance=goals)}`{fewer}."
+        return _within_reach(snapshot)
     if list_is_over(snapshot):
         return (
             "a looser tolerance (--tolerance), a smaller --contamination in a new study, if you can vouch for it, or a "
             "longer list of items."
         )
     if how == "time":
-        return f"`{again}` goes on for as long again; {more_to_come(snapshot)}."
+        return f"the same command goes on for as long again; {more_to_come(snapshot)}."
     if any(isinstance(each, BudgetOver) and each.budget == "max_cost" for each in result.notices):
-        larger = command_line(arguments, max_cost=enough_cost(snapshot))
-        return f"a larger budget: `{larger}`; {more_to_come(snapshot)}."
+        return f"a larger budget, --max-cost {enough_cost(snapshot)}; {more_to_come(snapshot)}."
     if snapshot.max_pulls is None:
         return f"a larger max_pulls_per_arm in the spec, then the same command; {more_to_come(snapshot)}."
     enough = enough_pulls(snapshot) or 2 * snapshot.pulls
-    return f"a larger budget: `{command_line(arguments, max_pulls=str(enough))}`; {more_to_come(snapshot)}."
+    return f"a larger budget, --max-pulls {enough}; {more_to_come(snapshot)}."
+
+
+def _within_reach(snapshot: Snapshot) -> str:
+    """What could be certified where what was asked for cannot."""
+    goals = looser(snapshot)
+    if open_by_limits(snapshot.result) is not None:
+        return (
+            "set the limit farther from what is measured, or give it a tolerance (tolerance in [[limit]]); a study "
+            "that is there goes on with it."
+        )
+    if goals is None and snapshot.failed:
+        return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
+    if goals is None:
+        return (
+            "no tolerance that would tell the arms apart can be reached; begin anew (another --study) with a "
+            "smaller --contamination, if you can vouch for it, or with measurements that vary less."
+        )
+    fewer = ", or fewer failures in a new study (another --study)" if snapshot.failed else ""
+    options = shlex.join(part for goal in goals for part in ("--tolerance", goal))
+    return f"a looser tolerance, which could be reached: {options}{fewer}."
+
+
+def commands_to_look(where: str, study: str, *, several: bool) -> str:
+    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
+    if where.startswith("memory:"):
+        return ""
+    named = ["--study", study] if several else []
+    return (
+        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
+        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
+    )

@@ -51,8 +51,7 @@ def test_ctrl_c_waits_for_what_is_under_way_and_the_same_command_goes_on_as_if_i
     assert not alive_with(str(folder))
     before = told(folder / "toy.db")
     assert out.startswith(f"Interrupted after {before} pulls.")
-    command = "frontguard run toy.toml --tolerance size=3 --tolerance cost=4%"
-    assert f"Next: `{command}` goes on where it stopped" in " ".join(out.split())
+    assert "Next: the same command goes on" in " ".join(out.split())
 
     going = begin(folder, *INTERRUPTED, ignoring="HUP")
     wait_until(lambda: told(folder / "toy.db") >= before + 4)

@@ -11,14 +11,14 @@ from frontguard.phrases import did_you_mean, quoted, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from frontguard.comparisons.asked import Asked, Beside
+    from frontguard.comparisons.picks import Asked, Beside
     from frontguard.objectives import Objective
     from frontguard.results import Result
 
 
 def read_asked(baseline: str | None, pick: Sequence[str] | None) -> Asked:
     """What the options ask for."""
-    from frontguard.comparisons.asked import asked
+    from frontguard.comparisons.picks import asked
 
     return asked(baseline, pick)
 
@@ -45,22 +45,20 @@ def beside_of(result: Result, asked: Asked) -> Beside:
 
 def print_beside(screen: Console, result: Result, beside: Beside, most: int, elsewhere: str) -> None:
     """The choice, and the tables of what it gives up and of all arms against the baseline."""
-    from frontguard.words.comparing.comparisons import (
+    from frontguard.words.comparisons import (
         beside_in_words,
+        choice_in_words,
         comparison_in_words,
         left_in_words,
         on_terminal,
         rows_of,
     )
-    from frontguard.words.comparing.picks import choice_in_words, volume_in_words
 
     if beside.pick is not None:
         screen.print(choice_in_words(beside.pick), style="bold")
         if beside.pick.others is not None and len(beside.pick.others):
             rows = rows_of(result, beside.pick.others, most)
             screen.print(on_terminal(beside.pick.others, rows, screen.width, elsewhere))
-        if said := volume_in_words(result.hypervolume()):
-            screen.print(said)
         screen.print()
     if beside.compared is not None:
         rows = rows_of(result, beside.compared, most)

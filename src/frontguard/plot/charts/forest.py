@@ -16,7 +16,7 @@ from frontguard.plot.sentences import captioned
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.words.certificate import true_values
-from frontguard.words.comparing.comparisons import contrast_in_words, effect_in_words, rows_of
+from frontguard.words.comparisons import contrast_in_words, effect_in_words, rows_of
 
 MOST_ARMS = 40
 """Arms that are drawn, the front first."""

@@ -15,11 +15,11 @@ from frontguard.verdicts import Verdict
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, cell, figure_cell, line, nothing, region
+from frontguard.words.arm_table import estimate_cells
 from frontguard.words.certificate import objective_in_short, tolerance
-from frontguard.words.comparing.comparisons import effect_cell
+from frontguard.words.comparisons import effect_cell
 from frontguard.words.limits import keeping_in_words
 from frontguard.words.study import why
-from frontguard.words.tables.arm_table import estimate_cells
 
 _LATEST = 50  # pulls that are listed one by one
 _MOST_RIVALS = 8  # with which an arm is compared

@@ -17,11 +17,10 @@ from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import Page, called, figure, line, nothing, region
 from frontguard.web.pages.table import table_region
+from frontguard.words.arm_table import counts, with_short_names
 from frontguard.words.certificate import guarantee, nearness, objective_in_short, one_beside_goal, tolerance
 from frontguard.words.limits import limit_in_words
 from frontguard.words.study import STATUSES, answer, failures_in_words, more_to_come, spent_in_words, too_short
-from frontguard.words.tables.arm_table import counts
-from frontguard.words.tables.names import with_short_names
 from frontguard.words.threats import may_lie
 
 _VIEW_NAMES = {"front": "Front", "pairs": "All pairs", "parallel": "Parallel"}

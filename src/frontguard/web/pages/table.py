@@ -13,8 +13,8 @@ from frontguard.verdicts import Verdict
 from frontguard.web.addresses import Address
 from frontguard.web.pages import parts
 from frontguard.web.pages.parts import arm_link, called, figure_cell, nothing, region
+from frontguard.words.arm_table import ArmCell, ArmRow, arm_table, order_by
 from frontguard.words.certificate import objective_in_short
-from frontguard.words.tables.arm_table import ArmCell, ArmRow, arm_table, order_by
 
 SOME_ROWS = 200
 ALL_ROWS = 5000

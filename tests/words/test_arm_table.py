@@ -14,10 +14,10 @@ from frontguard.phrases import natural, number
 from frontguard.results import Inner
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_sheet import on_terminal
+from frontguard.words.arm_table import arm_table, order, order_by, shown
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer, table
-from frontguard.words.tables.arm_sheet import on_terminal
-from frontguard.words.tables.arm_table import arm_table, order, order_by, shown
 from tests.words.results import result
 from tests.words.snapshots import result_of, snapshot_of
 
@@ -114,7 +114,7 @@ def test_of_a_million_arms_only_those_that_are_shown_are_sorted(monkeypatch: pyt
         keyed.append(name)
         return natural(name)
 
-    monkeypatch.setattr("frontguard.words.tables.arm_table.natural", counted)
+    monkeypatch.setattr("frontguard.words.arm_table.natural", counted)
     result = replace(result_of(1, METRICS), arms=tuple(sorted(f"x{i}" for i in range(count))))
     result = replace(result, verdict_codes=np.full(count, int(Verdict.OUT)))
     chosen = [result.arms[arm] for arm in shown(result, 30)]

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from frontguard.phrases import LEAST_NAME
-from frontguard.words.tables.terminal import TextColumn, fitted, titled, width_of, wrapped
+from frontguard.words.terminal import TextColumn, fitted, titled, width_of, wrapped
 
 texts = st.text(st.sampled_from("ab 1名🎉-_"), max_size=30)
 

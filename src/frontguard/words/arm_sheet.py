@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from frontguard.phrases import cells_of, cut_in_the_middle, fitting_names, shortened, visible
-from frontguard.words.tables.arm_table import COLOURS, ArmCell, ArmColumn, ArmTable
-from frontguard.words.tables.terminal import COMFORTABLE, GAP, LEAST, TextColumn, drawn, left_out, wrapped
+from frontguard.words.arm_table import COLOURS, ArmCell, ArmColumn, ArmTable
+from frontguard.words.terminal import COMFORTABLE, GAP, LEAST, TextColumn, drawn, left_out, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -6,19 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from frontguard._common.typing import Ints
 from frontguard.objectives import Objective
-from frontguard.phrases import joined, number, percentage, rounded_up, visible
+from frontguard.phrases import joined, number, percentage, rounded_up
 from frontguard.replacing import Excelling, Replacement
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.limits import among_those_within
-
-MOST_LINES = 12
-"""Arms of which a terminal says below its table what place they have on the list, or beside it."""
 
 
 class _Word(NamedTuple):
@@ -85,14 +80,12 @@ def _of_one(metric: Objective, cost: float, gain: float) -> str:
         else:
             worse = f"{percentage(rounded_up(cost, 3))} {word.worse if word else f'worse in {metric.name}'}"
         return Statement.AT_MOST(amount=worse)
-    if gain > 0.0:
-        if not metric.relative:
-            better = f"{number(_rounded_down(gain, 4))} {'less' if metric.minimized else 'more'} {metric.name}"
-        else:
-            better = (
-                f"{number(_rounded_down(1.0 + gain, 3))} times {word.times if word else f'better in {metric.name}'}"
-            )
+    times = _rounded_down(1.0 + gain, 3)
+    if gain > 0.0 and not metric.relative:
+        better = f"{number(_rounded_down(gain, 4))} {'less' if metric.minimized else 'more'} {metric.name}"
         return Statement.AT_LEAST(amount=better)
+    if metric.relative and times > 1.0:
+        return Statement.AT_LEAST(amount=f"{number(times)} times {word.times if word else f'better in {metric.name}'}")
     return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
 
 
@@ -111,7 +104,7 @@ def _rounded_down(value: float, digits: int) -> float:
 
 
 def what_best_at(result: Result, arm: int) -> str:
-    """What a returned arm is best at, for the reason of its verdict."""
+    """What a returned arm is best at, for the reason of its verdict; "" if nothing."""
     return _best_at(result.best_at(arm), among_those_within(result))
 
 
@@ -122,14 +115,14 @@ def _best_at(found: Sequence[Excelling], scope: str) -> str:
         said.append(Statement.BEST_IN(names=joined(certain), scope=scope))
     if seeming:
         said.append(Statement.SEEMS_BEST_IN(names=joined(seeming), scope=scope))
-    return ", ".join(said) or Statement.COMPROMISE()
+    return ", ".join(said)
 
 
 def places_on_list(result: Result, arms: Ints) -> list[str]:
     """Of each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
 
-    "" of an arm that is not listed, and for which none is known that does; of all where the goal is not the list, or
-    nothing is promised.
+    "" of an arm that is best at nothing, or for which none is known that does; of all where the goal is not the list,
+    or nothing is promised.
     """
     if result.goal != "list" or result.certificate.confidence is None:
         return [""] * len(arms)
@@ -142,15 +135,3 @@ def places_on_list(result: Result, arms: Ints) -> list[str]:
         else:
             said.append(_instead(instead[name], result.metrics) if name in instead else "")
     return said
-
-
-def list_in_lines(result: Result, arms: Ints | Sequence[int], elsewhere: str) -> list[str]:
-    """The same in a line for each arm of which there is something to say, for a terminal.
-
-    `elsewhere` is the option that gives all of it, where these are too many.
-    """
-    chosen = np.asarray(arms, np.int64)
-    said = zip(chosen.tolist(), places_on_list(result, chosen), strict=True)
-    lines = [f"{visible(result.arms[arm])}: {place}." for arm, place in said if place]
-    left = len(lines) - MOST_LINES
-    return lines if left <= 0 else [*lines[:MOST_LINES], f"… and of {left:,} more with {elsewhere}."]

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from frontguard.objectives import Objective
 from frontguard.phrases import LEAST_NAME
-from frontguard.words.tables.arm_sheet import on_terminal
-from frontguard.words.tables.arm_table import ArmTable, arm_table, shown
+from frontguard.words.arm_sheet import on_terminal
+from frontguard.words.arm_table import ArmTable, arm_table, shown
 from tests.words.snapshots import result_of
 
 WIDTHS = (40, 60, 80, 120)

@@ -13,9 +13,9 @@ from frontguard.notices import ExactDiffers, InClusters
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
 from frontguard.statements import Statement
-from frontguard.words.comparing import comparisons
+from frontguard.words import comparisons
 from frontguard.words.counted import rates, taken_as_declared
-from frontguard.words.tables.terminal import TextColumn, drawn, fitted
+from frontguard.words.terminal import TextColumn, drawn, fitted
 from frontguard.words.threats import able, against
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from frontguard import Objective, Prescient, Study
 from frontguard.results import Result
-from frontguard.words.tables import names
-from frontguard.words.tables.names import LONGEST, with_short_names
+from frontguard.words import arm_table as names
+from frontguard.words.arm_table import LONGEST, with_short_names
 
 
 def result(arms: list[str], metric: str = "seconds") -> Result:
