@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
+from frontguard.statements import Statement
 from frontguard.words.analysis import answer, by_means, robustness, table, to_settle
 from frontguard.words.certificate import suggested_tolerances
+from frontguard.words.threats import beyond
 
 
 def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
@@ -16,31 +19,24 @@ def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
     return analyze({"arm": [arm for arm, _ in rows], "x": [value for _, value in rows]}, **{"maximize": "x", **options})
 
 
-def test_a_single_objective_is_spoken_of_as_such() -> None:
+def test_a_single_objective_is_spoken_of_as_such(snapshot: SnapshotAssertion) -> None:
     steps = np.arange(100.0)
     apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
-    assert answer(apart) == "Of 2 arms, a has the most x."
     close = {"a": (steps + 1).tolist(), "b": steps.tolist()}
-    assert answer(found_in(close, tolerance=60.0)) == "Of 2 arms, a has the most x, or is within 60 of it."
-    both = answer(found_in(close, tolerance=60.0, goal="front"))
-    assert both == "Of 2 arms, 2 have the most x, or are within 60 of it: a, b."
+    near, both = found_in(close, tolerance=60.0), found_in(close, tolerance=60.0, goal="front")
     one = found_in({"only": steps.tolist()})
-    assert answer(one) == "only is the only arm: it has the most x."
+    assert [each.pareto_set for each in (apart, near, both, one)] == [["a"], ["a"], ["a", "b"], ["only"]]
+    assert [answer(each) for each in (apart, near, both, one)] == snapshot
 
 
-def test_why_more_pulls_would_not_help_is_said() -> None:
+def test_why_more_pulls_would_not_help_is_said(snapshot: SnapshotAssertion) -> None:
     steps = np.arange(100.0)
     same = found_in({"a": steps.tolist(), "b": steps.tolist()})
     assert same.status == "unreachable"
-    assert to_settle(same) == [
-        "a, b: cannot be settled by more pulls, if the samples go on as they are: they are too close to others for "
-        "this tolerance."
-    ]
+    assert set(same.more_pulls().values()) == {"tolerance"}
     lies = found_in({"a": (steps + 5).tolist(), "b": steps.tolist()}, contamination=0.3)
-    assert to_settle(lies) == [
-        "a, b: cannot be settled by more pulls, if the samples go on as they are: an attacker who replaces each "
-        "measurement with probability 30% could make them look either way."
-    ]
+    assert set(lies.more_pulls().values()) == {"contamination"}
+    assert [to_settle(same), to_settle(lies)] == snapshot
     assert robustness(same) is None
 
 
@@ -65,10 +61,9 @@ def test_how_robust_it_is_in_a_sentence() -> None:
     found = found_in({"a": (steps + 100).tolist(), "b": steps.tolist(), "c": (steps - 300).tolist()})
     last = found.front_changes_at - found.profile.resolution
     assert 0.1 < last < 0.4
-    assert robustness(found) == (
-        f"The list is no longer certain once each measurement is replaced with probability more than "
-        f"{100 * last:.3g}% (10% was allowed for)."
-    )
+    more = beyond("prescient", last)
+    assert f"{100 * last:.3g}%" in more
+    assert robustness(found) == Statement.STANDS(answer="list", more=more, now="10% was")
     only_out = found_in({"a": (steps + 100).tolist(), "b": (steps + 100).tolist(), "c": (steps - 300).tolist()})
     assert robustness(only_out) is None
 

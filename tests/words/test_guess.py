@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from syrupy.assertion import SnapshotAssertion
+
 from frontguard import Objective, Prescient, Study
 from frontguard.studies.overview import Snapshot
 from frontguard.words import study as of_study
@@ -14,41 +16,30 @@ from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 
 
-def test_nine_repeats_give_a_guess_a_need_and_a_what_if() -> None:
+def test_nine_repeats_give_a_guess_a_need_and_a_what_if(snapshot: SnapshotAssertion) -> None:
     found = asked(a_log(6, 9), tolerance="5%")
     said = best_guess(found)
-    assert said[0] == (
-        "Best guess, without any promise: v00, v01, v03, v04. That would be enough if the medians measured were exact."
-    )
-    assert said[1].startswith("What if: at 80% confidence instead of 95%, 4 arms would have been in (")
+    assert found.best_guess == ["v00", "v01", "v03", "v04"]
+    assert found.what_if[0].confidence == 0.8
     assert said[-1] == AFTERWARDS
     assert not any(CLAIMING.search(line) for line in said)
-    (warning,) = found.warnings
-    assert warning.endswith(
-        "with 6 arms, 2 metrics, ε = 10% and 95% confidence, an arm needs at least 11 pulls before anything can be "
-        "said of it"
-    )
+    (needed,) = found.notices
+    assert (needed.of, needed.metrics, needed.contamination, needed.confidence, needed.first) == (6, 2, 0.1, 0.95, 11)
+    assert [*said, str(needed)] == snapshot
 
 
-def test_where_nothing_else_would_help_more_pulls_are_wanted() -> None:
-    said = best_guess(asked(a_log(6, 3)))
-    assert said[1:] == [
-        "No lower confidence or contamination that was tried would decide any arm: it takes more pulls."
-    ]
+def test_where_nothing_else_would_help_more_pulls_are_wanted(snapshot: SnapshotAssertion) -> None:
+    found = asked(a_log(6, 3))
+    assert found.what_if == ()
+    assert best_guess(found)[1:] == snapshot
 
 
-def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested() -> None:
+def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested(snapshot: SnapshotAssertion) -> None:
     wild = asked(a_log(4, 13, spread=3.0), tolerance="5%")
     assert max(wild.nearest.amounts(wild.metrics)) > 1.0
     assert "--tolerance" not in next_step(wild)
-    assert next_step(wild) == (
-        "more repeats of every arm, for these leave it open by more than the arms differ; or a smaller "
-        "--contamination, if you can vouch for it."
-    )
     few = asked(a_log(6, 9), tolerance="5%")
-    assert next_step(few) == (
-        "measure the open arms and those that decide them, and add the new rows (--append STATE for both)."
-    )
+    assert [next_step(wild), next_step(few)] == snapshot
     assert holds_now(wild) is None
     calm = asked(a_log(4, 20, spread=0.3), tolerance="0.1%")
     assert calm.status == "budget"
@@ -56,18 +47,13 @@ def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested() -> None:
     assert float(percent) < 100.0
 
 
-def test_a_run_that_stopped_early_says_what_it_can() -> None:
+def test_a_run_that_stopped_early_says_what_it_can(snapshot: SnapshotAssertion) -> None:
     metrics = [Objective("seconds", "minimize", "5%"), Objective("size", "minimize", "5%")]
     study = Study(["fast", "small", "bad"], metrics, Prescient(0.1), max_pulls=15)
     values = {"fast": (1.0, 9.0), "small": (9.0, 1.0), "bad": (10.0, 10.0)}
     while pulls := study.ask(4):
         study.tell_many([(pull, values[pull.arm]) for pull in pulls])
-    snapshot = Snapshot(study="s", result=study.result())
-    assert of_study.answer(snapshot) == (
-        "Not certified: the budget is used up after 15 pulls. So far: 3 undecided. Best guess, without any promise: "
-        "fast, small. That would be enough if the medians measured were exact. With 3 arms, 2 metrics, ε = 10% "
-        "and 95% confidence, an arm needs at least 13 pulls before anything can be said of it; these have 5."
-    )
-    running = replace(snapshot, result=replace(snapshot.result, status="running"))
-    assert "guess" not in of_study.answer(running)
-    assert "guess" in of_study.answer(running, "cancelled")
+    ended = Snapshot(study="s", result=study.result())
+    assert ended.result.best_guess == ["fast", "small"]
+    running = replace(ended, result=replace(ended.result, status="running"))
+    assert [of_study.answer(ended), of_study.answer(running), of_study.answer(running, "cancelled")] == snapshot
