@@ -7,11 +7,13 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.sqlite import storage as sqlite_storage
 from frontguard.storage.sqlite.place import network_of, sync_seconds
 from frontguard.storage.sqlite.storage import SqliteStorage
+from tests.support.snapshots import said
 
 
 def mounted(monkeypatch: pytest.MonkeyPatch, **kinds: str) -> None:
@@ -37,11 +39,11 @@ def test_the_nearest_mount_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert network_of(Path("/homes/a.db")) == network_of(Path("/a.db")) == ""
 
 
-def test_a_network_and_a_slow_disk_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_and_a_slow_disk_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     with SqliteStorage(tmp_path / "a.db") as storage:
         monkeypatch.setattr(sqlite_storage, "sync_seconds", lambda folder: 1.25)
-        assert storage.concern() == (
-            f"the disk of {tmp_path / 'a.db'} takes 1.2 s for a sync, which every pull that is told waits for"
-        )
+        assert said(storage.concern()) == snapshot
         monkeypatch.setattr(sqlite_storage, "network_of", lambda path: "nfs4")
-        assert f"WARNING: {tmp_path / 'a.db'} is on a network file system (nfs4)" in storage.concern()
+        assert said(storage.concern()) == snapshot

@@ -265,13 +265,14 @@ def test_the_defaults_of_a_database_do_not_matter(postgres: PostgresServer, admi
 def test_it_says_how_durable_it_is(postgres: PostgresServer, schema: str, storage: PostgresStorage) -> None:
     assert "WARNING" not in storage.describe()
     assert storage.concern() == ""
-    assert f"postgresql://frontguard@127.0.0.1:{postgres.port}/postgres, schema {schema}" in storage.describe()
+    assert f"postgresql://frontguard@127.0.0.1:{postgres.port}/postgres" in storage.describe()
+    assert schema in storage.describe()
     try:
         postgres.restart(fsync="off")
-        assert "WARNING: the server runs with fsync = off" in storage.describe()
+        assert "fsync = off" in storage.describe()
         assert storage.concern() == storage.describe()
         postgres.restart(synchronous_commit="off")
-        assert "WARNING: the server runs with synchronous_commit = off" in storage.describe()
+        assert "synchronous_commit = off" in storage.describe()
     finally:
         postgres.restart()
     assert "WARNING" not in storage.describe()
@@ -513,22 +514,22 @@ def _taken_up(storage: PostgresStorage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    "statement",
     [
-        ("UPDATE {schema}.told SET pull = 1099511627776 WHERE number = 1", "of a pull that is none of 1 to"),
-        ("UPDATE {schema}.told SET ended = 9 WHERE number = 1", "told pull 1 is ended in a way that there is not"),
-        ("UPDATE {schema}.told SET at = 'infinity' WHERE number = 1", "told pull 1 is of a moment that there is not"),
-        ("UPDATE {schema}.told SET measured = '{{1, 2, 3}}' WHERE number = 1", "some have not 1 values"),
-        ("UPDATE {schema}.told SET measured = '{{NULL}}' WHERE number = 1", "some have not 1 values"),
-        ("UPDATE {schema}.told SET measured = '{{infinity}}' WHERE number = 1", "told pull 1 is infinite"),
-        ("UPDATE {schema}.studies SET planned = 549755813888", "549755813888"),
-        ("UPDATE {schema}.studies SET metrics = -1", "it has -1 metrics"),
-        ("UPDATE {schema}.studies SET metrics = 2", "some have not 2 values"),
-        ("UPDATE {schema}.plans SET arms[1] = 7", "plan 1 is about arm 7; there are arms 0 to 1"),
-        ("UPDATE {schema}.plans SET arms[1] = NULL", "plan 1 has an arm that is no number"),
-        ("UPDATE {schema}.plans SET first = 5", "plan 1 does not begin with pull 1"),
-        ("UPDATE {schema}.plans SET told = 549755813888", "counts told pulls that there are not"),
-        ("UPDATE {schema}.settings SET settings = '[1]'", "settings of study 'study': wanted an object with keys"),
+        "UPDATE {schema}.told SET pull = 1099511627776 WHERE number = 1",
+        "UPDATE {schema}.told SET ended = 9 WHERE number = 1",
+        "UPDATE {schema}.told SET at = 'infinity' WHERE number = 1",
+        "UPDATE {schema}.told SET measured = '{{1, 2, 3}}' WHERE number = 1",
+        "UPDATE {schema}.told SET measured = '{{NULL}}' WHERE number = 1",
+        "UPDATE {schema}.told SET measured = '{{infinity}}' WHERE number = 1",
+        "UPDATE {schema}.studies SET planned = 549755813888",
+        "UPDATE {schema}.studies SET metrics = -1",
+        "UPDATE {schema}.studies SET metrics = 2",
+        "UPDATE {schema}.plans SET arms[1] = 7",
+        "UPDATE {schema}.plans SET arms[1] = NULL",
+        "UPDATE {schema}.plans SET first = 5",
+        "UPDATE {schema}.plans SET told = 549755813888",
+        "UPDATE {schema}.settings SET settings = '[1]'",
     ],
 )
 def test_absurd_numbers_are_named(
@@ -537,12 +538,11 @@ def test_absurd_numbers_are_named(
     administrator: psycopg.Connection,
     schema: str,
     statement: str,
-    said: str,
+    snapshot: SnapshotAssertion,
 ) -> None:
     study = Study(["a", "b"], [Objective("x", tolerance=0.1)], Prescient(0.1), storage=storage)
     study.tell_many([(pull, [float(pull.index)]) for pull in study.ask(20)])
     administrator.execute(statement.format(schema=schema))  # type: ignore[arg-type]
-    with PostgresStorage(postgres.url(), schema=schema) as strange, pytest.raises(BadInput) as refused:
+    with PostgresStorage(postgres.url(), schema=schema) as strange, refused(BadInput, snapshot) as caught:
         _taken_up(strange)
-    assert said in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(caught.value).splitlines()) == 1

@@ -96,7 +96,7 @@ MOST_METRICS = 10_000
 """More than any study has."""
 
 GIVEN_BACK = float("-inf")
-"""The deadline that a backend may note for a lease that was given back: it is over, whatever the time."""
+"""The deadline of a lease that was given back: it is over, whatever the time."""
 
 
 @dataclass(frozen=True)
@@ -281,14 +281,17 @@ class Storage(ABC):
 
     @abstractmethod
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        """Put off the deadline of the leases that a worker holds, on some pulls or on any; how many these were."""
+        """Put off the deadline of the leases that a worker holds, on some pulls or on any; how many these were.
 
-    @abstractmethod
+        A lease whose deadline is `GIVEN_BACK` is over.
+        """
+
     def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
         """End the leases that a worker holds on some pulls, or on any, all of them never begun; how many these were.
 
         A pull that is told stays as it is.
         """
+        return self.renew(study, worker, GIVEN_BACK, pulls)
 
     @abstractmethod
     def leases(self, study: str) -> list[Pull]:

@@ -181,10 +181,6 @@ class MemoryStorage(Storage):
             leases.update((pull.id, pull) for pull in changed)
             return len(changed)
 
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on pulls that it never began; how many these were."""
-        return self.renew(study, worker, GIVEN_BACK, pulls)
-
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
         with self._lock:

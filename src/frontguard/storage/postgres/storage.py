@@ -11,7 +11,6 @@ import numpy as np
 from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.storage.contract import (
-    GIVEN_BACK,
     MOST_METRICS,
     Damaged,
     End,
@@ -333,10 +332,6 @@ class PostgresStorage(Storage):
             [_written(worker), float(deadline), which, uuid.uuid4()],
         )
         return int(rows[0][0])
-
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on pulls that it never began; how many these were."""
-        return self.renew(study, worker, GIVEN_BACK, pulls)
 
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""

@@ -249,10 +249,6 @@ class SqliteStorage(Storage):
 
         return self._write(study, work, durable=False)
 
-    def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on pulls that it never began; how many these were."""
-        return self.renew(study, worker, GIVEN_BACK, pulls)
-
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first."""
         return [pull for pull in self._read(study, log.read_leases) if pull.deadline > GIVEN_BACK]
