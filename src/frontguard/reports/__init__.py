@@ -11,10 +11,5 @@ command line nor the live page. Where to start:
 - `study`, `analysis`, `experiments`, `demo`: what is said of each kind of thing.
 - `html`, `markdown`, `csv`: formats; `notebook`: a result in somebody else's page.
 
-A new format is a module with a function from `Report` to text, an ending and a line in `write`. Names of the front are
-imported on first use.
+A new format is a module with a function from `Report` to text, an ending and a line in `write`.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
