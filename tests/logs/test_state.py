@@ -193,7 +193,7 @@ def test_files_that_are_no_state(tmp_path: Path, snapshot: SnapshotAssertion) ->
         state_of([]).save(tmp_path / "no folder" / "state")
 
 
-def test_a_another_format_is_refused(
+def test_another_format_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     with monkeypatch.context() as later:

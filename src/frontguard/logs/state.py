@@ -349,6 +349,8 @@ def _read(place: Path) -> dict[str, AnyArray]:
                 raise BadInput(f"{place}: the state is damaged or cut; take the last copy that is whole")
             file.seek(len(MARK) + _DIGEST)
             return _unpacked(file)
+    except BadInput:
+        raise
     except OSError as error:
         raise BadInput(f"{place}: the state cannot be read: {error.strerror or error}") from error
     except (LookupError, TypeError, ValueError, MemoryError, zipfile.BadZipFile) as error:
