@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.experiments import figures
 from frontguard.experiments.metrics import judge, score
-from frontguard.experiments.published import TABLE2
+from frontguard.experiments.plan import TABLE2
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
 from tests.support.snapshots import refused

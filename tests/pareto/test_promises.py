@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Study
-from frontguard.pareto.promises import promised_amounts
-from frontguard.pareto.rule import promised
+from frontguard.pareto.rule import promised, promised_amounts
 from frontguard.pareto.standing import Goal
 
 

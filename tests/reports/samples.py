@@ -15,7 +15,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.cli.analyze import _print_json
 from frontguard.demo.treatments import analyze_flags
 from frontguard.experiments.metrics import Score, Spread
-from frontguard.experiments.published import Published
+from frontguard.experiments.plan import Published
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_json
 from frontguard.logs.analysis import Analysis

@@ -10,7 +10,7 @@ from pydantic import Field
 from frontguard.documents.base import Amount, Count, Document, Number, Text
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.metrics import Score, Spread
-from frontguard.experiments.published import Published
+from frontguard.experiments.plan import Published
 from frontguard.experiments.results import Row
 
 

@@ -45,7 +45,7 @@ half, growing from its start, and a min-heap of the upper half, growing backward
 sorted have neither; see `evidence.ordered`."""
 
 COUNTED = -2
-"""What `low_heap` of a sorted column is whose different values are held with how often each came (`evidence.counted`).
+"""What `low_heap` of a sorted column is whose different values are held with how often each came (`evidence.ordered`).
 `below` is how many these are; they lie in the first half of its extent, and their counts in the second."""
 
 

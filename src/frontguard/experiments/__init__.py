@@ -4,8 +4,9 @@ May know whatever a policy, a log or a picture is; not the demonstration, report
 
 Where to start reading:
 
-- `plan`: what is run: an experiment is a data set with its attacker, a setting is an experiment at one ε.
-- `contestants`: the policies that compete. `published`: the numbers that the paper printed.
+- `plan`: what is run: an experiment is a data set with its attacker, a setting is an experiment at one ε;
+  and the numbers that the paper printed.
+- `contestants`: the policies that compete.
 - `runner`, `store`: running a plan in chunks, and the file that finished runs are kept in.
 - `metrics`, `results`: how good returned sets are, and the rows that come of it.
 - `tables`, `figures`: rows as tables and pictures.

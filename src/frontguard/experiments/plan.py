@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from frontguard.errors import BadInput
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
+from frontguard.experiments.datasets.readers import bundled_text, rows_of
 from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
-from frontguard.experiments.published import EPSILONS, TABLE2, Published
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
 from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
@@ -260,3 +261,28 @@ def nearest(what: str, got: str, known: Sequence[str]) -> str:
     near = phrases.nearest(got, known, cutoff=0.5)
     hint = "" if near is None else f": did you mean {near}?"
     return f"{what} {got!r} is not known{hint} (known: {', '.join(known)})"
+
+
+# The numbers of the paper's Table 2, as printed (Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification
+# With Contaminated Bandit Feedback", arXiv 2206.02666). Averages over 100 runs.
+
+TABLE = "table2.csv"
+
+
+class Published(NamedTuple):
+    """One printed row: ratio of successful runs, samples, ratio of optimal arms, r-F1."""
+
+    rsr: float
+    sc: float
+    ro: float
+    rf1: float
+
+
+TABLE2: dict[tuple[str, str, float], Published] = {
+    (row.text("dataset"), row.text("policy"), row.real("epsilon")): Published(*map(row.real, Published._fields))
+    for row in rows_of(bundled_text(TABLE), ("dataset", "policy", "epsilon", *Published._fields), where=TABLE)
+}
+"""(dataset, policy, ε) → the printed row."""
+
+EPSILONS: tuple[float, ...] = tuple(sorted({eps for _, _, eps in TABLE2}))
+"""The contamination levels of Table 2."""

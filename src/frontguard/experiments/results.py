@@ -11,8 +11,7 @@ import numpy as np
 
 from frontguard.experiments.contestants import ExperimentPolicy
 from frontguard.experiments.metrics import Score, Spread, judge, score
-from frontguard.experiments.plan import TITLES, Setting
-from frontguard.experiments.published import Published
+from frontguard.experiments.plan import TITLES, Published, Setting
 from frontguard.experiments.store import Run
 
 

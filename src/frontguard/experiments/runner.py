@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from frontguard.experiments.contestants import ExperimentPolicy
-from frontguard.experiments.plan import TITLES, Setting
-from frontguard.experiments.published import EPSILONS, TABLE2
+from frontguard.experiments.plan import EPSILONS, TABLE2, TITLES, Setting
 from frontguard.experiments.results import Row, result_of
 from frontguard.experiments.store import Run, RunStore, key_of
 from frontguard.simulation import simulate

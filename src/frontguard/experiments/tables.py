@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from frontguard.experiments.metrics import Spread
-from frontguard.experiments.published import Published
+from frontguard.experiments.plan import Published
 from frontguard.experiments.results import Row, as_record
 from frontguard.words.terminal import TextColumn, titled
 

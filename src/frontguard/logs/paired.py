@@ -16,8 +16,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
-from frontguard.evidence.list_boxes import list_bounds
-from frontguard.evidence.lists import hidden_share, hits_at_most
+from frontguard.evidence.lists import hidden_share, hits_at_most, list_bounds
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.pairs import (
     HITS_SHARE,

@@ -3,7 +3,6 @@
 It may know studies and words; commands go through the same loop, and are unknown here. In the order of reading:
 
 - `drive`: the loop
-- `futures`: a pull that is lost
 - `executors`: who evaluates a Python function: this thread, threads, processes, any executor; `dask`: a Dask cluster
 - `first_pulls`: a first mistake is not stored as data
 - `identify`: the function that users call

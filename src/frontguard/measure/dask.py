@@ -26,8 +26,7 @@ from typing import Any
 from frontguard._common import dask as _dask
 from frontguard._common.dask import Cluster, LoadedAs, Needs
 from frontguard.errors import BadArgument, BadInput
-from frontguard.measure.executors import Measure, Workers, answered, lost_on_the_way
-from frontguard.measure.futures import LostPull
+from frontguard.measure.executors import LostPull, Measure, Workers, answered, lost_on_the_way
 from frontguard.notices import Notice, WaitingForWorkers, WorkerLeftOut
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words
 

@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 
 from frontguard._common.checks import checked_count
 from frontguard.errors import BadInput
-from frontguard.measure.futures import LostPull
+from frontguard.measure.executors import LostPull
 from frontguard.storage.contract import End, Pull, Unavailable
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words, usable
 from frontguard.studies.study import Study

@@ -35,6 +35,10 @@ PATIENCE = 60.0
 """Seconds in which an executor that was given must have loaded the function."""
 
 
+class LostPull(Exception):
+    """Who was at a pull is gone, and nobody knows what it would have measured."""
+
+
 @dataclass(frozen=True)
 class Measure:
     """The function, ready to be sent to a worker; `named` are its parameters that get something of the pull."""

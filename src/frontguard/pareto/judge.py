@@ -30,7 +30,6 @@ from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import BoxTree, plant
 from frontguard.pareto.dominance import maxima, tree_of_rivals
 from frontguard.pareto.limits import LimitRule, veiled_boxes
-from frontguard.pareto.promises import promised_amounts, promised_of_pairs
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -41,7 +40,7 @@ from frontguard.pareto.relations import (
     likely_ends,
     worst_uncovered,
 )
-from frontguard.pareto.rule import decide
+from frontguard.pareto.rule import decide, promised_amounts, promised_of_pairs
 from frontguard.pareto.short_list import Measured, find_best_first, keep_needed
 from frontguard.pareto.standing import CONTROL, NOT_RETURNED, Goal, checked_tolerance, new_standing
 from frontguard.verdicts import BEYOND, OPEN, Verdict

@@ -34,8 +34,15 @@ from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import front_of_estimates
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
-from frontguard.pareto.promises import promised_amounts, promised_of_pairs
-from frontguard.pareto.rule import decide, floors, pair_bounds, reachable, rival_bounds
+from frontguard.pareto.rule import (
+    decide,
+    floors,
+    pair_bounds,
+    promised_amounts,
+    promised_of_pairs,
+    reachable,
+    rival_bounds,
+)
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import (
     BUDGET,

@@ -18,8 +18,7 @@ from frontguard._common.checks import checked_count
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import unknown_boxes
-from frontguard.evidence.list_boxes import NEVER, refresh_lists
-from frontguard.evidence.lists import hidden_at, hits_at_most
+from frontguard.evidence.lists import NEVER, hidden_at, hits_at_most, refresh_lists
 from frontguard.evidence.pairs import (
     HITS_SHARE,
     MOST_ARMS,

@@ -23,7 +23,7 @@ from frontguard.storage.contract import Storage, Told
 from frontguard.studies.clusters import counted_and_held
 from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
-from frontguard.studies.reasons import NOT_USABLE, reasons_of
+from frontguard.studies.pulls import NOT_USABLE, reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict

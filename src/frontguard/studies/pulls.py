@@ -1,4 +1,4 @@
-"""The pulls of a study: the items that they measure, those that are begun and not back, and a frame of the told."""
+"""The pulls of a study: items, those that are begun and not back, why some failed, and what no log of a study has."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.typing import Ints
-from frontguard.storage.contract import Storage, Told
-from frontguard.studies.reasons import reasons_of
+from frontguard.phrases import shown
+from frontguard.storage.contract import Damaged, End, Plan, Storage, Told
+from frontguard.studies.measurement import MARK
 from frontguard.studies.settings import Settings
 
 
@@ -58,3 +59,75 @@ def frame_of(settings: Settings, told: Told, arms: Ints) -> Any:
     parts = settings.parts
     columns = columns if parts is None else parts.beside(columns, arms)
     return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
+
+
+# What a log must be to be one of a study: its plans are of the study's arms, its told pulls of its objectives. A
+# storage has seen to it that plans and told pulls fit each other (`storage.contract`); it knows nothing of arms and
+# objectives, and a log may come from a stranger.
+
+STATUSES = ("running", "certified", "budget", "unreachable")
+"""What a plan may say of the study: that it goes on, or why it stopped."""
+
+
+def checked_plans(plans: list[Plan], settings: Settings, study: str) -> list[Plan]:
+    """Plans that are of the arms of the settings."""
+    arms = len(settings.arms)
+    told = 0
+    for plan in plans:
+        if plan.told < told:
+            raise not_a_log(study, f"plan {plan.number} counts fewer told pulls than the one before")
+        told = plan.told
+        if len(plan.arms) and not 0 <= plan.arms.min() <= plan.arms.max() < arms:
+            wrong = int(plan.arms.min() if plan.arms.min() < 0 else plan.arms.max())
+            raise not_a_log(study, f"plan {plan.number} is about arm {wrong}; there are arms 0 to {arms - 1}")
+        if plan.status not in STATUSES:
+            wanted = ", ".join(STATUSES)
+            raise not_a_log(study, f"plan {plan.number} says {shown(plan.status)}; wanted one of {wanted}")
+    return plans
+
+
+def checked_told(told: Told, settings: Settings, study: str) -> Told:
+    """Told pulls that have a value for each metric of the settings, and their cost where they say it."""
+    metrics = settings.stored_values
+    if told.values.shape[1] != metrics:
+        what = "objectives" if metrics == len(settings.objectives) else "objectives, metrics of limits and costs"
+        raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} {what}")
+    return told
+
+
+def not_a_log(study: str, what: str) -> Damaged:
+    """The error that says why a log is none of this study."""
+    return Damaged(f"study {shown(study)} is damaged: {what}. Nothing was changed")
+
+
+# Why told pulls failed, as it is shown. The text that is stored of a failed pull is its reason, the same for equal
+# failures so that they can be counted, and after a mark what the pull had to say last, which differs.
+
+NOT_USABLE = "not a usable value"
+"""Why a pull failed that measured something which its objective cannot use."""
+
+GIVEN_UP = {
+    End.LOST: "lost with its worker",
+    End.STOPPED: "stopped before its end",
+    End.OVERDUE: "nothing heard of its worker until its lease ran out",
+}
+"""Why a pull failed that was given up: what is stored of it is how it ended, and no reason."""
+
+
+def reasons_of(told: Told) -> tuple[str, ...]:
+    """Why each of these pulls failed; empty where nothing is known of a failure, or nothing failed."""
+    bare = {text: text.partition(MARK)[0] for text in set(told.reasons) if MARK in text}
+    reasons = tuple(bare.get(text, text) for text in told.reasons) if bare else told.reasons
+    if not told.ends.any():
+        return reasons
+    return tuple(GIVEN_UP[End(end)] if end else reason for reason, end in zip(reasons, told.ends.tolist(), strict=True))
+
+
+def last_words(text: str) -> str:
+    """What a failed pull had to say last, after its reason, from what is stored of it; empty if nothing is.
+
+    >>> last_words(f"exit code 1{MARK}no such flag: -O9"), last_words("exit code 1")
+    ('exit code 1: no such flag: -O9', '')
+    """
+    reason, _, said = text.partition(MARK)
+    return f"{reason}: {said}" if said else ""

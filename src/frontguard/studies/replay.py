@@ -42,9 +42,8 @@ from frontguard.studies.alarms import Watch
 from frontguard.studies.clusters import USED_UP, CountedPulls
 from frontguard.studies.costs import SLACK, Spending
 from frontguard.studies.hints import Known, looks_dirtier
-from frontguard.studies.reasons import NOT_USABLE, last_words, reasons_of
+from frontguard.studies.pulls import NOT_USABLE, checked_plans, checked_told, last_words, not_a_log, reasons_of
 from frontguard.studies.settings import Budget, Settings
-from frontguard.studies.sound import checked_plans, checked_told, not_a_log
 from frontguard.verdicts import Verdict
 
 PROBE = 5

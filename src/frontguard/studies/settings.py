@@ -128,24 +128,7 @@ class Settings:
         threat = {"threat": self.threat.name, "contamination": self.threat.eps}
         settings = {"format": FORMAT, **vars(self), **threat, "spread": spread}
         del settings["columns"]  # which follow from the others
-        if not self.limits:  # as before there were any
-            del settings["limits"]
-        if self.goal == "front":  # as before there was another one
-            del settings["goal"]
-        if not self.rates:
-            del settings["rates"]
-        if self.baseline is None:
-            del settings["baseline"]
-        if not self.paired:
-            del settings["paired"], settings["items"]
-        if self.cost is None:
-            del settings["cost"]
-        if not self.polish:
-            del settings["polish"]
-        if not self.independent:
-            del settings["independent"]
-        if self.foreseen:
-            del settings["foreseen"]
+        settings = {key: value for key, value in settings.items() if key not in _LATER or value != _LATER[key]}
         return json.dumps(settings, ensure_ascii=False, default=asdict)
 
     @classmethod
@@ -170,18 +153,7 @@ class Settings:
                 f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}: "
                 "update frontguard"
             )
-        read = {
-            "limits": [],
-            "rates": [],
-            "goal": "front",
-            "baseline": None,
-            "paired": False,
-            "items": 0,
-            "cost": None,
-            "polish": False,
-            "independent": False,
-            "foreseen": True,
-        } | read
+        read = {key: list(value) if isinstance(value, tuple) else value for key, value in _LATER.items()} | read
         missing = [key for key in _READERS if key not in read]
         if missing:
             raise BadInput(f"{where}: wanted also {', '.join(missing)}")
@@ -529,3 +501,17 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "foreseen": lambda value: _of_kind(bool, value, "true or false"),
 }
 """What reads each key of the stored text."""
+
+_LATER: dict[str, Any] = {
+    "limits": (),
+    "goal": "front",
+    "rates": (),
+    "baseline": None,
+    "paired": False,
+    "items": 0,
+    "cost": None,
+    "polish": False,
+    "independent": False,
+    "foreseen": True,
+}
+"""What settings may leave out, and what is meant then: as it was before it could be said."""

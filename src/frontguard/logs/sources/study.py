@@ -14,8 +14,7 @@ from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
 from frontguard.studies.clusters import CountedPulls
-from frontguard.studies.pulls import under_way
-from frontguard.studies.sound import checked_plans, checked_told
+from frontguard.studies.pulls import checked_plans, checked_told, under_way
 from frontguard.studies.study import Study
 
 
