@@ -19,7 +19,7 @@ from frontguard.pareto.judge import Verdicts
 from frontguard.reports.study import study_report
 from frontguard.suspects import FAR, FEWEST, MOST_ARMS, MOST_VALUES, arms_that_matter, dirtier_than, look_at, suspects
 from frontguard.verdicts import Verdict
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -161,18 +161,14 @@ def test_many_gross_outliers_at_a_declared_zero_do(share: float, shape: str, lie
         assert dirtier_than(share, [("dirty", "x", look_at(values))]) is None  # declared
 
 
-def test_one_value_among_others_that_all_differ_is_a_sign() -> None:
+def test_one_value_among_others_that_all_differ_is_a_sign(snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(6)
     values = rng.normal(5.0, 2.0, 200)
     values[:60] = 5.0  # in the midst of the others: a stuck sensor
     found = dirtier_than(0.0, [("a", "x", look_at(values))])
     assert found is not None
     assert (found.sign, found.share) == ("ties", 0.3)
-    assert str(found) == (
-        "a hint: the measurements look dirtier than declared (no contamination): of arm 'a', 30% of 'x' are one and "
-        "the same value, where all others differ. If these are wrong, the certificate does not cover it: look at "
-        "them, or declare more contamination"
-    )
+    assert said(found) == snapshot
 
 
 def test_arms_that_matter_are_those_that_are_in_or_decide() -> None:
@@ -232,7 +228,7 @@ def test_it_stands_beside_the_answers_of_logs_and_studies(tmp_path: Path) -> Non
     (hint,) = [notice for notice in study.result().notices if isinstance(notice, LooksDirtier)]
     assert (hint.arm, hint.objective, hint.contamination) == ("arm 0", "seconds", 0.0)
     assert hint in analyze(tmp_path / "s.db").notices
-    assert any("look dirtier than declared" in said for said in study_report(study.storage, "study").warnings)
+    assert str(hint) in study_report(study.storage, "study").warnings
     calm = Study(["a", "b"], [Objective("x", tolerance=0.01)], Prescient(0.0))
     for _ in range(4):
         calm.tell_many([(pull, [float(rng.normal(pull.index, 1.0))]) for pull in calm.ask(100)])

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.theory.spread import Gaussian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "impossibility.py"
 spec = importlib.util.spec_from_file_location("impossibility", EXAMPLE)
@@ -59,7 +59,6 @@ def test_beyond_two_d_the_same_attacker_fails(spread: SpreadBound, threat: Threa
     shown = demonstrate(pair, 10_000, seed=3)
     assert not shown.swapped
     assert shown.lead_of_worse == pytest.approx(-0.3, abs=0.17)
-    assert "does not look better" in shown.statement
 
 
 @pytest.mark.parametrize("threat", [Oblivious(EPS), Prescient(EPS), Malicious(EPS)], ids=lambda t: t.name)
@@ -106,8 +105,7 @@ def test_bad_input_is_refused(snapshot: SnapshotAssertion) -> None:
         demonstrate(swapped_pair(Uniform(1.0), Malicious(0.1), 0.1), 0)
 
 
-def test_the_example_says_it_for_every_threat_model() -> None:
+def test_the_example_says_it_for_every_threat_model(snapshot: SnapshotAssertion) -> None:
     assert doctest.testmod(example).failed == 0
     ended = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, check=True)
-    for name in ("oblivious", "prescient", "malicious"):
-        assert f"under the {name} attacker with eps = 0.2, the worse arm looks better" in ended.stdout
+    assert said(ended.stdout) == snapshot

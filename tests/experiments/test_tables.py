@@ -18,7 +18,7 @@ from frontguard.experiments.metrics import judge, score
 from frontguard.experiments.plan import TABLE2
 from frontguard.experiments.results import Row
 from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 from tools import document
 
 
@@ -128,7 +128,7 @@ def test_a_page_without_markers_is_refused(
     with refused(BadInput, snapshot):
         document.with_tables("no markers", "x")
     assert document.main([str(tmp_path / "absent"), str(tmp_path / "absent.md")]) == 2
-    assert "no such file" in capsys.readouterr().err
+    assert said(capsys.readouterr().err) == snapshot
 
 
 def test_pictures_show_ours_and_the_published_points() -> None:

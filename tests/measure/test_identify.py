@@ -153,7 +153,7 @@ def test_exceptions_are_failed_pulls_with_their_message() -> None:
         assert reason == ("ValueError: no measurement" if pull % 10 == 0 else "SystemExit: 3" if pull % 25 == 0 else "")
 
 
-def test_an_arm_that_always_fails_is_set_aside() -> None:
+def test_an_arm_that_always_fails_is_set_aside(snapshot: SnapshotAssertion) -> None:
     def evaluate(arm: str) -> tuple[float, float]:
         if arm == "small":
             raise MemoryError
@@ -161,9 +161,8 @@ def test_an_arm_that_always_fails_is_set_aside() -> None:
 
     result = run(evaluate)
     assert result.verdicts == {"good": "in", "small": "set aside", "bad": "out"}
-    assert result.warnings == (
-        "arm 'small' was set aside: 5 of 5 pulls failed (5 × MemoryError); the answer is about the other arms",
-    )
+    (warning,) = result.warnings
+    assert said(warning) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -283,12 +282,14 @@ def test_pulls_that_take_too_long_are_ended(functions: ModuleType) -> None:
     assert active_children() == []
 
 
-def test_exceptions_and_values_that_cannot_be_sent_break_nothing(functions: ModuleType) -> None:
+def test_exceptions_and_values_that_cannot_be_sent_break_nothing(
+    functions: ModuleType, snapshot: SnapshotAssertion
+) -> None:
     result = run(functions.awkward, executor="processes", workers=1)
     assert result.verdicts == {"good": "in", "small": "set aside", "bad": "set aside"}
-    said = " ".join(result.warnings)
-    assert "5 × Awkward: this and that" in said
-    assert "5 × what was returned cannot be sent: " in said
+    unsendable, awkward = result.warnings
+    assert "AttributeError" in unsendable  # in words of Python's own, which differ from version to version
+    assert said(awkward) == snapshot
 
 
 def test_functions_that_cannot_be_sent_are_refused(
@@ -326,8 +327,8 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
         "identify(f, arms=['a', 'b'], objectives=['x'], threat=Prescient(0.1), executor='processes', workers=1)\n"
     )
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
-    assert "BadArgument: executor: a worker process did not start (exit code 1)" in ended.stderr
-    assert "if __name__ == '__main__':" in ended.stderr
+    assert "BadArgument: executor" in ended.stderr
+    assert "__main__" in ended.stderr
 
 
 # Executors of the caller's --------------------------------------------------------------------------------------------
@@ -441,7 +442,9 @@ def test_ctrl_c_while_threads_are_at_work() -> None:
     assert sorted(told(storage)) == sorted(set(told(storage)))
 
 
-def test_a_function_may_be_interrupted_in_the_middle_by_a_second_ctrl_c(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_function_may_be_interrupted_in_the_middle_by_a_second_ctrl_c(
+    capfd: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
     storage = MemoryStorage()
 
     def evaluate(arm: str, pull: int) -> tuple[float, float]:
@@ -453,9 +456,7 @@ def test_a_function_may_be_interrupted_in_the_middle_by_a_second_ctrl_c(capfd: p
 
     with pytest.raises(KeyboardInterrupt):
         run(evaluate, storage=storage)
-    assert capfd.readouterr().err == (
-        "frontguard: stopping: waiting for 1 pull that is under way; Ctrl-C once more gives it up, to count as failed\n"
-    )
+    assert said(capfd.readouterr().err) == snapshot
     assert told(storage) == list(range(1, 11))
     assert storage.told("study").ends.tolist() == [End.TOLD] * 9 + [End.STOPPED]
     assert storage.leases("study") == []
@@ -494,13 +495,13 @@ def test_a_time_limit_that_is_met_again_and_again_never_stops_a_slow_pull(functi
     assert noted == ["1", "2", "3"]
 
 
-def test_the_end_of_the_time_is_said_while_it_waits(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_end_of_the_time_is_said_while_it_waits(
+    capfd: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
     storage = MemoryStorage()
     run(lambda arm: (time.sleep(0.7), ARMS[arm])[1], storage=storage, executor="threads", workers=1, max_time=0.1)
     assert told(storage) == [1]
-    assert capfd.readouterr().err == (
-        "frontguard: the time is over: waiting for 1 pull that is under way; Ctrl-C gives it up, to count as failed\n"
-    )
+    assert said(capfd.readouterr().err) == snapshot
 
 
 def test_a_handler_of_the_callers_is_left_alone() -> None:
@@ -546,10 +547,12 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("frontguard: ")
 
 
-def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive() -> None:
+def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive(
+    snapshot: SnapshotAssertion,
+) -> None:
     storage = MemoryStorage()
     profits = {"a": -3.0, "b": -2.0, "c": 4.0}
-    with pytest.raises(BadInput) as refused:
+    with refused(BadInput, snapshot):
         identify(
             profits.__getitem__,
             arms=list(profits),
@@ -559,6 +562,4 @@ def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_pos
             storage=storage,
             seed=1,
         )
-    assert "values of 'profit' are not positive, such as -" in str(refused.value)
-    assert "give an absolute one, e.g. --tolerance profit=0.5 (Objective(tolerance=0.5))" in str(refused.value)
     assert storage.studies() == []

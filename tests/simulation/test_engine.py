@@ -29,7 +29,7 @@ from frontguard.simulation.engine import Runs
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.verdicts import Verdict
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 RNG = np.random.default_rng(11)
 MEDIANS = RNG.uniform(0, 1, (7, 2))
@@ -190,18 +190,12 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
     assert good >= 18  # P(E) ≥ 0.9, and the bound is far from tight
 
 
-def test_runs_show_themselves_in_a_few_lines() -> None:
+def test_runs_show_themselves_in_a_few_lines(snapshot: SnapshotAssertion) -> None:
     verdicts = np.full((3, 40), int(Verdict.OUT), np.int8)
     verdicts[:, [4, 7]] = int(Verdict.IN)
     verdicts[1, 9] = int(Verdict.IN)
     pulls = np.full((3, 40), 1000)
     pulls[2, 0] = 2001
-    assert repr(Runs(verdicts, pulls, np.zeros((3, 40, 2)), 12.34)).splitlines() == [
-        "<3 simulated runs of 40 arms with 2 objectives",
-        "  pulls: 40,333.7 on average, from 40,000 to 41,001",
-        "  arms returned: 2.3 on average, from 2 to 3",
-        "  returned by every run: 4 7; by any run: 3 arms",
-        "  computing: 12.3 s>",
-    ]
+    assert said(repr(Runs(verdicts, pulls, np.zeros((3, 40, 2)), 12.34))) == snapshot
     none = Runs(verdicts[:0], pulls[:0], np.zeros((0, 40, 2)), 0.0)
-    assert repr(none) == "<0 simulated runs of 40 arms with 2 objectives>"
+    assert said(repr(none)) == snapshot

@@ -19,7 +19,7 @@ from frontguard.evidence.boundaries import anytime_rank
 from frontguard.notices import Alarm, FailuresAlarm
 from frontguard.studies.alarms import RATE, Watch, alarms, fewest_changes
 from frontguard.theory.threats import Threat
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 Rng = np.random.Generator
 NAN = float("nan")
@@ -351,33 +351,33 @@ def test_a_pull_told_again_stays_as_it_was():
     assert watch.alarms() == []
 
 
-def test_without_contamination_a_single_failure_is_proof():
+def test_without_contamination_a_single_failure_is_proof(snapshot: SnapshotAssertion):
     found = alarms(["a"], ["x"], Prescient(0.0), [[[1.0], [NAN], [2.0]]], [["", "signal 11", ""]])
     assert found == [
         FailuresAlarm("a", None, 2, 0.0, failed=1, of=3, reasons=(("signal 11", 1),), chance=0.0),
     ]
-    assert str(found[0]) == "arm 'a': 1 of 3 pulls failed (1 × signal 11); without contamination none would"
+    assert said(found[0]) == snapshot
 
 
-def test_the_evidence_names_the_reasons_most_frequent_first():
+def test_the_evidence_names_the_reasons_most_frequent_first(snapshot: SnapshotAssertion):
     reasons = ["exit code 1"] * 25 + ["timeout after 10 s"] * 6 + ["b"] * 2 + ["a"] + [""] * 46
     values = [[NAN] if reason else [1.0] for reason in reasons]
     (found,) = alarms(["x"], ["speed"], Prescient(0.1), [values], [reasons])
-    assert str(found) == (
-        "arm 'x': 34 of 80 pulls failed (25 × exit code 1, 6 × timeout after 10 s, 2 × b, 1 for other reasons); "
-        "10% contamination would make it 34 or more with probability 4e-14"
-    )
+    assert said(found) == snapshot
+    assert (found.failed, found.of) == (34, 80)
+    assert found.chance == pytest.approx(4e-14, rel=0.2)
     assert (found.objective, found.kind) == (None, "failures")
 
 
-def test_a_metric_that_alone_fails_is_named():
+def test_a_metric_that_alone_fails_is_named(snapshot: SnapshotAssertion):
     values = [[1.0, NAN]] * 20
     (found,) = alarms(["a"], ["x", "y"], Prescient(0.1), [values])
     assert found.objective == "y"
-    assert "20 of 20 pulls gave no 'y'" in str(found)
+    assert (found.failed, found.of) == (20, 20)
+    assert said(found) == snapshot
 
 
-def test_a_share_fails_so_many_and_no_more():
+def test_a_share_fails_so_many_and_no_more(snapshot: SnapshotAssertion):
     """Nothing is left to chance: at ⌊εn⌋ there is no alarm however long it lasts, one more is proof."""
     values = np.random.default_rng(1).normal(size=(400, 1))
     values[9::10] = np.nan
@@ -386,7 +386,7 @@ def test_a_share_fails_so_many_and_no_more():
     (alarm,) = alarms(["a"], ["x"], Share(0.1), [values])
     assert isinstance(alarm, FailuresAlarm)
     assert (alarm.failed, alarm.of, alarm.allowed, alarm.chance) == (41, 400, 40, 0.0)
-    assert str(alarm) == "arm 'a': 41 of 400 pulls failed; a share of 10% would make it 40 at most"
+    assert said(alarm) == snapshot
     assert alarms(["a"], ["x"], Prescient(0.1), [values]) == []  # chance alone may well do this
     assert FailuresAlarm("a", None, 1, 0.1, 1, 1, (), 0.1).allowed is None
 
@@ -407,11 +407,12 @@ def test_two_metrics_that_fail_by_themselves_may_each_use_up_what_is_allowed():
     assert alarms(["a"], ["x", "y"], Prescient(0.1), [values]) == []
 
 
-def test_an_alarm_that_clean_pulls_have_diluted_since_says_when_it_was():
+def test_an_alarm_that_clean_pulls_have_diluted_since_says_when_it_was(snapshot: SnapshotAssertion):
     values = [[NAN]] * 10 + [[float(k % 2)] for k in range(2000)]
     (found,) = alarms(["a"], ["x"], Prescient(0.1), [values])
     # Three of three have a probability of ε³ = 0.001, a fifth of what failures of an arm may use up of the 1 %.
-    assert "of its first 3 pulls 3 failed" in str(found)
+    assert (found.failed, found.of) == (3, 3)
+    assert said(found) == snapshot
 
 
 def test_failures_alarm_no_more_often_than_promised_at_any_number_of_pulls():

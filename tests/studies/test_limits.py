@@ -24,7 +24,7 @@ from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 from frontguard.words.beginning import beginning
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 ARMS = ["fast", "good", "slow", "worst"]
 MEDIANS = {"fast": (1.0, 5.0), "good": (3.0, 2.0), "slow": (5.0, 3.0), "worst": (9.0, 2.5)}  # seconds, memory
@@ -197,12 +197,11 @@ def test_what_is_said_of_limits_is_seldom_false(threat: Threat, lies: float) -> 
     assert wrong <= 12
 
 
-def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull() -> None:
+def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull(snapshot: SnapshotAssertion) -> None:
     objectives = [Objective("seconds", "minimize", 0.5)]
     study = Study(ARMS, objectives, Malicious(0.1), limits=["p95(memory)<=4", "memory<=9"])
     assert [gate.column for gate in study.settings.never_within()] == [1]
-    said = "  against this attacker with ε = 10%, no number of pulls bounds p95(memory) from above: no arm will be in"
-    assert f"{said} with this limit" in beginning(study.settings)
+    assert said("\n".join(beginning(study.settings))) == snapshot
     assert not Study(ARMS, objectives, Malicious(0.1), limits=["p80(memory)<=4"]).settings.never_within()
 
 

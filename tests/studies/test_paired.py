@@ -11,12 +11,13 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, identify
 from frontguard.errors import BadInput
+from frontguard.notices import InPairs
 from frontguard.policies.paired import Paired
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.pulls import item_order
 from frontguard.theory.threats import Threat
 from frontguard.words.study import answer, next_step
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
 CLEAN = Prescient(0.0)
@@ -73,22 +74,22 @@ def test_a_list_that_is_measured_is_known_and_no_item_is_measured_twice() -> Non
         assert ends == (0.6, 0.6) if arm in whole else ends[0] <= 0.6 <= ends[1]
     assert found.status == "certified"
     assert set(found.verdicts.values()) <= {"in", "covered"}
-    said = " ".join(map(str, found.notices))
-    assert f"The means of {len(whole)} of 2 arms are known" in said
+    (paired,) = [notice for notice in found.notices if isinstance(notice, InPairs)]
+    assert (paired.complete, paired.arms, paired.hidden) == (len(whole), 2, 0.0)
 
 
-def test_what_is_left_where_items_may_have_been_replaced() -> None:
+def test_what_is_left_where_items_may_have_been_replaced(snapshot: SnapshotAssertion) -> None:
     study = Study(["a", "b"], [SCORE], Share(0.1), items=10)
     while pulls := study.ask(4):
         study.tell_many([(pull, {"score": 0.5}) for pull in pulls])
     found = study.result()
     assert study.status == "budget"
-    snapshot = Snapshot("s", found)
-    assert answer(snapshot).startswith("Not certified: all items that bear on it are measured after 20 pulls.")
-    assert "longer list" in str(next_step(snapshot, "done", "memory:"))
+    brief = Snapshot("s", found)
+    assert said(answer(brief)) == snapshot
+    assert said(next_step(brief, "done", "memory:")) == snapshot
     np.testing.assert_allclose(found.upper, 0.6, atol=1e-9)  # one of ten may have been 1 in place of 0.5 ...
     assert (found.upper <= 0.6 + 1e-9).all()
-    assert "up to 10% of them may have been replaced" in " ".join(map(str, found.notices))
+    assert said("\n".join(map(str, found.notices))) == snapshot
 
 
 @pytest.mark.parametrize("threat", [CLEAN, Prescient(0.01), Malicious(0.01), Share(0.02)])
@@ -122,7 +123,7 @@ def test_true_whoever_comes_back_first(threat: Threat, items: int | None) -> Non
             decided = found.decided_by >= 0
             assert ((low[:, 0] <= true + 1e-9) & (true <= high[:, 0] + 1e-9))[decided].all()
             if found.verdicts["0"] == "out":
-                assert "by differences on the same rep" in found.explain("0")
+                assert "rep" in found.explain("0")
 
 
 def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

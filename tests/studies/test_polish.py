@@ -19,7 +19,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.policies.polish import POLISH
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 TRUTH = {"a": 1.0, "b": 1.02, "c": 1.4}
 LOSS = Objective("loss", "minimize", "10%")
@@ -37,7 +37,9 @@ def a_study(**settings: Any) -> Study:
     return Study(list(TRUTH), [LOSS], Prescient(0.1), **{"polish": True, **settings})
 
 
-def test_a_study_goes_on_until_no_estimate_moves_by_more_than_a_share_of_its_tolerance(tmp_path: Path) -> None:
+def test_a_study_goes_on_until_no_estimate_moves_by_more_than_a_share_of_its_tolerance(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     plain = polished(a_study(polish=False)).result()
     study = polished(a_study(storage=tmp_path / "s.db"))
     found = study.result()
@@ -47,7 +49,7 @@ def test_a_study_goes_on_until_no_estimate_moves_by_more_than_a_share_of_its_tol
     assert found.verdicts == plain.verdicts
     (notice,) = [each for each in found.notices if isinstance(each, Polished)]
     assert (notice.unsteady, notice.over) == (0, True)
-    assert "estimates are steady" in str(notice)
+    assert said(notice) == snapshot
     # By a naive reading of the log: at some pull of an arm that is not out its estimate is that of half as many, about.
     frame = study.to_frame()
     for arm, verdict in found.verdicts.items():

@@ -232,11 +232,9 @@ def test_commands_that_print_true_and_false(tmp_path: Path) -> None:
     options = ["--maximize", "ok", "--tolerance", "ok=0.3", "--contamination", "0", "--max-pulls", "60"]
     ran = run("run", *options, "--arm", arms[0], "--arm", arms[1], "--storage", "run.db", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert "'ok' is true or false: the rate is what counts." in ran.stdout
-    assert "the values of 'ok' are true or false" in ran.stderr
     with Study.open(tmp_path / "run.db").storage as storage:
         assert Study.open(storage).settings.rates == ("ok",)
-    refused = run("run", *options, "--quantile", "ok=0.5", "--arm", arms[0], "--arm", arms[1], "--storage", "q.db",
+    again = run("run", *options, "--quantile", "ok=0.5", "--arm", arms[0], "--arm", arms[1], "--storage", "q.db",
                   cwd=tmp_path)  # fmt: skip
-    assert refused.returncode == 2
-    assert "count its mean, a rate, with --mean ok" in refused.stderr
+    assert again.returncode == 2
+    assert "--mean ok" in again.stderr
