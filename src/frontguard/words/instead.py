@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from frontguard._common.typing import Ints
 from frontguard.objectives import Objective
-from frontguard.phrases import joined, number, percentage, rounded_up
+from frontguard.phrases import at_least, at_most, joined, percentage, rounded_up
 from frontguard.replacing import Excelling, Replacement
 from frontguard.results import Result
 from frontguard.statements import Statement
@@ -76,31 +75,17 @@ def _of_one(metric: Objective, cost: float, gain: float) -> str:
     word = _spoken(metric)
     if cost > 0.0:
         if not metric.relative:
-            worse = f"{number(rounded_up(cost, 4))} {'more' if metric.minimized else 'less'} {metric.name}"
+            worse = f"{at_most(cost)} {'more' if metric.minimized else 'less'} {metric.name}"
         else:
             worse = f"{percentage(rounded_up(cost, 3))} {word.worse if word else f'worse in {metric.name}'}"
         return Statement.AT_MOST(amount=worse)
-    times = _rounded_down(1.0 + gain, 3)
+    times = at_least(1.0 + gain)
     if gain > 0.0 and not metric.relative:
-        better = f"{number(_rounded_down(gain, 4))} {'less' if metric.minimized else 'more'} {metric.name}"
+        better = f"{at_least(gain)} {'less' if metric.minimized else 'more'} {metric.name}"
         return Statement.AT_LEAST(amount=better)
-    if metric.relative and times > 1.0:
-        return Statement.AT_LEAST(amount=f"{number(times)} times {word.times if word else f'better in {metric.name}'}")
+    if metric.relative and times != "1":
+        return Statement.AT_LEAST(amount=f"{times} times {word.times if word else f'better in {metric.name}'}")
     return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
-
-
-def _rounded_down(value: float, digits: int) -> float:
-    """A positive number with so many digits, and no larger.
-
-    >>> _rounded_down(2.1099, 3), _rounded_down(1234.9, 3), _rounded_down(2.1, 3)
-    (2.1, 1230.0, 2.1)
-    """
-    if not math.isfinite(value):
-        return value
-    near = float(f"{value:.{digits - 1}e}")
-    if near <= value * (1.0 + 1e-12):
-        return near
-    return near - 10.0 ** (math.floor(math.log10(value)) - digits + 1)
 
 
 def what_best_at(result: Result, arm: int) -> str:

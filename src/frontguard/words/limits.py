@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from frontguard.limits import Gate
-from frontguard.phrases import joined, number, number_of, percent
+from frontguard.phrases import at_least, at_most, joined, number, number_of, percent
 from frontguard.results import Kept, Result
 from frontguard.statements import Statement
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
@@ -135,7 +135,7 @@ def open_by_limits(result: Result) -> str | None:
 def _at_best(kept: Kept, arm: int, place: int) -> str:
     """The end of an interval that lies nearest to the limit beyond which it is, rounded towards that."""
     low, high = (float(ends[arm, place]) for ends in kept.ends)
-    return f"at least {_rounded(low, -1)}" if kept.gates[place].sign == "≤" else f"at most {_rounded(high, 1)}"
+    return f"at least {at_least(low)}" if kept.gates[place].sign == "≤" else f"at most {at_most(high)}"
 
 
 def _between(kept: Kept, arm: int, place: int) -> str:
@@ -144,25 +144,10 @@ def _between(kept: Kept, arm: int, place: int) -> str:
     if math.isinf(low) and math.isinf(high):
         return f"measured {number(estimate)}, not bounded yet" if math.isfinite(estimate) else "not bounded yet"
     if math.isinf(high):
-        return f"at least {_rounded(low, -1)}"
+        return f"at least {at_least(low)}"
     if math.isinf(low):
-        return f"at most {_rounded(high, 1)}"
-    return f"between {_rounded(low, -1)} and {_rounded(high, 1)}" if low < high else f"it is {low:.12g}"
-
-
-def _rounded(value: float, side: int, digits: int = 4) -> str:
-    """A number with some digits, rounded down (side −1) or up, so that what is said of it as a bound stays true.
-
-    >>> _rounded(340.123, -1), _rounded(340.123, 1), _rounded(-0.70001, 1), _rounded(300.0, 1)
-    ('340.1', '340.2', '-0.7', '300')
-    """
-    if value == 0.0:
-        return "0"
-    step = 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits)
-    short = float(f"{value:.{digits}g}")
-    if (short - value) * side < 0.0:
-        short = float(f"{short + side * step:.{digits}g}")
-    return f"{short:.12g}"
+        return f"at most {at_most(high)}"
+    return f"between {at_least(low)} and {at_most(high)}" if low < high else f"it is {low:.12g}"
 
 
 def standing_to_limits(result: Result) -> str | None:
