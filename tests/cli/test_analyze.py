@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli.options.values import size_of
 from frontguard.errors import BadInput
@@ -22,6 +23,7 @@ from tests.cli import commands
 from tests.cli.terminal import Terminal
 from tests.documents.printed import as_published
 from tests.support import warm
+from tests.support.snapshots import said
 
 process = partial(commands.process, "analyze")
 run = partial(commands.run, "analyze")
@@ -48,19 +50,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> None:
+def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = process("log.csv", *TWO, cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    said = " ".join(ran.stdout.split())
-    assert said.startswith("These 2 of 4 arms are enough: -O1, -O3. For every other one, one of these is as good")
-    assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 10% by" in said
-    assert "each arm that is out is dominated by another one" in said
-    assert "each arm that is in is on the trade-off front;" in said
-    # The two stay in for every ε; yet beyond this one nobody knows any more that they are enough, as -O2 would be open.
-    assert "The list is no longer certain once each measurement is replaced with probability more than 32.6%" in said
-    assert "2 of 800 pulls lack a value that can be used (seconds 2)" in said
-    # 30 times as slow in one run of twelve: the mean of -O3 is worse than that of -O2 in seconds, not in quality.
-    assert "--report" in said.partition("Next:")[2]
+    assert said(ran.stdout) == snapshot
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}
     assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
     assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
@@ -68,7 +61,7 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path) -> 
     assert lines == ["-O1", "-O3", "007", "-O2"]
 
 
-def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
+def test_rows_of_a_cluster_are_one_observation(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(1)
     with (tmp_path / "log.csv").open("w") as file:
         file.write("arm,host,day,ms\n")
@@ -76,29 +69,25 @@ def test_rows_of_a_cluster_are_one_observation(tmp_path: Path) -> None:
             file.write(f"{'ab'[n % 2]},{n % 10},{n % 6 // 2},{n % 2 + rng.normal(0, 0.1)}\n")
     ran = run("log.csv", "--minimize", "ms", "--cluster", "host", "--cluster", "day", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = " ".join(ran.stdout.split())
-    assert said.startswith("Of 2 arms, a is the fastest.")
-    assert "600 rows are 30 clusters by 'host' and 'day', 15 of an arm" in said
+    assert said(ran.stdout) == snapshot
     few = run("log.csv", "--minimize", "ms", "--cluster", "host", cwd=tmp_path)
     assert few.returncode == 0, few.stderr
-    said = " ".join(few.stdout.split())
-    assert "nothing is known of 2 of 2 arms ('a', 'b'): rows of an arm with the same 'host' are one observation" in said
-    assert "in about" in said
-    assert "--append" not in said.partition("Next:")[2]
+    assert said(few.stdout) == snapshot
 
 
-def test_independent_arms_are_compared_in_pairs(tmp_path: Path) -> None:
+def test_independent_arms_are_compared_in_pairs(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(5)
     rows = [f"{arm},{rng.random() < chance:d}" for arm, chance in (("a", 0.5), ("b", 0.6)) for _ in range(400)]
     (tmp_path / "log.csv").write_text("\n".join(["arm,solved", *rows, ""]))
     asked = ["log.csv", "--maximize", "solved", "--mean", "solved=0,1", "--contamination", "0", "--independent"]
     ran = run(*asked, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert "takes for granted that what is measured of one does not depend on" in " ".join(ran.stdout.split())
+    assert said(ran.stdout) == snapshot
     answer = as_published("analyze", run(*asked, "--json", cwd=tmp_path).stdout)
     assert {"kind": "independent_arms", "arms": 2}.items() <= answer["notices"][0].items()
     refused = run(*asked, "--pair", "arm", cwd=tmp_path)
-    assert (refused.returncode, "depend on them" in refused.stderr) == (2, True)
+    assert refused.returncode == 2
+    assert said(refused.stderr) == snapshot
 
 
 def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
@@ -115,7 +104,7 @@ def test_any_share_of_the_rows_instead_of_a_probability(folder: Path) -> None:
     assert found["share"]["front_changes_at"] > 0.3
 
 
-def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> None:
+def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run("log.csv", *TWO, "--json", "--confidence", "0.9", "--threat", "malicious", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     found = as_published("analyze", ran.stdout)
@@ -131,62 +120,56 @@ def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path) -> N
     assert found["failed"] == {"-O2": {"quality": 0, "seconds": 2}}
     assert set(found) >= {"stands_up_to", "front_changes_at", "mean_set", "means", "more_pulls", "counts", "answer"}
     assert found["front_changes_at"] > 0.1
-    assert found["answer"].startswith("These 2 of 4 arms are enough")
+    assert said(found["answer"]) == snapshot
 
 
-def test_means_are_shown_where_they_differ(folder: Path) -> None:
+def test_means_are_shown_where_they_differ(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run("log.csv", "--arm", "flags", "--minimize", "seconds", "--maximize", "quality", "--json", cwd=folder)
     assert json.loads(ran.stdout)["mean_set"] == ["-O1", "-O2", "-O3"]
-    said = " ".join(run("log.csv", *TWO, cwd=folder).stdout.split())
-    assert "Means alone would call the front -O1, -O2, -O3: they would call -O2 (certainly not on it)." in said
+    assert said(run("log.csv", *TWO, cwd=folder).stdout) == snapshot
 
 
-def test_strict_is_for_scripts(folder: Path) -> None:
+def test_strict_is_for_scripts(folder: Path, snapshot: SnapshotAssertion) -> None:
     few = folder / "few.csv"
     write_log(few, pulls=15)
     assert run("log.csv", *TWO, "--strict", cwd=folder).returncode == 0
     ran = run("few.csv", *TWO, "--strict", cwd=folder)
     assert ran.returncode == 3
-    said = " ".join(ran.stdout.split())
-    assert "To settle what is open:" in said
-    assert re.search(r"about [0-9,]+ more pulls", said)
+    assert said(ran.stdout) == snapshot
     assert run("few.csv", *TWO, cwd=folder).returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments",
     [
-        (["log.csv", "--arm", "flag", "--minimize", "seconds"], "no column is called 'flag' (did you mean 'flags'?)"),
-        (["log.csv", "--arm", "flags", "--minimize", "secs"], "no column is called 'secs'"),
-        (["log.csv", "--arm", "flags", "--minimize", "flags"], "flags"),
-        (["log.csv", "--arm", "flags"], "say which columns are the metrics"),
-        (["nowhere.csv", *TWO], "no such file or directory: nowhere.csv"),
-        (["*.pq", *TWO], "no file matches '*.pq'"),
-        (["empty.csv", *TWO], "empty.csv"),
-        (["cut.parquet", *TWO], "cut.parquet"),
-        (["log.csv", *TWO, "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5 or a percentage"),
-        (["log.csv", *TWO, "--tolerance", "1", "--tolerance", "seconds=2"], "one for all, or METRIC=VALUE"),
-        (["log.csv", *TWO, "--tolerance", "second=2%"], "did you mean 'seconds'?"),
-        (["log.csv", *TWO, "--quantile", "seconds=x"], "--quantile: wanted a number"),
-        (["log.csv", *TWO, "--quantile", "seconds=2"], "strictly between 0 and 1"),
-        (["log.csv", *TWO, "--contamination", "0.6"], "--contamination must be a probability from 0 to below 1/2"),
-        (["log.csv", *TWO, "--threat", "nice"], "--threat must be one of"),
-        (["log.csv", *TWO, "--memory", "much"], "--memory: wanted a size such as 4G"),
-        (["log.csv", *TWO, "--top", "0"], "--top: wanted a whole number from 1, got 0"),
-        (["log.csv", *TWO, "--format", "xml"], "format must be one of csv"),
-        (["log.csv", *TWO, "--csv", "no/where.csv"], "--csv no/where.csv: cannot be written"),
-        (["log.csv", *TWO, "--append", "log.csv"], "log.csv"),
-        (
-            ["log.csv", *TWO, "--executor", "dask://127.0.0.1:1", "--append", "x"],
-            "append cannot be combined with a Dask cluster",
-        ),
-        (["log.csv", *TWO, "--cluster", "procs"], "frontguard: --cluster: log.csv: no column is called 'procs'"),
-        (["log.csv", *TWO, "--items", "3"], "frontguard: --items: say by pair (--pair COLUMN) which column tells them"),
-        (["log.csv", *TWO, "--limit", "p9(nope)<=1"], "frontguard: --limit: log.csv: no column is called 'nope'"),
-        ([], "LOG"),
+        ["log.csv", "--arm", "flag", "--minimize", "seconds"],
+        ["log.csv", "--arm", "flags", "--minimize", "secs"],
+        ["log.csv", "--arm", "flags", "--minimize", "flags"],
+        ["log.csv", "--arm", "flags"],
+        ["nowhere.csv", *TWO],
+        ["*.pq", *TWO],
+        ["empty.csv", *TWO],
+        ["cut.parquet", *TWO],
+        ["log.csv", *TWO, "--tolerance", "2 percent"],
+        ["log.csv", *TWO, "--tolerance", "1", "--tolerance", "seconds=2"],
+        ["log.csv", *TWO, "--tolerance", "second=2%"],
+        ["log.csv", *TWO, "--quantile", "seconds=x"],
+        ["log.csv", *TWO, "--quantile", "seconds=2"],
+        ["log.csv", *TWO, "--contamination", "0.6"],
+        ["log.csv", *TWO, "--threat", "nice"],
+        ["log.csv", *TWO, "--memory", "much"],
+        ["log.csv", *TWO, "--top", "0"],
+        ["log.csv", *TWO, "--format", "xml"],
+        ["log.csv", *TWO, "--csv", "no/where.csv"],
+        ["log.csv", *TWO, "--append", "log.csv"],
+        ["log.csv", *TWO, "--executor", "dask://127.0.0.1:1", "--append", "x"],
+        ["log.csv", *TWO, "--cluster", "procs"],
+        ["log.csv", *TWO, "--items", "3"],
+        ["log.csv", *TWO, "--limit", "p9(nope)<=1"],
+        [],
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: str, folder: Path) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], folder: Path, snapshot: SnapshotAssertion) -> None:
     (folder / "empty.csv").write_text("")
     (folder / "cut.parquet").write_bytes(b"PAR1 and then no more")
     ran = run(*arguments, cwd=folder)
@@ -194,7 +177,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: 
     assert ran.stdout == ""
     assert len(ran.stderr.splitlines()) == 1
     assert ran.stderr.startswith("frontguard: ")
-    assert complaint in ran.stderr
+    assert said(ran.stderr) == snapshot
 
 
 def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -206,7 +189,7 @@ def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     }
 
 
-def test_a_log_that_grows_is_appended_and_states_of_shards_merge(folder: Path) -> None:
+def test_a_log_that_grows_is_appended_and_states_of_shards_merge(folder: Path, snapshot: SnapshotAssertion) -> None:
     lines = (folder / "log.csv").read_text().splitlines(keepends=True)
     for shard in range(2):
         (folder / f"{shard}.csv").write_text("".join([lines[0], *lines[1 + shard :: 2]]))
@@ -218,7 +201,7 @@ def test_a_log_that_grows_is_appended_and_states_of_shards_merge(folder: Path) -
     assert answered(run("0.state", "1.state", *TWO, "--json", cwd=folder)) == whole
     again = run("1.csv", *TWO, "--append", "log.state", cwd=folder)
     assert again.returncode == 2
-    assert "1.csv: it was counted before; --again" in again.stderr
+    assert said(again.stderr) == snapshot
     twice = run("1.csv", *TWO, "--append", "log.state", "--again", "--json", cwd=folder)
     assert json.loads(twice.stdout)["pulls"] == 1200
 
@@ -274,7 +257,7 @@ def test_a_quantile_and_tolerances_by_name(folder: Path) -> None:
     assert low > slow[150]
 
 
-def test_many_arms_stay_short_and_quick(tmp_path: Path) -> None:
+def test_many_arms_stay_short_and_quick(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(1)
     arms = 60_000
     with (tmp_path / "log.csv").open("w") as file:
@@ -285,8 +268,7 @@ def test_many_arms_stay_short_and_quick(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert len(ran.stdout.splitlines()) < 70
     assert len(ran.stdout) < 10_000
-    assert "… and 59,970 more: 59,970 undecided" in ran.stdout
-    assert "nothing is known of 60,000 of 60,000 arms" in " ".join(ran.stdout.split())
+    assert said(ran.stdout) == snapshot
     found = json.loads(run("log.csv", "--maximize", "x", "--maximize", "y", "--json", cwd=tmp_path).stdout)
     assert len(found["verdicts"]) == arms
     assert found["intervals"]["arm7"] == {"x": [None, None], "y": [None, None]}
@@ -309,10 +291,10 @@ def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> No
     assert not (tmp_path / "log.state").exists()
 
 
-def test_the_page_on_a_terminal(folder: Path) -> None:
+def test_the_page_on_a_terminal(folder: Path, snapshot: SnapshotAssertion) -> None:
     terminal = Terminal(warm.frontguard("analyze", "log.csv", *TWO), folder, columns=110, rows=40)
     assert terminal.finish() == 0
-    assert terminal.lines[0].startswith("These 2 of 4 arms are enough")
+    assert said(terminal.lines[0]) == snapshot
     assert "\x1b[" in terminal.raw  # colours
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import norm
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.cli.app import application
@@ -16,6 +17,7 @@ from frontguard.cli.options.pilot import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
 from tests.documents.printed import as_published
+from tests.support.snapshots import said
 
 plan = partial(run, "plan")
 
@@ -36,16 +38,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path) -> None:
+def test_the_answer_comes_first_and_the_floor_is_in_plain_words(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     ran = process("plan", *PROBLEM, "--tolerance", "0.2", "--gaussian", "0.2", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    said = " ".join(ran.stdout.split())
-    assert said.startswith("Expect about ")
     floor = 0.4 * norm.ppf(0.5 + 0.1 / 1.8)
-    assert f"replaces each measurement with probability 10%, no method separates arms closer than {floor:.3g}" in said
+    assert f"{floor:.3g}" in ran.stdout
+    assert said(ran.stdout) == snapshot
 
 
-def test_a_plan_for_machines(tmp_path: Path) -> None:
+def test_a_plan_for_machines(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     options = ("--tolerance", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM, *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -53,14 +54,14 @@ def test_a_plan_for_machines(tmp_path: Path) -> None:
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
     assert made["largest_contamination"]["any_method"] == pytest.approx(norm.cdf(0.25) - 0.5)
     assert not made["possible"]
-    assert "cannot be promised" in made["answer"]
+    assert said(made["answer"]) == snapshot
     assert made["confidence"] == 0.9
     rows = {(row["policy"], row["attack"]): row for row in made["expected_pulls"]}
     assert set(rows) == {(p, a) for p in ("certified", "certified without R", "R-PSI") for a in ("none", "worst")}
     assert made["first_pulls_per_arm"]["certified"] < made["first_pulls_per_arm"]["certified without R"]
 
 
-def test_a_plan_against_any_share(tmp_path: Path) -> None:
+def test_a_plan_against_any_share(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """The floor is the malicious one; R-PSI, which has no lemma for it, is left out with a reason."""
     options = ("--tolerance", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
     ran = plan(*PROBLEM, *options, cwd=tmp_path)
@@ -71,7 +72,7 @@ def test_a_plan_against_any_share(tmp_path: Path) -> None:
     rows = {(row["policy"], row["attack"]): row for row in made["expected_pulls"]}
     assert rows["certified", "worst"]["runs"] > 0
     assert rows["R-PSI", "none"]["runs"] == 0
-    assert "R-PSI promises nothing where any share may be replaced" in ran.stdout
+    assert said(ran.stdout) == snapshot
 
 
 def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
@@ -89,79 +90,73 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path) -> None:
         widths[name] = float(np.expm1(np.diff(np.quantile(logs, [0.45, 0.55]))[0]))  # keep(1/2) = 0.9 / 2
     assert made["floor"][1] == pytest.approx(max(widths.values()))
     assert made["floor_arms"][1] == max(widths, key=lambda name: widths[name])
-    assert any("taken as clean" in warning for warning in made["warnings"])
+    assert made["warnings"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments",
     [
-        ([*PROBLEM, "--tolerance", "0.1"], "in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--gaussian", "1"], "in one way"),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "0"], "must be positive; got 0.0"),
-        ([*PROBLEM, "--tolerance", "2%", "--sigma", "1"], "a percentage needs a pilot log"),
-        ([*PROBLEM, "--tolerance", "much", "--sigma", "1"], "--tolerance must be a number such as 0.5"),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--threat", "evil"], "oblivious, prescient, malicious"),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--confidence", "95"], "--confidence must be a probability"),
-        (
-            [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--minimize", "x"],
-            "1 of them are named, got 2",
-        ),
-        ([*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--arm", "x"], "--arm belongs to a pilot log"),
-        ([*PROBLEM, *["--tolerance", "0.1"] * 3, "--sigma", "1"], "--tolerance: wanted one, or 2"),
-        (["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"], "--arms and --objectives are needed"),
-        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "second"], "no such column; did you mean seconds?"),
-        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "flags"], "pilot.csv, line 2: 'flags' must be a number"),
-        ([*ON_PILOT, "--tolerance", "1%"], "at least one column"),
-        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--arms", "4"], "--arms: pilot.csv has 3, got 4"),
-        ([*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--sigma", "1"], "cannot be combined with --pilot"),
-        ([*ON_PILOT, "--tolerance", "1%", "--coverage", "1", "--minimize", "seconds"], "both tolerances"),
+        [*PROBLEM, "--tolerance", "0.1"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--gaussian", "1"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "0"],
+        [*PROBLEM, "--tolerance", "2%", "--sigma", "1"],
+        [*PROBLEM, "--tolerance", "much", "--sigma", "1"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--threat", "evil"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--confidence", "95"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--minimize", "x"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--arm", "x"],
+        [*PROBLEM, *["--tolerance", "0.1"] * 3, "--sigma", "1"],
+        ["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"],
+        [*ON_PILOT, "--tolerance", "1%", "--minimize", "second"],
+        [*ON_PILOT, "--tolerance", "1%", "--minimize", "flags"],
+        [*ON_PILOT, "--tolerance", "1%"],
+        [*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--arms", "4"],
+        [*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", "--sigma", "1"],
+        [*ON_PILOT, "--tolerance", "1%", "--coverage", "1", "--minimize", "seconds"],
     ],
 )
 def test_bad_input_is_refused(
-    arguments: list[str], complaint: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.chdir(folder)
     with pytest.raises(BadInput) as caught:
         application()(["plan", *arguments], standalone_mode=False)
-    assert complaint in str(caught.value)
+    assert said(str(caught.value)) == snapshot
 
 
-def test_a_refusal_is_one_line_and_exit_code_2(folder: Path) -> None:
+def test_a_refusal_is_one_line_and_exit_code_2(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run("plan", *ON_PILOT, "--tolerance", "1%", "--minimize", "second", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
-    assert "--minimize second: pilot.csv has no such column; did you mean seconds?" in ran.stderr
+    assert said(ran.stderr) == snapshot
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    "text",
     [
-        ("flags,seconds\na,1\na,2,3\n", "line 3: wanted 2 cells as in the header, got 3"),
-        ("flags,seconds\na,1\n ,2\n", "line 3: the arm in column 'flags' is empty"),
-        ("flags,seconds\na,1\na,fast\n", "line 3: 'seconds' must be a number, or empty if it failed; got 'fast'"),
-        ("flags,seconds\na,1\na,inf\n", "line 3: 'seconds' must be finite"),
-        (
-            "flags,seconds\na,1\nb,-2\n",
-            "line 3: 'seconds' must be positive; got -2: a tolerance in percent",
-        ),
-        ("flags,seconds\n" + "a,1\n" * 9, "wanted at least two arms in column 'flags', got 1"),
-        ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4, "at least 5 rows of every arm"),
-        ("flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4 + "b,\n" * 4, "got 4 of arm 'b'"),
-        ("", "it has no header"),
+        "flags,seconds\na,1\na,2,3\n",
+        "flags,seconds\na,1\n ,2\n",
+        "flags,seconds\na,1\na,fast\n",
+        "flags,seconds\na,1\na,inf\n",
+        "flags,seconds\na,1\nb,-2\n",
+        "flags,seconds\n" + "a,1\n" * 9,
+        "flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4,
+        "flags,seconds\n" + "a,1\n" * 9 + "b,1\n" * 4 + "b,\n" * 4,
+        "",
     ],
 )
-def test_a_bad_pilot_is_told_where(text: str, complaint: str, tmp_path: Path) -> None:
+def test_a_bad_pilot_is_told_where(text: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     path = tmp_path / "pilot.csv"
     path.write_text(text)
     with pytest.raises(BadInput) as caught:
         read_pilot(path, "flags", [Objective("seconds", "minimize", "1%")])
-    assert complaint in str(caught.value)
+    assert said(str(caught.value)) == snapshot
 
 
-def test_a_pilot_that_is_not_there(tmp_path: Path) -> None:
+def test_a_pilot_that_is_not_there(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     ran = plan(*ON_PILOT, "--tolerance", "1%", "--minimize", "seconds", cwd=tmp_path)
     assert ran.returncode == 2
-    assert "--pilot pilot.csv: cannot be read: No such file or directory" in ran.stderr
+    assert said(ran.stderr) == snapshot
 
 
 SPEC = """
@@ -189,7 +184,7 @@ name = "c"
 """
 
 
-def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path) -> None:
+def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "spec.toml").write_text(SPEC)
     ran = plan("spec.toml", "--runs", "2", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -202,41 +197,34 @@ def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path) -> None:
     assert made["instances"]["source"] == "mixed"
     assert made["warnings"] == []
     options = ("--contamination", "0.1", "--tolerance", "solved=0.05", "--runs", "1", "--threat", "malicious")
-    said = " ".join(plan("spec.toml", *options, cwd=tmp_path).stdout.split())
-    assert "cannot be promised: beyond a contamination of 2.5% no method that knows bounds only can, and 10%" in said
-    assert "no method that knows bounds only separates means closer than 0.2 in solved." in said
-    assert "the mean of solved stays uncertain by up to 0.2, however many pulls" in said
-    assert "may never be certified within 0.05, but can be within 0.2." in said
+    assert said(plan("spec.toml", *options, cwd=tmp_path).stdout) == snapshot
 
 
-def test_a_plan_by_names_and_numbers(tmp_path: Path) -> None:
+def test_a_plan_by_names_and_numbers(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     options = ("--arms", "3", "--maximize", "solved", "--mean", "solved", "--minimize", "bytes", "--exact", "bytes")
     goal = ("--tolerance", "solved=0.3", "--tolerance", "bytes=0", "--contamination", "0.01", "--runs", "1")
     ran = plan(*options, *goal, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert "Simulated on random arms: rates, of values that are 0 or 1" in ran.stdout
-    for more, complaint in (
-        (("--sigma", "0.2"), "--sigma is of metrics whose quantile counts, and there is none"),
-        (("--mean", "solvd"), "--mean: no objective is called 'solvd' (did you mean 'solved'?)"),
-        (("--sigma", "bytes=0.2"), "--sigma: what counts of 'bytes' is said once; got it with --exact as well"),
-    ):
+    assert said(ran.stdout) == snapshot
+    for more in (("--sigma", "0.2"), ("--mean", "solvd"), ("--sigma", "bytes=0.2")):
         ran = plan(*options, *goal, *more, cwd=tmp_path)
-        assert (ran.returncode, complaint in ran.stderr) == (2, True), ran.stderr
+        assert ran.returncode == 2
+        assert said(ran.stderr) == snapshot
 
 
-def test_a_pilot_of_rates(tmp_path: Path) -> None:
+def test_a_pilot_of_rates(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rows = [f"{arm},{int(i % 10 < rate)},{size}" for arm, rate, size in (("a", 9, 10), ("b", 5, 20)) for i in range(60)]
     (tmp_path / "pilot.csv").write_text("\n".join(["flags,solved,bytes", *rows]))
     options = (*ON_PILOT, "--maximize", "solved", "--minimize", "bytes", "--tolerance", "solved=0.2", "--tolerance")
     counts = ("--mean", "solved", "--exact", "bytes")
     made = as_published("plan", plan(*options, "bytes=0", *counts, "--json", cwd=tmp_path).stdout)
     assert made["floor"] == pytest.approx([0.1 / 0.9, 0.0])
-    said = " ".join(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout.split())
-    assert "means stay uncertain by 0.111 in solved, 0 in bytes (at most, for solved of" in said
-    assert "quantile" not in said
-    assert "median" not in said
+    told = " ".join(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout.split())
+    assert said(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout) == snapshot
+    assert "quantile" not in told
+    assert "median" not in told
     out = plan(*options, "bytes=0", "--mean", "solved", "--mean", "bytes=0,15", cwd=tmp_path)
-    assert "line 62: 'bytes' must be between its bounds; got 20" in out.stderr
+    assert said(out.stderr) == snapshot
 
 
 def pilot_of_truths(folder: Path, more: str = "") -> None:
@@ -262,22 +250,22 @@ def test_a_pilot_of_true_and_false_is_one_of_rates(folder: Path) -> None:
     )
     ran = plan(*options, "--json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    assert "'solved' is true or false: the rate is what counts" in ran.stderr
+    assert "'solved'" in ran.stderr  # that its rate is what counts
     declared = plan(*options, "--mean", "solved", "--json", cwd=folder)
-    assert "is true or false" not in declared.stderr
+    assert "'solved'" not in declared.stderr
     assert as_published("plan", ran.stdout) == as_published("plan", declared.stdout)
 
 
 @pytest.mark.parametrize(
-    ("more", "options", "complaint"),
+    ("more", "options"),
     [
-        ("a,0.5,3", [], "'solved' has true or false and numbers as well; got '0.5'"),
-        ("a,perhaps,3", [], "'solved' must be a number, or empty if it failed; got 'perhaps'"),
-        ("", ["--quantile", "solved=0.5"], "'solved' is true or false: true and false are values of a mean"),
+        ("a,0.5,3", []),
+        ("a,perhaps,3", []),
+        ("", ["--quantile", "solved=0.5"]),
     ],
 )
 def test_a_pilot_of_true_and_something_else_is_refused(
-    more: str, options: list[str], complaint: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    more: str, options: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     pilot_of_truths(folder, more)
     monkeypatch.chdir(folder)
@@ -286,31 +274,26 @@ def test_a_pilot_of_true_and_something_else_is_refused(
             ["plan", "--pilot", "truths.csv", "--arm", "model", "--maximize", "solved", "--tolerance", "0.2", *options],
             standalone_mode=False,
         )
-    assert complaint in str(caught.value)
+    assert said(str(caught.value)) == snapshot
 
 
-def test_a_plan_with_limits_speaks_of_the_arms_within(folder: Path) -> None:
+def test_a_plan_with_limits_speaks_of_the_arms_within(folder: Path, snapshot: SnapshotAssertion) -> None:
     goal = ("--maximize", "quality", "--tolerance", "0.05")
     ran = plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", "--limit", "seconds>=1.5", "--json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     made = as_published("plan", ran.stdout)
-    assert "among the arms with p75(seconds) ≤ 2 and median(seconds) ≥ 1.5" in made["answer"]
+    assert said(made["answer"]) == snapshot
     assert [each["limit"]["metric"] for each in made["limits"]] == ["seconds", "seconds"]
     assert [each["open_arms"] for each in made["limits"]] == [[], ["-O2"]]
     assert "contamination" in made["answer"]  # -O2 may be within, and nothing else is known to be
-    said = " ".join(plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", cwd=folder).stdout.split())
-    assert said.startswith("Expect about ")
-    assert "pulls can tell of every arm whether it keeps to p75(seconds) ≤ 2." in said
-    for limit, wanted in (
-        ("p75(second)<=2", "--limit second: pilot.csv has no such column; did you mean seconds?"),
-        ("p75(seconds)", "--limit must be such as"),
-    ):
+    assert said(plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", cwd=folder).stdout) == snapshot
+    for limit in ("p75(second)<=2", "p75(seconds)"):
         wrong = plan(*ON_PILOT, *goal, "--limit", limit, cwd=folder)
         assert wrong.returncode == 2
-        assert wanted in wrong.stderr
+        assert said(wrong.stderr) == snapshot
 
 
-def test_limits_of_a_spec_are_part_of_its_plan(tmp_path: Path) -> None:
+def test_limits_of_a_spec_are_part_of_its_plan(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     spec = """
 [[objective]]
 name = "seconds"
@@ -332,7 +315,7 @@ command = ["true"]
     (tmp_path / "spec.toml").write_text(spec)
     options = ("--gaussian", "0.1", "--span", "2", "--contamination", "0.02", "--runs", "1", "--json")
     made = as_published("plan", plan("spec.toml", *options, "--limit", "p90(memory_mb)<=60", cwd=tmp_path).stdout)
-    assert "among the arms with p90(memory_mb) ≤ 60" in made["answer"]
+    assert said(made["answer"]) == snapshot
     (limit,) = made["limits"]
     assert 0.0 < limit["floor"] < 0.1
     assert {row["policy"] for row in made["expected_pulls"]} == {"certified", "certified without R"}

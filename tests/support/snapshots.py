@@ -27,6 +27,9 @@ _VARYING = (
     (re.compile(r"connection failed: .*", re.DOTALL), "connection failed: (as PostgreSQL says it)"),
     (re.compile(r"\bprocess \d+( on \S+)?( \([^)]*\)+)?"), "process PID"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "HH:MM:SS"),
+    (re.compile(r"\b(run took|pulls in) [0-9.]+ (?:ms|s|min|h)\b"), r"\1 TIME"),
+    (re.compile(r"\b[0-9.]+ s in all\b"), "TIME in all"),
+    (re.compile(r"stop-commands::\w+"), "stop-commands::TOKEN"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
 )
 """What differs from run to run, and what stands for it."""
