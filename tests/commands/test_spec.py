@@ -21,7 +21,7 @@ from frontguard.commands.templates import BadPlaceholder, escaped, filled, fille
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 IN_SHORT = """\
 [study]
@@ -270,9 +270,9 @@ def test_files_that_cannot_be_read(tmp_path, snapshot: SnapshotAssertion):
         read_spec(tmp_path / "latin.toml")
     with refused(BadInput, snapshot):
         read_spec("a\0b")
-    assert "objective: missing; wanted one [[objective]] or more" in refusal_of(tmp_path, "")
-    assert "not a spec: Exceeds the limit" in refusal_of(tmp_path, "x = " + "9" * 5000)
-    assert "nested too deeply" in refusal_of(tmp_path, "x = " + "[" * 100_000)
+    assert said(refusal_of(tmp_path, "")) == snapshot
+    assert said(refusal_of(tmp_path, "x = " + "9" * 5000)) == snapshot
+    assert said(refusal_of(tmp_path, "x = " + "[" * 100_000)) == snapshot
 
 
 @given(st.text(max_size=60), st.integers(0, 400))
@@ -387,10 +387,10 @@ def test_names_of_a_grid_are_short_and_different():
     assert arms["none/true"] == {"a": "", "b": True}
 
 
-def test_a_grid_that_is_far_too_large_is_refused_before_it_is_built(tmp_path):
+def test_a_grid_that_is_far_too_large_is_refused_before_it_is_built(tmp_path, snapshot: SnapshotAssertion):
     values = json.dumps(list(range(100)))
     text = WITH_ARMS.replace('"{x}"', '"{x}{y}{z}"') + f"[arms.grid]\nx = {values}\ny = {values}\nz = {values}"
-    assert refusal_of(tmp_path, text) == ", line 8: arms.grid: the grid has 1000000 combinations; wanted at most 100000"
+    assert said(refusal_of(tmp_path, text)) == snapshot
 
 
 @given(st.text(alphabet='{}ab "$', max_size=20))

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.base import read
 from tests.cli.commands import run
+from tests.support.snapshots import said
 
 ASKED = ["--minimize", "seconds", "--minimize", "bytes", "--exact", "bytes", "--tolerance", "2%"]
 
@@ -27,20 +29,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_the_table_fits_a_narrow_terminal_and_the_choice_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_fits_a_narrow_terminal_and_the_choice_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr("frontguard.cli.analyze.console", _narrow)
-    said = run(
+    told = run(
         "analyze", "log.csv", *ASKED, "--baseline", "main", "--pick", "seconds=2", "--pick", "bytes=1", cwd=folder
     )
-    assert said.returncode == 0, said.stderr
-    lines = said.stdout.splitlines()
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert "Take zstd: certainly no other arm is better by weights (seconds 2, bytes 1)." in said.stdout
+    assert said(told.stdout) == snapshot
     table = lines[lines.index("Against main") :]
     (place,) = (place for place, line in enumerate(table) if line.startswith("pr "))
     assert table[place].split() == ["pr", "×1.065", "worse", "×0.99", "alike"]
     assert table[place + 1].split()[0].startswith("[1.03")
-    assert "hold at once with probability 95%" in " ".join(lines)
 
 
 def _narrow() -> object:
@@ -49,12 +52,12 @@ def _narrow() -> object:
     return Console(width=80, highlight=False, markup=False, emoji=False)
 
 
-def test_one_other_arm_is_a_sentence(folder: Path) -> None:
-    said = run(
+def test_one_other_arm_is_a_sentence(folder: Path, snapshot: SnapshotAssertion) -> None:
+    told = run(
         "analyze", "log.csv", *ASKED, "--where", "arm=main", "--where", "arm=pr", "--baseline", "main", cwd=folder
     )
-    assert "pr / main = 1.065 [" in said.stdout
-    assert "] seconds: certainly worse by more than 2%" in said.stdout
+    assert "pr / main = 1.065 [" in told.stdout
+    assert said(told.stdout) == snapshot
 
 
 def test_json_has_it_and_is_read_back(folder: Path) -> None:
@@ -81,14 +84,13 @@ def test_json_has_it_and_is_read_back(folder: Path) -> None:
 
 def test_files_have_it(folder: Path) -> None:
     out = ["--csv", "arms.csv", "--report", "report.md"]
-    said = run("analyze", "log.csv", *ASKED, "--baseline", "main", "--pick", "knee", *out, cwd=folder)
-    assert said.returncode == 0, said.stderr
+    told = run("analyze", "log.csv", *ASKED, "--baseline", "main", "--pick", "knee", *out, cwd=folder)
+    assert told.returncode == 0, told.stderr
     rows = {row["arm"]: row for row in csv.DictReader((folder / "arms.csv").read_text().splitlines())}
     assert float(rows["pr"]["seconds / main low"]) > 1.0
     assert rows["pr"]["seconds against main"] == "worse"
     assert rows["main"]["seconds / main"] == rows["main"]["seconds against main"] == ""
     text = (folder / "report.md").read_text()
-    assert "## Which one to take" in text
     assert "## Compared with main" in text
     assert "| pr | ×1.065" in text
     made = run("analyze", "log.csv", *ASKED, "--json", cwd=folder).stdout
@@ -101,27 +103,27 @@ def test_files_have_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    "asked",
     [
-        (["--baseline", "man"], "--baseline: wanted one of the arms 'gzip', 'main', 'pr', 'xz', 'zstd' (did you mean"),
-        (["--pick", "kne"], "--pick: wanted knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'; got 'kne'"),
-        (["--pick", "second=1"], "--pick: weights must be of the metrics 'seconds', 'bytes' (did you mean 'seconds'?)"),
-        (["--pick", "knee", "--pick", "seconds=1"], "--pick: wanted knee or weights, not both"),
-        (["--pick", "bytes=1", "--pick", "bytes=2"], "--pick: wanted one weight for each metric; got 'bytes' again"),
-        (["--pick", "p95(seconds)<=1"], "--pick: limit of a pick must be of what counts of an objective"),
+        ["--baseline", "man"],
+        ["--pick", "kne"],
+        ["--pick", "second=1"],
+        ["--pick", "knee", "--pick", "seconds=1"],
+        ["--pick", "bytes=1", "--pick", "bytes=2"],
+        ["--pick", "p95(seconds)<=1"],
     ],
 )  # fmt: skip
-def test_mistakes_are_one_line(folder: Path, asked: list[str], message: str) -> None:
-    said = run("analyze", "log.csv", *ASKED, *asked, cwd=folder)
-    assert said.returncode == 2
-    assert message in said.stderr
-    assert said.stdout == ""
+def test_mistakes_are_one_line(folder: Path, asked: list[str], snapshot: SnapshotAssertion) -> None:
+    told = run("analyze", "log.csv", *ASKED, *asked, cwd=folder)
+    assert told.returncode == 2
+    assert said(told.stderr) == snapshot
+    assert told.stdout == ""
 
 
-def test_run_has_it_and_refuses_before_anything_is_measured(tmp_path: Path) -> None:
+def test_run_has_it_and_refuses_before_anything_is_measured(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     arms = ["--arm", "a=echo 1", "--arm", "b=echo 2", "--minimize", "stdout", "--exact", "stdout"]
     wrong = run("run", *arms, "--baseline", "c", cwd=tmp_path)
     assert wrong.returncode == 2
-    assert "--baseline: wanted one of the arms 'a', 'b'; got 'c'" in wrong.stderr
+    assert said(wrong.stderr) == snapshot
     assert not list(tmp_path.glob("*.db"))
     assert "beginning" not in wrong.stderr
