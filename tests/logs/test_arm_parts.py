@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from frontguard.logs.sources.columns import joined, parts_of
 from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
@@ -23,7 +24,6 @@ from frontguard.cli.analyze import _print_json, write_csv
 from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.base import read
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.sources.columns import joined, parts_of
 from frontguard.logs.state import LogState
 from frontguard.phrases import slashed
 from frontguard.reports.analysis import analysis_report

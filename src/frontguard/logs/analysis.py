@@ -11,7 +11,7 @@ import numpy as np
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.logs.more_pulls import LIMITS, Needed
 from frontguard.logs.profile import Profile
-from frontguard.logs.sources.frames import same_kind
+from frontguard.logs.sources.typed import same_kind
 from frontguard.logs.what_if import WhatIf
 from frontguard.results import WORDS, ByArm, Result
 from frontguard.verdicts import Verdict

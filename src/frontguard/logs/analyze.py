@@ -32,9 +32,9 @@ from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
 from frontguard.logs.sources.filter import RowFilter
-from frontguard.logs.sources.frames import is_frame
 from frontguard.logs.sources.log import Log
 from frontguard.logs.sources.reader import in_some_clusters, no_column
+from frontguard.logs.sources.typed import is_frame
 from frontguard.logs.state import MARK, CountedFile, LogState, append_to, marked
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
 from frontguard.objectives import Counted, Objective, parse_objectives

@@ -189,7 +189,7 @@ def _inner(boxes: ArmBoxes, columns: Ints) -> Inner:
 def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
     if len(columns) < 2:
         return None
-    from frontguard.logs.sources.columns import parts_of  # which needs Arrow
+    from frontguard.logs.sources.values import parts_of  # which needs Polars
 
     return parts_of(arms, columns)
 

@@ -67,9 +67,9 @@ class Clustered(Ordered):
 class ClusterRows:
     """Takes notice of the cluster of every row while a log is read, all in memory.
 
-    >>> import pyarrow as pa
+    >>> import polars as pl
     >>> from frontguard.logs.sort.rows import RowBuffer, usable_ranges
-    >>> batch = Batch(pa.array(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pa.array(["x", "y", "y"]))
+    >>> batch = Batch(pl.Series(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pl.Series(["x", "y", "y"]))
     >>> rows, sorted_rows = ClusterRows(["host"], ["ms"], usable_ranges(["ms"], [])), RowBuffer(["ms"])
     >>> for each in rows.watched([batch]):
     ...     sorted_rows.add(each)

@@ -33,7 +33,7 @@ def read(path: Path, **options: Any) -> Answer | str:
             (arm, values)
             for batch in log.batches()
             for arm, *values in zip(
-                batch.arms.to_pylist(), *(map(_plain, column) for column in batch.values), strict=True
+                batch.arms.cast(str).to_list(), *(map(_plain, column) for column in batch.values), strict=True
             )
         ]
     except BadInput as error:

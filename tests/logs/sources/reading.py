@@ -21,7 +21,9 @@ def rows_of(log: Log) -> list[Row]:
     return [
         (arm, *(None if math.isnan(value) else value for value in values))
         for batch in log.batches()
-        for arm, *values in zip(batch.arms.to_pylist(), *(column.tolist() for column in batch.values), strict=True)
+        for arm, *values in zip(
+            batch.arms.cast(str).to_list(), *(column.tolist() for column in batch.values), strict=True
+        )
     ]
 
 

@@ -15,10 +15,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from frontguard.logs.sources import blocks as byteblocks
-from frontguard.logs.sources import open_log
-from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources import careful, open_log, text
+from frontguard.logs.sources.reader import BATCH
 from tests.logs.sources.reading import read, refusal, rows_of
 
 
@@ -64,9 +62,9 @@ def test_text_in_a_metric_is_refused_with_its_place(tmp_path: Path, text: str) -
 
 
 def test_the_place_is_right_far_into_a_file_and_after_line_breaks_in_quotes(tmp_path: Path) -> None:
-    count = 100_000  # several blocks
+    count = 150_000
     body = "".join(f'"arm\n{i % 7}",{i}\n' for i in range(count))
-    assert len(body) > byteblocks.BLOCK
+    assert count > BATCH
     assert len(read(tmp_path / "l.csv", f"arm,x\n{body}")) == count
     line = refusal(tmp_path / "l.csv", f"arm,x\n{body}z,12ms\n")
     assert line == f"l.csv, line {2 + 2 * count}, column 'x': wanted a number; got '12ms'"
@@ -149,48 +147,47 @@ fields = st.text(alphabet='ab",;\n\t 1', max_size=6)
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(fields, fields), min_size=1, max_size=30),
-    st.integers(4, 60),
+    st.lists(st.tuples(fields.filter(bool), fields), min_size=1, max_size=30),
     st.sampled_from(",;\t"),
     st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 9),
 )
-@example([('"', "\n"), ("a", '"\n"')], 4, ",", "\n")
-def test_blocks_end_where_rows_end(
-    tmp_path: Path, records: list[tuple[str, str]], size: int, separator: str, end: str
+@example([('"', "\n"), ("a", '"\n"')], ",", "\n", 1)
+def test_whatever_is_quoted_is_read_as_it_was_written(
+    tmp_path: Path, records: list[tuple[str, str]], separator: str, end: str, size: int
 ) -> None:
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator, lineterminator=end).writerows(records)
-    path = tmp_path / "b.csv"
-    path.write_bytes(text.getvalue().encode())
-    file = ByteFile(LogFile(path, "b.csv"))
+    written = io.StringIO()
+    rows = [(arm, "1.5", other) for arm, other in records]
+    csv.writer(written, delimiter=separator, lineterminator=end).writerows([("arm", "x", "other"), *rows])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(byteblocks, "BLOCK", size)
-        blocks = list(file.blocks(delimiter=separator.encode()))
-    file.close()
-    assert b"".join(block.data for block in blocks) == path.read_bytes()
-    found, line = [], 1
-    for block in blocks:
-        assert block.line == line
-        line += block.data.count(b"\n")
-        found += [tuple(row) for row in csv.reader(io.StringIO(block.data.decode(), newline=""), delimiter=separator)]
-    assert found == records
+        for module in (text, careful):
+            patch.setattr(module, "BATCH", size)
+        assert read(tmp_path / "b.csv", written.getvalue()) == [(arm, 1.5) for arm, _ in records]
 
 
 def test_quotes_within_a_field_are_letters_and_do_not_hold_rows_together(tmp_path: Path) -> None:
-    path = tmp_path / "b.csv"
-    path.write_text('5" disk,0\n' + "".join(f'"a\nb",{i}\n' for i in range(20)))
-    file = ByteFile(LogFile(path, "b.csv"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(byteblocks, "BLOCK", 12)
-        blocks = list(file.blocks(delimiter=b","))
-    file.close()
-    assert len(blocks) > 5
-    assert all(block.data.startswith((b'5"', b'"a\n')) for block in blocks), "each begins with a row"
-    assert read(path, 'arm,x\n5" disk,1\n"a""b",2\n') == [('5" disk', 1.0), ('a"b', 2.0)]
+    assert read(tmp_path / "b.csv", 'arm,x\n5" disk,1\n"a""b",2\n') == [('5" disk', 1.0), ('a"b', 2.0)]
+
+
+def test_rows_that_polars_doubts_are_read_on_from_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (text, careful):
+        monkeypatch.setattr(module, "BATCH", 2)
+    numbers = [*map(str, range(5)), " 5 ", "NA", "7"]
+    expected = [*map(float, range(6)), None, 7.0]
+    assert read(tmp_path / "l.csv", "arm,x\n" + "".join(f"a,{each}\n" for each in numbers)) == [
+        ("a", value) for value in expected
+    ]
+    lines = "".join(f"a,{i}\n" for i in range(5)) + '5" disk,5\n'
+    assert read(tmp_path / "m.csv", "arm,x\n" + lines)[-2:] == [("a", 4.0), ('5" disk', 5.0)]
+
+
+def test_blank_lines_are_no_rows_and_rows_that_lack_fields_are_refused(tmp_path: Path) -> None:
+    assert read(tmp_path / "l.csv", "arm,x,y\na,1,\n\nb,2,\n\n") == [("a", 1.0), ("b", 2.0)]
+    assert "line 4" in refusal(tmp_path / "l.csv", "arm,x,y\na,1,\n\nb,2\nc,3,\n")
 
 
 def test_a_row_without_end_is_refused_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byteblocks, "LONGEST_ROW", 3 << 20)
+    monkeypatch.setattr(text, "LONGEST_ROW", 3 << 20)
     line = refusal(tmp_path / "l.csv", b'arm,x\n"' + b"a" * (8 << 20) + b"\n")
     assert "line 2: a row longer than 3 MiB; is this a text file, and are all quotes closed?" in line
 

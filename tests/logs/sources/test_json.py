@@ -19,13 +19,22 @@ def test_json_lines(tmp_path: Path) -> None:
     assert read(tmp_path / "l.json", '{"arm": "a", "x": 1}') == [("a", 1.0)]
 
 
-def test_ids_that_are_numbers_are_read_as_they_are_written(tmp_path: Path) -> None:
-    data = "".join(
-        f'{{"arm": {name}, "x": 1}}\n'
-        for name in ("7", "1e5", "1.0", "-0", "true", '"007"', "123456789012345678901234567890")
-    )
-    names = ["7", "1e5", "1.0", "0", "true", "007", "123456789012345678901234567890"]
-    assert [arm for arm, _ in read(tmp_path / "l.jsonl", data)] == names
+@pytest.mark.parametrize("value", ["1", "NaN"], ids=["quickly", "carefully"])
+def test_ids_that_are_numbers_become_digits(tmp_path: Path, value: str) -> None:
+    names = {
+        "7": "7",
+        "-0": "0",
+        "true": "true",
+        '"007"': "007",
+        '"1e5"': "1e5",
+        "1e5": "100000",
+        "1.0": "1",
+        "0.1": "0.1",
+        "-2.5e-7": "-0.00000025",
+        "123456789012345678901234567890": "123456789012345678901234567890",
+    }
+    data = "".join(f'{{"arm": {name}, "x": {value}}}\n' for name in names)
+    assert [arm for arm, _ in read(tmp_path / "l.jsonl", data)] == list(names.values())
     assert read(tmp_path / "l.jsonl", '{"arm": 7, "x": 1}\n{"arm": -0, "x": 2}\n') == [("7", 1.0), ("0", 2.0)]
 
 

@@ -186,7 +186,7 @@ from frontguard.logs.sources import open_log
 from frontguard.errors import BadInput
 try:
     log = open_log("-", metrics=["x"])
-    print([(b.arms.to_pylist(), b.values[0].tolist()) for b in log.batches()])
+    print([(b.arms.cast(str).to_list(), b.values[0].tolist()) for b in log.batches()])
     next(log.batches())
 except BadInput as error:
     print(error)

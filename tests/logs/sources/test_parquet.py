@@ -15,7 +15,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources import open_log
-from frontguard.logs.sources import parquet as parquet_rows
 from tests.logs.sources.reading import parquet, refusal, rows_of
 from tests.support.snapshots import refused
 
@@ -60,8 +59,8 @@ def test_numbers_of_parquet(tmp_path: Path, values: pa.Array) -> None:
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        *((["1", "2"], "string"), ([[1.0], [2.0]], "list<")),
-        *(([dt.timedelta(1)] * 2, "duration[us]; make it a number, of"), ([dt.date(2024, 1, 1)] * 2, "date32")),
+        *((["1", "2"], "String"), ([[1.0], [2.0]], "List(")),
+        *(([dt.timedelta(1)] * 2, "Duration("), ([dt.date(2024, 1, 1)] * 2, "Date")),
     ],
 )
 def test_columns_that_are_not_numbers(tmp_path: Path, values: Any, kind: str) -> None:
@@ -74,13 +73,10 @@ def test_columns_that_are_not_numbers(tmp_path: Path, values: Any, kind: str) ->
 def test_damaged_parquet(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     columns = {"arm": random.integers(0, 50, 9000).astype(str), "x": random.random(9000)}
-    pq.write_table(pa.table(columns), tmp_path / "l.parquet", write_page_checksum=True)
+    pq.write_table(pa.table(columns), tmp_path / "l.parquet")
     whole = (tmp_path / "l.parquet").read_bytes()
     for cut in (whole[:-10], whole[: len(whole) // 2], whole[:4], b"PAR1" + b"\0" * 100 + b"PAR1"):
         assert "is no Parquet file, or is damaged or cut in the middle" in refusal(tmp_path / "l.parquet", cut)
-    middle = bytearray(whole)
-    middle[len(whole) // 2] ^= 1  # within the numbers: the checksum shows it
-    assert refusal(tmp_path / "l.parquet", bytes(middle)).startswith("l.parquet is damaged: after row 0, ")
     assert refusal(tmp_path / "l.parquet", b"").startswith("l.parquet is no Parquet file")
 
 
@@ -112,7 +108,6 @@ def test_parquet_that_says_another_number_of_rows_than_it_has(tmp_path: Path, sn
 
 @pytest.mark.parametrize("arms", [40, 120_000])
 def test_many_rows_in_many_groups(tmp_path: Path, arms: int) -> None:
-    """Few names are read as codes, many as text; the rows come in order and complete either way."""
     count = 300_000
     names = [f"arm {i}" for i in range(arms)]
     of = np.random.default_rng(1).integers(0, arms, count)
@@ -120,13 +115,6 @@ def test_many_rows_in_many_groups(tmp_path: Path, arms: int) -> None:
     pq.write_table(table, tmp_path / "l.parquet", row_group_size=70_000)
     batches = list(open_log(tmp_path / "l.parquet", metrics=["y", "x"]).batches())
     assert max(map(len, batches)) <= 1 << 18
-    assert pa.types.is_dictionary(batches[0].arms.type) == (arms == 40)
     assert np.array_equal(np.concatenate([batch.values[1] for batch in batches]), np.arange(count))
     assert np.array_equal(np.concatenate([batch.values[0] for batch in batches]), of)
-    assert [name for batch in batches for name in batch.arms.to_pylist()] == table.column("arm").to_pylist()
-
-
-def test_large_row_groups_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_rows, "_LARGE_GROUP", 1)
-    path = parquet(tmp_path / "l.parquet", arm=["a", "b", "c"], x=[1.0, 2.0, 3.0])
-    assert rows_of(open_log(path, metrics=["x"])) == [("a", 1.0), ("b", 2.0), ("c", 3.0)]
+    assert [name for batch in batches for name in batch.arms.cast(str).to_list()] == table.column("arm").to_pylist()

@@ -29,7 +29,7 @@ def pulls(log: Log) -> dict[str, list[list[float]]]:
     """Values by arm: a list of rows."""
     found: dict[str, list[list[float]]] = {}
     for batch in log.batches():
-        for arm, *values in zip(batch.arms.to_pylist(), *(column.tolist() for column in batch.values), strict=True):
+        for arm, *values in zip(batch.arms.to_list(), *(column.tolist() for column in batch.values), strict=True):
             found.setdefault(arm, []).append(values)
     return found
 

@@ -165,6 +165,7 @@ def _samples(batches: Iterable[Batch], metrics: int) -> list[list[Sample]]:
     arms, clusters = ArmNames(), ArmNames()
     parts: list[tuple[Codes, Codes, list[Floats]]] = []
     for batch in batches:
+        assert batch.clusters is not None  # it was asked for
         parts.append((arms.codes(batch.arms), clusters.codes(batch.clusters), batch.values))
     if not parts:
         return [[] for _ in range(metrics)]

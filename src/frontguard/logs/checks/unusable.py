@@ -21,7 +21,7 @@ from frontguard.phrases import shown
 
 
 def _name(batch: Batch, row: int) -> str:
-    return str(batch.arms[row].as_py())
+    return str(batch.arms[row])
 
 
 class UnusableCheck:

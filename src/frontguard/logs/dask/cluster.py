@@ -92,7 +92,7 @@ def ordered_on_cluster(
         if progress is not None:
             progress(LogProgress("waiting", 0, None, seconds, None))
 
-    cluster = Cluster(executor, Needs(any_version=("pyarrow",)), waiting)
+    cluster = Cluster(executor, Needs(any_version=("polars",)), waiting)
     try:
         sorting = _Sorting(cluster, names, format, request, usable, tuple(objectives), parts, progress)
         return ClusterOrdered(sorting, *sorting.sort())

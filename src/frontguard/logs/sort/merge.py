@@ -16,7 +16,7 @@ import numpy.typing as npt
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import RowBuffer, sort_within, starts_of
 
@@ -31,20 +31,24 @@ def merge_ordered(first: Ordered, second: Ordered) -> Ordered:
     (['a', 'b', 'c'], [3, 1, 4], [[0, 3, 4, 4]], [1.0, 3.0, 5.0, 2.0])
     """
     same_metrics(first.metrics, second.metrics)
-    arms, *places = united(first.arms, second.arms)
-    return _merged(arms, first.metrics, [first, second], [each.astype(np.int32) for each in places])
+    arms, places = _united([first.arms, second.arms])
+    return _merged(arms, first.metrics, [first, second], places)
 
 
-def united(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], Ints, Ints]:
-    """All names of two ordered lists, ordered, and where in it the names of each list stand.
+def united(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], Codes, Codes]:
+    """All names of two lists, ordered, and where in it the names of each list stand.
 
     >>> united(["a", "c"], ["b", "c"])
-    (['a', 'b', 'c'], array([0, 2]), array([1, 2]))
+    (['a', 'b', 'c'], array([0, 2], dtype=int32), array([1, 2], dtype=int32))
     """
-    arms = sorted({**dict.fromkeys(first), **dict.fromkeys(second)})
-    place = {name: index for index, name in enumerate(arms)}
-    in_first, in_second = (np.fromiter(map(place.__getitem__, each), np.int64, len(each)) for each in (first, second))
+    arms, (in_first, in_second) = _united([first, second])
     return arms, in_first, in_second
+
+
+def _united(lists: Sequence[Sequence[str]]) -> tuple[list[str], list[Codes]]:
+    arms = sorted({name for names in lists for name in names})
+    place = {name: index for index, name in enumerate(arms)}
+    return arms, [np.fromiter(map(place.__getitem__, each), np.int32, len(each)) for each in lists]
 
 
 def same_metrics(first: Sequence[str], second: Sequence[str]) -> None:
@@ -67,7 +71,7 @@ def same_metrics(first: Sequence[str], second: Sequence[str]) -> None:
 class Shard:
     """Some arms: their names, pulls and, for each metric, how many good values they have and these, not sorted."""
 
-    names: Any  # an Arrow array of text (K,)
+    names: list[str]  # (K,)
     pulls: Ints  # (K,)
     broken: Ints  # (K,)
     good: list[Ints]  # M times (K,)
@@ -75,47 +79,38 @@ class Shard:
 
     def __sizeof__(self) -> int:
         arrays = [self.pulls, self.broken, *self.good, *self.values]
-        return int(self.names.nbytes) + sum(array.nbytes for array in arrays)
+        return sum(map(len, self.names)) + sum(array.nbytes for array in arrays)
 
 
 def cut_by_arm(rows: RowBuffer, parts: int) -> list[Shard]:
     """The rows in so many shards, some of which may be empty. There are no rows afterwards."""
-    import pyarrow as pa
-
-    part_of = (rows.names.hashes % np.uint64(parts)).astype(np.int64)
+    part_of = rows.names.parts(parts)
     order: Codes = np.argsort(part_of, kind="stable").astype(np.int32)
     edges = np.searchsorted(part_of[order], np.arange(parts + 1))
     pulls, broken = rows.pulls(), rows.broken()
-    names = rows.names.arrow()
     counts, values = rows.take_grouped(order)
     starts = starts_of([each[order] for each in counts])
     shards = []
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         arms = order[first:last]
         own = [flat[begin[first] : begin[last]] for flat, begin in zip(values, starts, strict=True)]
-        shards.append(
-            Shard(names.take(pa.array(arms)), pulls[arms], broken[arms], [each[arms] for each in counts], own)
-        )
+        shards.append(Shard(rows.names.texts(arms), pulls[arms], broken[arms], [each[arms] for each in counts], own))
     return shards
 
 
 def merge_shards(shards: Sequence[Shard], metrics: Sequence[str]) -> Ordered:
     """The arms of all shards, with the values of each from all of them, sorted.
 
-    >>> import pyarrow as pa
+    >>> import polars as pl
     >>> from frontguard.logs.sort.rows import Batch
     >>> rows = RowBuffer(["seconds"])
-    >>> rows.add(Batch(pa.array(["b", "a", "b"]), [np.array([3.0, np.nan, 1.0])]))
+    >>> rows.add(Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, np.nan, 1.0])]))
     >>> log = merge_shards(cut_by_arm(rows, 3), ["seconds"])
     >>> log.arms, log.pulls, log.starts, log.values
     (['a', 'b'], array([1, 2]), array([[0, 0, 2]]), (array([1., 3.]),))
     """
-    names = ArmNames()
-    codes = [names.codes(shard.names) for shard in shards]
-    order = names.in_order()
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return _merged(names.texts(order), tuple(metrics), shards, [rank[code] for code in codes])
+    arms, places = _united([shard.names for shard in shards])
+    return _merged(arms, tuple(metrics), shards, places)
 
 
 def _merged(

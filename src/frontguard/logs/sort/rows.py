@@ -24,7 +24,7 @@ from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import polars as pl
 
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -36,14 +36,14 @@ ANY_NUMBER, POSITIVE, TRUTHS = (-_LARGEST, _LARGEST), (float(np.nextafter(0.0, 1
 class Batch:
     """Some pulls: the arm of each, and its value of each of M metrics, NaN where that failed.
 
-    `arms` is an Arrow array of text, plain or with a dictionary, which may hold names that no pull of the batch has.
-    No name is null. So it is with `clusters`, where pulls depend on each other within these.
+    `arms` are text or whole numbers, none of them null. So are `clusters`, where pulls depend on each other within
+    these.
     """
 
-    arms: pa.Array
+    arms: pl.Series
     values: list[Floats]
     file: int = 0  # of the log, from which they come
-    clusters: pa.Array | None = None
+    clusters: pl.Series | None = None
     truths: frozenset[int] = frozenset()  # the metrics whose values are true and false, 1 and 0
 
     def __len__(self) -> int:
@@ -53,10 +53,10 @@ class Batch:
 class RowBuffer:
     """Rows as they came, in memory, batch by batch.
 
-    >>> import pyarrow as pa
+    >>> import polars as pl
     >>> rows = RowBuffer(["seconds"])
-    >>> rows.add(Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])]))
-    >>> rows.add(Batch(pa.array(["b"]), [np.array([np.nan])]))
+    >>> rows.add(Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])]))
+    >>> rows.add(Batch(pl.Series(["b"]), [np.array([np.nan])]))
     >>> log = rows.ordered()
     >>> log.arms, log.pulls, log.starts, log.values
     (['a', 'b'], array([1, 3]), array([[0, 1, 3]]), (array([2., 1., 3.]),))

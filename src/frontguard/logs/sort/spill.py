@@ -54,8 +54,8 @@ def ordered_from(
     far it is. NaN and infinite values failed, and so did those of metric d that do not lie between the two numbers
     `usable[d]` (`rows.usable_ranges`). `watched` keeps some values in the order of rows.
 
-    >>> import pyarrow as pa
-    >>> batch = Batch(pa.array(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
+    >>> import polars as pl
+    >>> batch = Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
     >>> log = ordered_from([batch], ["seconds"], memory=2**30)
     >>> log.arms, log.values
     (['a', 'b'], (array([2., 1., 3.]),))

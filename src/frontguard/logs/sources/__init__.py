@@ -6,11 +6,11 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 
 - `reader`: what a reader is (`LogTable`), and what is asked of it
 - `formats`: the list of all formats with their readers, and which of them a file has
-- `csv`, `json` (both on `blocks`), `parquet`, `frames`, `study`, and in `tools` hyperfine, pyperf and
-  pytest-benchmark: the readers
+- `text` (CSV and JSON lines, with `careful` for what Polars refuses), `typed` (Parquet and frames), `study`, and in
+  `tools` hyperfine, pyperf and pytest-benchmark: the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
-- `log`: tables one after another become batches of pulls; `columns` makes names and numbers of what is in a column, and
+- `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column, and
   `long` pulls of a table with one value a row
 """
 
@@ -26,9 +26,9 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
 from frontguard.logs.sources.filter import RowFilter
-from frontguard.logs.sources.frames import FrameTable, is_frame
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import LogTable, Request, needs
+from frontguard.logs.sources.reader import LogTable, Request
+from frontguard.logs.sources.typed import FrameTable, is_frame
 from frontguard.phrases import shown
 
 __all__ = ["Batch", "Log", "frame_columns", "open_log"]
@@ -82,7 +82,7 @@ def open_log(
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
     >>> _ = path.write_text("flags;seconds\n-O2;1.5\n007;NA\n")
     >>> log = open_log(path, arm="flags", metrics=["seconds"])
-    >>> [(batch.arms.to_pylist(), batch.values[0].tolist()) for batch in log.batches()]
+    >>> [(batch.arms.to_list(), batch.values[0].tolist()) for batch in log.batches()]
     [(['-O2', '007'], [1.5, nan])]
     >>> open_log(path, arm="flag", metrics=["seconds"])
     Traceback (most recent call last):
@@ -90,10 +90,7 @@ def open_log(
     frontguard.errors.NoColumn: ...log.csv: no column is called 'flag' (did you mean 'flags'?); its columns are 'flags',
     'seconds'
     """
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        needs("pyarrow", error)
+    _refuse_without_polars()
     from frontguard.logs.sources.formats import FORMATS, TOOLS, format_of
     from frontguard.logs.sources.tools.tables import ToolTable
 
@@ -134,14 +131,22 @@ def open_log(
 def frame_columns(
     frame: Any, arm: str | Sequence[str] | None = None, metrics: Sequence[str] = (), **layout: Any
 ) -> Log:
-    """A frame as a log: pandas, Polars (eager or lazy), Arrow, others that narwhals knows, or a dict of columns.
+    """A frame as a log: pandas, Polars (eager or lazy), Arrow, what else has Arrow's stream, or a dict of columns.
 
     >>> log = frame_columns({"arm": ["a", 7, "a"], "x": [1, None, 2.5]}, metrics=["x"])
-    >>> [(batch.arms.to_pylist(), batch.values[0].tolist()) for batch in log.batches()]
+    >>> [(batch.arms.to_list(), batch.values[0].tolist()) for batch in log.batches()]
     [(['a', '7', 'a'], [1.0, nan, 2.5])]
     """
+    _refuse_without_polars()
     request = Request.of(arm, metrics, **layout)
     return _table_log("frame", FrameTable(frame, request), request)
+
+
+def _refuse_without_polars() -> None:
+    try:
+        import polars  # noqa: F401
+    except ImportError as error:
+        raise BadInput("reading logs needs polars: pip install 'frontguard[logs]'") from error
 
 
 def files_log(kind: str, found: LogFiles, request: Request) -> Log:
@@ -180,10 +185,10 @@ def _study_log(where: str, request: Request, study: str | None) -> Log:
 
 
 def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
-    from frontguard.logs.sources.blocks import ByteFile
     from frontguard.logs.sources.formats import FILES, text_format
+    from frontguard.logs.sources.text import TextFile
 
-    text = ByteFile(found.files[0])
+    text = TextFile(found.files[0])
     kind = format or text_format(text)
     if kind not in ("csv", "jsonl"):
         raise BadInput(f"standard input must be CSV or JSON lines; got {kind}: give the path of a file")

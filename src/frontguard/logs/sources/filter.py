@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from frontguard._common.typing import Bools
 from frontguard.errors import BadArgument, BadInput
 from frontguard.notices import RowsLeftOut
 from frontguard.phrases import did_you_mean, joined, quoted, shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import polars as pl
 
 MOST_SEEN = 1000
 """Values of a column that are remembered for the message that none of them is wanted."""
@@ -60,67 +57,59 @@ class RowFilter:
 ALL_ROWS = RowFilter()
 
 
-def _text(value: Any, column: str) -> str:
-    from frontguard.logs.sources.columns import text_of
-
-    return text_of(value, f"where, column {shown(column)}") or ""
-
-
-def _alike(texts: Iterable[str]) -> list[str]:
-    """Texts as they are compared: 8.0 is 8, as where the column has fractions, but 007 is no 7.
+def _alike(values: Iterable[str]) -> list[str]:
+    """Values as they are compared: 8.0 is 8, as where the column has fractions, but 007 is no 7.
 
     >>> _alike(["8", "8.0", "0.5", "007", "1e3"])
     ['8', '8', '0.5', '007', '1e3']
     """
-    import pyarrow as pa
+    import polars as pl
 
-    from frontguard.logs.sources.columns import whole_numbers
+    from frontguard.logs.sources.values import whole_numbers
 
-    found: list[str] = whole_numbers(pa.array(list(texts), pa.string())).to_pylist()
-    return found
+    return pl.DataFrame({"value": list(values)}).select(whole_numbers("value")).to_series().to_list()
+
+
+def _text(value: Any, column: str) -> str:
+    from frontguard.logs.sources.values import text_of
+
+    return text_of(value, f"where, column {shown(column)}") or ""
 
 
 class Sieve:
     """A filter at work on the rows of a log, piece by piece."""
 
     def __init__(self, filter: RowFilter, where: str) -> None:
+        from frontguard.logs.sources.values import whole_numbers
+
         self._filter, self._where = filter, where
         self._rows = self._kept = 0
-        self._seen: dict[str, dict[str, None]] = {column: {} for column in filter.columns}  # what is there instead
+        self._seen: dict[str, set[str]] = {column: set() for column in filter.columns}  # while no row is kept
+        # As they are compared 8.0 is 8, but 007 is no 7.
+        self._alike = {column: whole_numbers(column).fill_null("") for column in filter.columns}
 
-    def kept(self, columns: Mapping[str, pa.Array]) -> Bools:
-        """Which rows fit (n,), from the texts of the filter's columns."""
-        fits = np.logical_and.reduce(
-            [self._fitting(name, columns[name], values) for name, values in self._filter.wanted]
-        )
+    def kept(self, rows: pl.DataFrame) -> pl.Series:
+        """Which rows fit (n,)."""
+        import polars as pl
+
+        alike = rows.select(**self._alike)
+        fits = alike.select(
+            pl.all_horizontal(pl.col(name).is_in(_alike(values)) for name, values in self._filter.wanted)
+        ).to_series()
         self._rows += len(fits)
         self._kept += int(fits.sum())
-        return np.asarray(fits, np.bool_)
-
-    def _fitting(self, name: str, column: pa.Array, values: tuple[str, ...]) -> Bools:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        from frontguard.logs.sources.columns import whole_numbers
-
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        wanted = sorted(set(_alike(values)))
-        # Each name is looked at once, however many rows have it; the last place is for rows without one.
-        names = pa.concat_arrays([coded.dictionary, pa.array([""], pa.string())])
-        alike = whole_numbers(names)
-        fits = pc.is_in(alike, value_set=pa.array(wanted, pa.string())).to_numpy(zero_copy_only=False)
-        codes = pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False)
-        if len(self._seen[name]) < MOST_SEEN:
-            some = names.take(pa.array(np.unique(codes)[:MOST_SEEN]))
-            self._seen[name].update(dict.fromkeys(some.to_pylist()))
-        return np.asarray(fits[codes], np.bool_)
+        if not self._kept:
+            for name, seen in self._seen.items():
+                if len(seen) < MOST_SEEN:
+                    seen.update(alike[name].unique().head(MOST_SEEN))
+        return fits
 
     def notice(self) -> RowsLeftOut:
         """What was left out, after the last row; refused if that was all."""
         if self._rows and not self._kept:
             for name, values in self._filter.wanted:
-                seen = list(self._seen[name])
-                if len(seen) < MOST_SEEN and not set(_alike(values)) & set(_alike(seen)):
+                seen = self._seen[name]
+                if len(seen) < MOST_SEEN and not seen.intersection(_alike(values)):
                     hint = did_you_mean(values[0], seen) if len(values) == 1 else ""
                     raise BadInput(
                         f"{self._where}: no row has {quoted(values)} in the column {shown(name)}{hint}; there "

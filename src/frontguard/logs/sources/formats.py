@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from types import ModuleType
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.csv import CsvFile
+from frontguard.logs.sources.careful import NotJson, parsed
 from frontguard.logs.sources.files import LogFile
-from frontguard.logs.sources.json import JsonFile, NotJson, parsed
-from frontguard.logs.sources.parquet import ParquetFile
 from frontguard.logs.sources.reader import LogTable
+from frontguard.logs.sources.text import CsvFile, JsonFile, TextFile
 from frontguard.logs.sources.tools import hyperfine, pyperf, pytest_benchmark
 from frontguard.logs.sources.tools.tables import document_of, keys_of
+from frontguard.logs.sources.typed import ParquetFile
 from frontguard.phrases import error_line
 
 FILES: dict[str, Callable[..., LogTable]] = {"csv": CsvFile, "parquet": ParquetFile, "jsonl": JsonFile}
@@ -62,8 +60,7 @@ def _format_of(file: LogFile) -> str:
             return name
     if file.ending in _BY_ENDING:
         return _BY_ENDING[file.ending]
-    with closing(ByteFile(file)) as text:
-        found = text_format(text)
+    found = text_format(TextFile(file))
     if found != "document":
         return found
     document = document_of(file)
@@ -76,21 +73,21 @@ def _format_of(file: LogFile) -> str:
     )
 
 
-def text_format(file: ByteFile) -> str:
+def text_format(text: TextFile) -> str:
     """What a text is by how it begins: "csv", "jsonl" or, for one JSON object over many lines, "document"."""
-    begin = file.head.lstrip()
-    if begin.startswith(b"["):
+    begin = "".join(text.head).lstrip()
+    if begin.startswith("["):
         return "jsonl"
-    if begin.startswith(b"{"):
+    if begin.startswith("{"):
         return "jsonl" if _looks_like_lines(begin) else "document"
     return "csv"
 
 
-def _looks_like_lines(head: bytes) -> bool:
+def _looks_like_lines(head: str) -> bool:
     """Whether a text that begins with a brace holds an object a line rather than one document."""
-    first, _, rest = head.strip().partition(b"\n")
+    first, _, rest = head.strip().partition("\n")
     try:
-        record = parsed(first.decode())
-    except (NotJson, UnicodeDecodeError):
+        record = parsed(first)
+    except NotJson:
         return False
     return bool(rest.strip()) or not any(tool.wrote(record) for tool in TOOLS.values())

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
-
-import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles
 from frontguard.logs.sources.filter import Sieve
-from frontguard.logs.sources.reader import Layout, LogTable, Picked, Request, TableRows, pick, refuse_mixed
+from frontguard.logs.sources.reader import (
+    ARM,
+    CLUSTER,
+    METRIC,
+    VALUE,
+    Layout,
+    LogTable,
+    Picked,
+    Request,
+    pick,
+    refuse_mixed,
+)
 from frontguard.notices import Notice, RowsWithoutArm
 from frontguard.phrases import number_of, quoted, shown
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from frontguard.studies.study import Study
 
 
@@ -28,12 +39,11 @@ class ColumnKinds:
         self.numbers: set[str] = set()
         self.truths: set[str] = set()
 
-    def add(self, names: Sequence[str], rows: TableRows, where: str) -> None:
+    def add(self, names: Sequence[str], rows: pl.DataFrame, where: str) -> None:
         """Take note of some rows, whose numbers have these names."""
-        for index, name in enumerate(names):
-            if index in rows.truths:
-                self.truths.add(name)
-            elif name not in self.numbers and not np.isnan(rows.numbers[index]).all():
+        self.truths |= {names[index] for index in truths_in(rows, names)}
+        for name in names:
+            if name not in self.numbers and rows[name].dtype.is_float() and rows[name].is_finite().any():
                 self.numbers.add(name)
         self.refuse_both(where)
 
@@ -47,6 +57,23 @@ class ColumnKinds:
         """Refuse columns that hold both."""
         for name in sorted(self.numbers & self.truths):
             refuse_mixed(f"{where}, column {shown(name)}")
+
+
+def truths_in(rows: pl.DataFrame, names: Sequence[str]) -> frozenset[int]:
+    """Those of some columns that hold true and false, and any of these here."""
+    import polars as pl
+
+    return frozenset(
+        d for d, name in enumerate(names) if rows[name].dtype == pl.Boolean and rows[name].null_count() < len(rows)
+    )
+
+
+def is_absent(names: pl.Series, kept: pl.Series | None) -> pl.Series | None:
+    """Where a row that is kept has no name, null or ""; None if all have one."""
+    absent = names.is_null() if names.dtype.is_integer() else names.fill_null("") == ""
+    if kept is not None:
+        absent &= kept
+    return absent if absent.any() else None
 
 
 class Log:
@@ -79,7 +106,6 @@ class Log:
         request = replace(request, cluster=self.cluster)
         picked = pick(request, self.columns, files.files[0].shown)
         self.layout: Layout = picked.layout
-        self._texts = picked.texts
         self.rows_hint = first.row_count if rows_hint is None else rows_hint
         self.bytes_hint = bytes_hint
         self.rows_read = 0
@@ -145,6 +171,8 @@ class Log:
 
         A log without any is refused, unless it `may_be_empty`, as a file of a larger log may be.
         """
+        from frontguard.logs.sources.values import floats
+
         if self._open is None and self._first is None:
             raise BadInput(f"{self.where} can be read once only")
         self.rows_read = self._bytes_before = 0
@@ -158,65 +186,55 @@ class Log:
             for rows in named:
                 whole.take(rows)
             self._refuse_no_rows(whole.rows)
-            named = whole.pulls(self.notes)
+            named = whole.pulls(self.notes, truths=bool(self.kinds.truths))
         pulls = 0
         for rows in named:
             pulls += len(rows)
-            clusters = rows.texts[-1] if self.cluster else None
-            yield Batch(rows.texts[0], rows.numbers, self._file, clusters, self._truths(rows))
+            values = [floats(rows[name]) for name in self.metrics]
+            clusters = rows[CLUSTER] if self.cluster else None
+            yield Batch(rows[ARM], values, self._file, clusters, truths_in(rows, self.metrics))
         if not may_be_empty:
             self._refuse_no_rows(pulls)
-
-    def _truths(self, rows: TableRows) -> frozenset[int]:
-        """The metrics of a batch whose values are true and false: in the long layout all of them, or none."""
-        if self.layout == "wide":
-            return rows.truths
-        return frozenset(range(len(self.metrics)) if self.kinds.truths else ())
 
     def _refuse_no_rows(self, rows: int) -> None:
         if not rows:
             raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
-    def _named(self) -> Iterator[TableRows]:
-        """TableRows with the columns of the arm joined to one, all of them with a name, and so those of the cluster.
+    def _named(self) -> Iterator[pl.DataFrame]:
+        """Rows with one column for the arm, `ARM`, and one for the cluster, `CLUSTER`, none of which is missing.
 
-        Those without one are dropped, or refused when all of them were counted.
+        Rows without an arm are dropped, or refused when all of them were counted.
         """
-        from frontguard.logs.sources.columns import joined, missing_names, whole_numbers
+
+        from frontguard.logs.sources.values import joined, whole_numbers
 
         drop, filter = self._request.missing_arms == "drop", self._request.filter
         sieve = Sieve(filter, self.where) if filter.columns else None
-        used = len(self.arm) + (self.layout == "long")  # texts; those behind are there for the filter alone
         nameless, first = 0, ""
         for number, file in enumerate(self._files):
             before_file = self.rows_read
             self._file = 0 if self.layout == "long" else number  # where a pull may be of several files
             for rows in self._rows(file):
-                width = len(self.arm)
-                arms = joined(rows.texts[:width])
-                clusters = []
-                if self.cluster:
-                    clusters = [joined([whole_numbers(each) for each in rows.texts[used : used + len(self.cluster)]])]
-                named = TableRows([arms, *rows.texts[width:used], *clusters], rows.numbers, rows.truths)
-                kept = None if sieve is None else sieve.kept(dict(zip(self._texts, rows.texts, strict=True)))
-                absent = missing_names(arms)
-                if absent is not None and kept is not None:
-                    absent &= kept
-                if absent is not None and absent.any():
-                    row = self.rows_read - before_file + int(absent.argmax()) + 1
-                    first = first or f"row {row} of {file.shown}"
-                    nameless += int(absent.sum())
-                    kept = ~absent if kept is None else kept & ~absent
-                for names in clusters:
-                    outside = missing_names(names)
-                    if outside is not None and (kept is None or (outside & kept).any()):
-                        of_all = outside if kept is None else outside & kept
-                        self._refuse_outside(file, self.rows_read - before_file + int(of_all.argmax()) + 1)
-                if kept is not None and not kept.all():
-                    named = named.where(kept)
+                row = self.rows_read - before_file + 1  # the first of these
                 self.rows_read += len(rows)
                 if self.on_rows is not None:
                     self.on_rows(self.rows_read)
+                kept = None if sieve is None else sieve.kept(rows)
+                named = rows.select(joined(self.arm).alias(ARM), *self._values())
+                if self.cluster:
+                    written = rows.select(whole_numbers(name) for name in self.cluster)
+                    named = named.with_columns(written.select(joined(self.cluster)).to_series().alias(CLUSTER))
+                absent = is_absent(named[ARM], kept)
+                if absent is not None:
+                    first = first or f"row {row + int(absent.arg_max() or 0)} of {file.shown}"
+                    nameless += int(absent.sum())
+                    kept = ~absent if kept is None else kept & ~absent
+                if self.cluster:
+                    outside = is_absent(named[CLUSTER], kept)
+                    if outside is not None:
+                        self._refuse_outside(file, row + int(outside.arg_max() or 0))
+                if kept is not None:
+                    named = named.filter(kept)
                 if len(named) and (drop or not nameless):
                     yield named
         if nameless:
@@ -227,13 +245,24 @@ class Log:
         if sieve is not None:
             self.notes.append(sieve.notice())
 
+    def _values(self) -> list[pl.Expr]:
+        """The columns beside names: the metrics or, in the long layout, the metric's name and its value."""
+        import polars as pl
+
+        if self.layout == "wide":
+            return [pl.col(name) for name in self.metrics]
+        request = self._request
+        return [pl.col(request.metric_column).cast(pl.String).alias(METRIC), pl.col(request.value_column).alias(VALUE)]
+
     def _refuse_outside(self, file: LogFile, row: int) -> NoReturn:
         raise BadInput(
             f"{file.shown}, row {row}: no cluster (column {quoted(self.cluster)} is missing or empty); wanted one in "
             "every row"
         )
 
-    def _rows(self, file: LogFile) -> Iterator[TableRows]:
+    def _rows(self, file: LogFile) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
         table, self._first = self._first if file is self._files[0] else None, None
         if table is None:
             assert self._open is not None
@@ -245,9 +274,10 @@ class Log:
             if name in given:
                 raise BadInput(f"{file.shown}: {shown(name)} is the name of a folder; a metric must be a column")
         within = Picked(picked.layout, tuple(name for name in picked.texts if name not in given), picked.numbers)
+        folders = [pl.lit(given[name], pl.String).alias(name) for name in picked.texts if name in given]
         for rows in table.rows(within):
             self.kinds.add(picked.numbers, rows, file.shown)
-            yield _completed(rows, picked.texts, given) if len(within.texts) < len(picked.texts) else rows
+            yield rows.with_columns(folders) if folders else rows
         self._bytes_before += table.bytes_read
         self._now = None
         self.notes += table.notes
@@ -267,14 +297,3 @@ def in_all(found: Sequence[RowsWithoutArm]) -> RowsWithoutArm:
 
 def _all_names(table: LogTable, file: LogFile) -> list[str]:
     return [*table.names, *(name for name in file.partition if name not in table.names)]
-
-
-def _completed(rows: TableRows, wanted: Sequence[str], given: Mapping[str, str | None]) -> TableRows:
-    """TableRows with the columns that folders' names give."""
-    import pyarrow as pa
-
-    inner = iter(rows.texts)
-    texts = [
-        pa.repeat(pa.scalar(given[name], pa.string()), len(rows)) if name in given else next(inner) for name in wanted
-    ]
-    return TableRows(texts, rows.numbers, rows.truths)

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
-from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadArgument, BadInput, NoColumn
 from frontguard.logs.sources.filter import ALL_ROWS, RowFilter
 from frontguard.notices import Notice
 from frontguard.phrases import did_you_mean, quoted, shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import polars as pl
 
     from frontguard.objectives import Objective
 
@@ -31,6 +30,10 @@ NO_CLUSTER = "none"
 
 BATCH = 1 << 17
 """Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
+
+
+ARM, CLUSTER, METRIC, VALUE = "\0arm", "\0cluster", "\0metric", "\0value"
+"""What columns are called when a log has put its rows in order; no log has columns of these names."""
 
 
 def in_some_clusters(cluster: object) -> bool:
@@ -101,27 +104,6 @@ class Picked:
     numbers: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """Some rows of a table: text columns as Arrow text, numbers as float64, all of one length.
-
-    Texts are plain or a dictionary with 32 bit codes, null where a name is missing; numbers are NaN where a value is
-    missing or infinite. `truths` are the columns of numbers that hold true and false, as 1 and 0, and nothing else.
-    """
-
-    texts: list[pa.Array]
-    numbers: list[Floats]
-    truths: frozenset[int] = frozenset()
-
-    def __len__(self) -> int:
-        return len(self.numbers[0])
-
-    def where(self, kept: Bools) -> TableRows:
-        """Some of the rows."""
-        texts, numbers = [text.filter(kept) for text in self.texts], [column[kept] for column in self.numbers]
-        return TableRows(texts, numbers, self.truths)
-
-
 class LogTable(ABC):
     """What a reader gives: a table that was opened, with the names of its columns known and its rows still to come.
 
@@ -130,10 +112,10 @@ class LogTable(ABC):
     - What is wrong with the whole (not there, damaged, of another format) is said when it is opened; what is wrong with
       a row, when the row comes. Either way it is a `BadInput` of one line: what is wrong, where (file, line or row,
       column), what was wanted and what was got. Nothing that could change a number is guessed.
-    - `rows` gives the picked columns and no others, in the order of `picked`, and all rows in the order of the table,
-      in pieces: a file of any size is read in bounded memory, unless it is one document.
-    - Names stay the text that they are; what is no finite number is NaN or, if it is not a missing value, refused.
-      True and false are 1 and 0 in a column that holds nothing else, which is then one of the `truths`.
+    - `rows` gives the picked columns under the picked names and no others, texts before numbers, and all rows in the
+      order of the table, in pieces: a file of any size is read in bounded memory, unless it is one document.
+    - Names are text, or whole numbers, and null where one is missing. Numbers are Float64, null or NaN where one is
+      missing, or Boolean in a column that holds true and false; what is neither is refused.
     - Opened again, a table gives the same rows. What is worth telling of it (`notes`) is complete after its last row.
     """
 
@@ -158,7 +140,7 @@ class LogTable(ABC):
         return 0
 
     @abstractmethod
-    def rows(self, picked: Picked) -> Iterator[TableRows]:
+    def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
         """The rows, in pieces."""
 
 
@@ -223,8 +205,3 @@ def different(names: Sequence[str], what: str) -> None:
 def refuse_mixed(where: str) -> NoReturn:
     """Refuse a column that holds both numbers and truth values."""
     raise BadInput(f"{where}: wanted numbers, or true and false; got both: write true as 1 and false as 0 throughout")
-
-
-def needs(package: str, reason: Any) -> NoReturn:
-    """Refuse for want of a package of the extra for logs."""
-    raise BadInput(f"reading logs needs {package}: pip install 'frontguard[logs]'") from reason

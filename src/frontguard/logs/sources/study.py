@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 
 from frontguard._common.secrets import without_password
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sources.reader import BATCH, LogTable, Picked, TableRows
+from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.studies.clusters import CountedPulls
 from frontguard.studies.pulls import checked_plans, checked_told, under_way
 from frontguard.studies.study import Study
@@ -35,14 +36,19 @@ class StudyPulls(LogTable):
         self.metrics = tuple(metric.name for metric in opened.metrics)
         super().__init__(shown, ["arm", *self.metrics], told)
 
-    def rows(self, picked: Picked) -> Iterator[TableRows]:
+    def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
         """The pulls that were told when the study was opened, in their order, and then those that are under way."""
         name, storage = self.study.name, self.study.storage
         # Told first, plans after: every pull that was told is one of a plan.
         plans = checked_plans(storage.plans(name), self.study.settings, name)
         arm_of = np.concatenate([plan.arms for plan in plans])
-        names = pa.array(self.study.arms, pa.string())
+        names = pl.Series(self.study.arms, dtype=pl.String)
         columns = [self.metrics.index(metric) for metric in picked.numbers]
+
+        def frame(arms: Ints, values: Floats) -> pl.DataFrame:
+            named = dict.fromkeys(picked.texts, names.gather(arms))
+            return pl.DataFrame(named | dict(zip(picked.numbers, values.T, strict=True)))
+
         pulls = CountedPulls(len(self.study.arms))
         try:
             for after in range(0, self.row_count, BATCH):
@@ -50,12 +56,9 @@ class StudyPulls(LogTable):
                     storage.told(name, after, min(after + BATCH, self.row_count)), self.study.settings, name
                 )
                 told, _ = pulls.take(told, arm_of)
-                arms = pa.DictionaryArray.from_arrays(pa.array(arm_of[told.pulls - 1].astype(np.int32)), names)
-                numbers = [np.ascontiguousarray(told.values[:, d]) for d in columns]
-                yield TableRows([arms for _ in picked.texts], numbers)
+                yield frame(arm_of[told.pulls - 1], told.values[:, columns])
             out = np.concatenate([pulls.held, under_way(storage, name, self.row_count)])
             if len(out):
-                arms = pa.DictionaryArray.from_arrays(pa.array(out.astype(np.int32)), names)
-                yield TableRows([arms for _ in picked.texts], [np.full(len(out), np.nan) for _ in columns])
+                yield frame(out, np.full((len(out), len(columns)), np.nan))
         finally:
             storage.close()

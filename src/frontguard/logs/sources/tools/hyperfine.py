@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import number_in
 from frontguard.logs.sources.tools.tables import ArmResults, as_setting, entry, has_list, numbers
+from frontguard.logs.sources.values import number_in
 from frontguard.phrases import shown
 
 _ONLY_MEANS = "hyperfine wrote only its mean over the runs; its later schema, with 'measurements', has it for every run"

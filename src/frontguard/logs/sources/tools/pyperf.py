@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.columns import number_in
 from frontguard.logs.sources.tools import pytest_benchmark
 from frontguard.logs.sources.tools.tables import ArmResults, entry, has_list, numbers
+from frontguard.logs.sources.values import number_in
 from frontguard.phrases import shown
 
 _UNITS = {"second": "seconds", "byte": "bytes", "integer": "value"}

@@ -19,20 +19,18 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.blocks import ByteFile
-from frontguard.logs.sources.columns import finite, number_in, text_of
 from frontguard.logs.sources.files import LogFile, several
-from frontguard.logs.sources.reader import LogTable, Picked, TableRows
-from frontguard.logs.sources.whole import whole
+from frontguard.logs.sources.reader import LogTable, Picked
+from frontguard.logs.sources.text import TextFile
+from frontguard.logs.sources.values import number_in, text_of
 from frontguard.phrases import error_line, quoted, shown
 
 
@@ -82,25 +80,23 @@ class ToolTable(LogTable):
                 if name in each.absent and name not in each.values:
                     raise BadInput(f"{self.shown}: {shown(name)} of {shown(each.short)}: {each.absent[name]}")
 
-    def rows(self, picked: Picked) -> Iterator[TableRows]:
+    def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
         """All rows at once."""
         counts = [len(next(iter(each.values.values()))) for each in self._arms]
-        owners = pa.array(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
-        texts = []
+        owners = np.repeat(np.arange(len(counts)), counts)
+        columns = []
         for name in picked.texts:
             if name in self.cluster:
-                texts.append(
-                    pa.array([process for each in self._arms for process in each.processes or ()], pa.string())
-                )
+                processes = [process for each in self._arms for process in each.processes or ()]
+                columns.append(pl.Series(name, processes, pl.String))
                 continue
             column = self._arm_names() if name == "arm" else [each.about.get(name) for each in self._arms]
             named = [text_of(each, f"{self.shown}, column {shown(name)}") for each in column]
-            texts.append(pa.array(named, pa.string()).take(owners))
-        numbers = [
-            np.concatenate([each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)])
-            for name in picked.numbers
-        ]
-        yield TableRows(texts, [finite(np.asarray(column, np.float64)) for column in numbers])
+            columns.append(pl.Series(name, named, pl.String).gather(owners))
+        for name in picked.numbers:
+            parts = [each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)]
+            columns.append(pl.Series(name, np.concatenate(parts).astype(np.float64)))
+        yield pl.DataFrame(columns)
 
     def _arm_names(self) -> list[str]:
         """Short names where they say which; full ones for those that share a short one. What shares both is one arm."""
@@ -110,13 +106,13 @@ class ToolTable(LogTable):
 
 def document_of(file: LogFile) -> Any:
     """The JSON document in a file."""
-    with closing(ByteFile(file)) as opened:
-        try:
-            return json.loads(whole(opened.read, file.shown).decode())
-        except BadInput:
-            raise
-        except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, a number of very many digits
-            raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
+    text = TextFile(file)
+    try:
+        return json.loads(text.document())
+    except BadInput:
+        raise
+    except (ValueError, RecursionError) as error:  # no JSON, a number of very many digits
+        raise BadInput(f"{file.shown} is no JSON document, or was cut in the middle: {error_line(error)}") from None
 
 
 def keys_of(document: Any) -> str:
