@@ -41,7 +41,7 @@ def test_bundled_logs_are_found_by_name_unless_a_file_is_called_so(
     (place,) = find("compiler-flags").files
     assert place.path is not None
     assert place.path.name == "compiler_flags.csv.gz"
-    pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
+    pytest.importorskip("polars", reason="the extra `logs` is not installed")
     found = fg.analyze("compiler-flags", arm="arm", minimize=["time", "bytes"])
     assert found.pulls == len(bundled_recording().at)
     monkeypatch.chdir(str(tmp_path))

@@ -14,7 +14,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from frontguard.logs.sources.columns import joined, parts_of
 from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
@@ -24,6 +23,7 @@ from frontguard.cli.analyze import _print_json, write_csv
 from frontguard.documents.analysis import AnalyzeDocument
 from frontguard.documents.base import read
 from frontguard.logs.analysis import Analysis
+from frontguard.logs.sources.values import joined, parts_of
 from frontguard.logs.state import LogState
 from frontguard.phrases import slashed
 from frontguard.reports.analysis import analysis_report
@@ -59,7 +59,8 @@ texts = st.text(st.sampled_from('ab/" \\\n名'), max_size=6)
 @given(st.integers(2, 4).flatmap(lambda width: st.lists(st.tuples(*[texts] * width), min_size=1, max_size=12)))
 def test_a_name_is_read_back_to_the_parts_it_was_made_of(rows: list[tuple[str, ...]]) -> None:
     rows = [row for row in rows if any(row)] or [("a",) * len(rows[0])]
-    names = joined([pa.array(column, pa.string()) for column in zip(*rows, strict=True)]).to_pylist()
+    columns = {f"column {d}": column for d, column in enumerate(zip(*rows, strict=True))}
+    names = pl.DataFrame(columns).select(joined(list(columns))).to_series().to_list()
     assert names == [slashed(row) for row in rows]
     parts = parts_of(names, [f"column {d}" for d in range(len(rows[0]))])
     assert parts is not None

@@ -37,12 +37,12 @@ def log_of(seed: int = 0, questions: int = 400, models: int = 4, repeats: int = 
 
 
 def paired(frame: dict[str, Any], items: int | None = None) -> PairedLog:
-    import pyarrow as pa
+    import polars as pl
 
     from frontguard.logs.sort.rows import Batch
 
     rows, buffer = ClusterRows(["question"], ["score"], usable_ranges(["score"], [SCORE])), RowBuffer(["score"])
-    batch = Batch(pa.array(frame["model"]), [np.array(frame["score"])], clusters=pa.array(frame["question"]))
+    batch = Batch(pl.Series(frame["model"]), [np.array(frame["score"])], clusters=pl.Series(frame["question"]))
     for each in rows.watched([batch]):
         buffer.add(each)
     return PairedLog.of(rows.beside(buffer.ordered()), items)

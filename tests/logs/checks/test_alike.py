@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -111,7 +111,7 @@ def test_what_is_seen_does_not_depend_on_memory_nor_on_the_number_of_files(tmp_p
     rows = 60_000
     arms, values = RNG.integers(0, 5, rows), RNG.normal(size=rows)
     late = values + 3.0 * ((arms == 2) & (np.arange(rows) > rows // 2))
-    names = pa.array([f"arm {arm}" for arm in arms])
+    names = pl.Series([f"arm {arm}" for arm in arms])
     found = set()
     for memory in (LEAST_MEMORY, 1 << 30):
         for files in (1, 2, 10, 200):
@@ -146,7 +146,7 @@ def clean_logs(shape: str, logs: int) -> Iterator[tuple[RowsDiffer, ...]]:
         files, arms, rows = int(rng.integers(1, 5)), int(rng.integers(1, 12)), int(rng.integers(60, 900))
         watched = RowOrder(files)
         cut = np.sort(np.r_[0, rng.integers(0, rows, files - 1), rows])
-        names = pa.array([f"{arm}" for arm in rng.integers(0, arms, rows)])
+        names = pl.Series([f"{arm}" for arm in rng.integers(0, arms, rows)])
         values = SHAPES[shape](rng, rows)
         batches = [Batch(names[a:b], [values[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
         ordered = ordered_from([each for each in batches if len(each)], ["x"], memory=1 << 30, watched=watched)

@@ -24,14 +24,16 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
+from frontguard.logs.sources import text
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 from tests.support.snapshots import refused
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
+pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
+import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from frontguard.logs.dask import on_workers  # noqa: E402
@@ -120,7 +122,7 @@ def write_log(folder: Path, files: int = 7, rows: int = 800, arms: int = 40, end
             {"flags": texts.dictionary_encode() if number % 2 else texts, "seconds": values[0], "quality": values[1]}
         )
         write_table(table, folder / f"part-{number}.{ending}")
-        batches.append(Batch(texts, values))
+        batches.append(Batch(pl.Series(names, dtype=pl.String), values))
     return ordered_in_memory(batches, METRICS, usable=USABLE)
 
 
@@ -216,7 +218,7 @@ def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path, snapshot
     write_log(tmp_path, files=2, rows=50, arms=12)
     for options in (
         {"metrics": ["second"]},
-        {"files": "no*"},
+        {"files": str(tmp_path / "no*")},
         {"files": "-"},
         {"files": "sqlite:///x.db"},
         {"files": {"flags": ["a"]}},
@@ -327,6 +329,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: Snap
             on_workers.stop("run")
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "BATCH", 1 << 13)
         patch.setattr(on_workers, "_far", Watching())
         with refused(Exception, snapshot) as stopped:
             on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, USABLE, 2))
@@ -339,6 +342,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: Snap
 
 def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_workers, "_PIECE", 50)
+    monkeypatch.setattr(text, "BATCH", 1 << 13)
     here = write_log(tmp_path, files=2, rows=40_000, arms=20, ending="csv")
     files = []
     for path in sorted(tmp_path.iterdir()):

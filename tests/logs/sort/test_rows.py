@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,7 +20,7 @@ from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, sorted_pulls
 from tests.support.snapshots import refused
 
-pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
+pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
 NAN, INF = math.nan, math.inf
 
@@ -99,15 +97,13 @@ LOGS = st.integers(1, 3).flatmap(
 
 
 def arms_as(kind: str, names: list[str]) -> Any:
-    if kind == "dictionary":
-        return pa.array(names, pa.string()).dictionary_encode()
-    if kind == "wide dictionary":  # entries that no row uses, in another order, and indices of another width
-        entries = pa.array(["unused", *reversed(NAMES)], pa.large_string())
-        positions = pa.array([entries.to_pylist().index(name) for name in names], pa.uint8())
-        return pa.DictionaryArray.from_arrays(positions, entries)
+    if kind == "categories":
+        return pl.Series(names, dtype=pl.Categorical)
+    if kind == "enumeration":  # with entries that no row uses
+        return pl.Series(names, dtype=pl.Enum(["unused", *reversed(NAMES)]))
     if kind == "sliced":
-        return pa.array(["before", *names, "after"], pa.large_string())[1:-1]
-    return pa.array(names, pa.string())
+        return pl.Series(["before", *names, "after"])[1:-1]
+    return pl.Series(names, dtype=pl.String)
 
 
 def above(floors: Sequence[float]) -> Floats:
@@ -115,7 +111,7 @@ def above(floors: Sequence[float]) -> Floats:
     return np.array([(np.nextafter(floor, np.inf), np.inf) for floor in floors])
 
 
-KINDS = ["text", "dictionary", "wide dictionary", "sliced"]
+KINDS = ["text", "categories", "enumeration", "sliced"]
 
 
 @given(LOGS, st.lists(st.sampled_from(KINDS), min_size=5, max_size=5))
@@ -167,13 +163,13 @@ def test_arms_of_any_lengths_are_sorted(counts: list[int], seed: int) -> None:
 
 
 def test_one_row_and_one_arm_and_none() -> None:
-    log = ordered_in_memory([batch(pa.array(["x"]), [2.5])], ["m"])
+    log = ordered_in_memory([batch(pl.Series(["x"]), [2.5])], ["m"])
     assert as_dictionary(log) == {"x": (1, [[2.5]])}
-    log = ordered_in_memory([batch(pa.array(["x"] * 5), [3, 1, NAN, 2, 1])], ["m"])
+    log = ordered_in_memory([batch(pl.Series(["x"] * 5), [3, 1, NAN, 2, 1])], ["m"])
     assert as_dictionary(log) == {"x": (5, [[1, 1, 2, 3]])}
-    log = ordered_in_memory([batch(pa.array(["y", "x"]), [NAN, INF], [1, -INF])], ["m", "k"])
+    log = ordered_in_memory([batch(pl.Series(["y", "x"]), [NAN, INF], [1, -INF])], ["m", "k"])
     assert as_dictionary(log) == {"x": (1, [[], []]), "y": (1, [[], [1.0]])}
-    for nothing in ([], [batch(pa.array([], pa.string()), [])]):
+    for nothing in ([], [batch(pl.Series([], dtype=pl.String), [])]):
         log = ordered_in_memory(nothing, ["m"])
         assert (list(log.arms), log.pulls.shape, log.starts.tolist(), len(log.values[0])) == ([], (0,), [[0]], 0)
 
@@ -183,7 +179,7 @@ def test_many_arms_of_one_row() -> None:
     count = 300_000
     rng = np.random.default_rng(1)
     places = rng.permutation(count)
-    names = pa.array(places).cast(pa.string())
+    names = pl.Series(places).cast(str)
     log = ordered_in_memory(
         [batch(names[k : k + 90_000], places[k : k + 90_000]) for k in range(0, count, 90_000)], ["m"]
     )
@@ -198,7 +194,7 @@ def test_one_arm_with_two_million_rows() -> None:
     count = 2_000_000
     values = np.random.default_rng(2).random(count)
     values[::1000] = NAN
-    arms = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array(["only"]))
+    arms = pl.repeat("only", count, eager=True)
     log = ordered_in_memory([Batch(arms, [values])], ["m"])
     assert list(log.arms) == ["only"]
     assert log.pulls.tolist() == [count]
@@ -211,81 +207,45 @@ def test_few_and_many_values_side_by_side() -> None:
     sizes = rng.choice([1, 3, 50, 5000, 70_000], 300, p=[0.3, 0.3, 0.3, 0.09, 0.01])
     codes = rng.permutation(np.repeat(np.arange(300), sizes))
     values = rng.normal(size=len(codes))
-    log = ordered_in_memory([batch(pa.array(codes).cast(pa.string()), values)], ["m"])
+    log = ordered_in_memory([batch(pl.Series(codes).cast(str), values)], ["m"])
     for i, arm in enumerate(log.arms):
         assert np.array_equal(
             log.values[0][log.starts[0, i] : log.starts[0, i + 1]], np.sort(values[codes == int(arm)])
         )
 
 
-def test_codes_are_taken_as_they_are() -> None:
-    """A dictionary is met again and again, and then another of the same length."""
-    names = pa.array(["q", "p"])
-    first = [batch(pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int32()), names), [1, 2, 3]) for _ in range(3)]
-    other = batch(pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["p", "q"])), [7, 8])
-    log = ordered_in_memory([*first, other, first[0]], ["m"])
-    assert as_dictionary(log) == {"p": (9, [[2, 2, 2, 2, 3, 3, 3, 3, 7]]), "q": (5, [[1, 1, 1, 1, 8]])}
-    some = pa.array(["a", "b", "c"])  # of one dictionary, each batch uses other entries
-    parts = [batch(pa.DictionaryArray.from_arrays(pa.array(use, pa.int32()), some), use) for use in ([2], [0, 2], [0])]
-    assert as_dictionary(ordered_in_memory(parts, ["m"])) == {"a": (2, [[0, 0]]), "c": (2, [[2, 2]])}
-
-
-def test_names_are_told_apart_when_their_hashes_agree() -> None:
-    """All names in one slot, and more than the first table holds, which is half of 1024.
-
-    Run by the interpreter, where the hash can be exchanged.
-    """
-    code = """
-import numpy as np, pyarrow as pa
-from frontguard.logs.sort import names as arm_names
-arm_names._hash = lambda text, start, stop: np.uint64(2**40 - 1)
-names = arm_names.ArmNames()
-wanted = [f"arm {i * i}" for i in range(520)] + ["arm 9", "", "arm 4"]
-codes = names.codes(pa.array(wanted))
-assert codes.tolist() == [*range(520), 3, 520, 2], codes
-assert names.texts(codes) == wanted
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env={"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+def test_names_may_be_whole_numbers_and_text_by_turns() -> None:
+    log = ordered_in_memory(
+        [
+            batch(pl.Series([7, 2**24, 7]), [1, 2, 3]),
+            batch(pl.Series(["7", "16777216", "007"]), [4, 5, 6]),
+            batch(pl.Series([7, 3], dtype=pl.UInt8), [0, 8]),
+            batch(pl.Series([-1, 2**24]), [9, 7]),
+        ],
+        ["m"],
     )
-    assert done.returncode == 0, done.stderr
+    assert as_dictionary(log) == {
+        "-1": (1, [[9]]),
+        "007": (1, [[6]]),
+        "16777216": (3, [[2, 5, 7]]),
+        "3": (1, [[8]]),
+        "7": (4, [[0, 1, 3, 4]]),
+    }
 
 
-def test_hashes_depend_on_the_text_alone() -> None:
-    """Machines that share a log send an arm to the same place: these numbers must never change."""
-    names = ArmNames()
-    names.codes(pa.array(["", "a", "arm-0000001", "ä" * 8]))
-    again = ArmNames()
-    again.codes(pa.array(["x", "ä" * 8, "arm-0000001", "a", ""], pa.large_string()))
-    assert names.hashes.tolist() == again.hashes[:0:-1].tolist()
-    assert len(set(names.hashes.tolist())) == 4
-    assert [hex(each) for each in names.hashes.tolist()] == [
-        by_hand(text.encode()) for text in names.texts(np.arange(4))
-    ]
-
-
-def by_hand(text: bytes) -> str:
-    mask = 2**64 - 1
-    mixed = len(text)
-    words = [text[k : k + 8] for k in range(0, len(text) - len(text) % 8, 8)]
-    for word in words:
-        mixed = (mixed ^ int.from_bytes(word, "little")) * 0x9E3779B97F4A7C15 & mask
-        mixed ^= mixed >> 29
-    rest = text[8 * len(words) :]
-    mixed = (mixed ^ int.from_bytes(rest, "little")) * 0x9E3779B97F4A7C15 & mask
-    mixed = (mixed ^ mixed >> 33) * 0xFF51AFD7ED558CCD & mask
-    mixed = (mixed ^ mixed >> 33) * 0xC4CEB9FE1A85EC53 & mask
-    return hex(mixed ^ mixed >> 33)
+def test_the_part_of_a_name_depends_on_its_text_alone() -> None:
+    """Machines that share a log send an arm to the same place."""
+    names, again = ArmNames(), ArmNames()
+    names.codes(pl.Series(["", "a", "arm-0000001", "ä" * 8]))
+    again.codes(pl.Series(["x", "ä" * 8, "arm-0000001", "a", ""]))
+    assert names.parts(1000).tolist() == again.parts(1000)[:0:-1].tolist()
+    assert names.parts(1000).tolist() == [0, 907, 260, 358]
 
 
 def test_a_batch_is_not_changed() -> None:
     values = np.array([-0.0, NAN, -1.0, INF])
     values.flags.writeable = False
-    arms = pa.array(["a", "b", "a", "a"])
+    arms = pl.Series(["a", "b", "a", "a"])
     ordered_in_memory([Batch(arms, [values])], ["m"], usable=above([0.0]))
     assert str(values.tolist()) == "[-0.0, nan, -1.0, inf]"
 
@@ -293,19 +253,15 @@ def test_a_batch_is_not_changed() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        lambda: batch(pa.array(["a", None, None]), [1, 2, 3]),
-        lambda: batch(pa.array(["a", None]).dictionary_encode(), [1, 2]),
-        lambda: batch(NULL_ENTRY, [1, 2]),
-        lambda: batch(pa.array(["a"]), [1, 2]),
-        lambda: batch(pa.array(["a"])),
+        lambda: batch(pl.Series(["a", None, None]), [1, 2, 3]),
+        lambda: batch(pl.Series([1, None]), [1, 2]),
+        lambda: batch(pl.Series(["a"]), [1, 2]),
+        lambda: batch(pl.Series(["a"])),
     ],
 )
 def test_bad_batches_are_refused(made: Any, snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         ordered_in_memory([made()], ["m"])
-
-
-NULL_ENTRY = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array([None, "a"], pa.string()))
 
 
 def test_usable_values_must_be_told_of_each_metric(snapshot: SnapshotAssertion) -> None:

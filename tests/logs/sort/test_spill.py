@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
 from tests.support.snapshots import refused
 
-pa = pytest.importorskip("pyarrow", reason="the extra `logs` is not installed")
+pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
 ROWS_IN_LEAST = LEAST_MEMORY // (4 + 2 * 8 + 2 * 8)  # with two metrics
 
@@ -38,7 +38,7 @@ def log(seed: int, rows: int, arms: int, failing: float = 0.05, sort: bool = Fal
         codes.sort()
     values = [np.where(rng.random(rows) < failing, NAN, rng.normal(size=rows).round(2)) for _ in range(2)]
     edges = [0, *np.sort(rng.integers(0, rows, 7)).tolist(), rows]
-    names = pa.array(rng.permutation(arms).astype(str)).take(pa.array(codes))
+    names = pl.Series(rng.permutation(arms).astype(str)).gather(codes)
     return [Batch(names[a:b], [each[a:b] for each in values]) for a, b in pairwise(edges)]
 
 
@@ -74,7 +74,7 @@ def test_runs_and_blocks_of_a_few_rows_beside_the_naive_twin(
 ) -> None:
     """Memory for `in_memory` rows: runs, blocks and arms of every size."""
     parts = [rows[k : k + in_batch] for k in range(0, len(rows), in_batch)]
-    batches = [Batch(pa.array([arm for arm, _ in part]), [np.array([v for _, v in part])]) for part in parts]
+    batches = [Batch(pl.Series([arm for arm, _ in part]), [np.array([v for _, v in part])]) for part in parts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spill, "LEAST_MEMORY", 1)
         patch.setattr(spill, "usable_cores", lambda: 1)
@@ -132,7 +132,6 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     """A process that may write no file beyond 100 kB."""
     code = f"""
 import resource, sys
-import numpy as np, pyarrow as pa
 from frontguard import BadInput
 from frontguard.logs.sort.spill import ordered_from
 from tests.logs.sort.test_spill import log
