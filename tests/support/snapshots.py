@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ __all__ = ["refused", "said"]
 _VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),  # colours
     (re.compile(r"/[^\s'\"]*?/pytest-of-[^/\s]+/pytest-\d+(?:/popen-gw\d+)?/[^/\s'\":;,)]+"), "TMP"),
+    (re.compile(re.escape(f"{Path(__file__).parents[2]}/")), ""),  # the clone
     (re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):\d+"), r"\1:PORT"),
     (re.compile(r"/fresh\d+: permission denied for database fresh\d+"), "/FRESH: permission denied for database FRESH"),
     (re.compile(r"\b((?:r_)?own|suite)_\d+\b"), r"\1_N"),  # schemas and roles of the tests

@@ -11,9 +11,11 @@ import bz2
 import csv
 import glob
 import gzip
+import os
 import shutil
 import sys
 import tempfile
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -49,8 +51,8 @@ class TextFile:
     file.
     """
 
+    path: Path
     packed = False
-    _copy: Any = None  # held for as long as it is read
 
     def __init__(self, file: LogFile) -> None:
         self.shown = file.shown
@@ -58,13 +60,15 @@ class TextFile:
             raw: Any = sys.stdin.buffer if file.path is None else file.path.open("rb")
             with nullcontext() if file.path is None else raw:
                 begin = raw.peek(8)
-                if file.path is None or begin.startswith(_BZIP2):
-                    self._copy = _copied(bz2.BZ2File(raw) if begin.startswith(_BZIP2) else raw)
-                    begin = self._copy.read(8)
+                if file.path is not None and not begin.startswith(_BZIP2):
+                    self.path = file.path
+                else:
+                    self.path = self._copied(bz2.BZ2File(raw) if begin.startswith(_BZIP2) else raw)
+                    with self.path.open("rb") as copy:
+                        begin = copy.read(8)
         except (OSError, EOFError) as error:
-            self.packed = file.path is not None
+            self.packed = getattr(error, "errno", None) is None  # of what unpacks it, not of the system
             raise self.broken(error) from None
-        self.path = Path(self._copy.name) if file.path is None or self._copy is not None else file.path
         self._gzip = begin.startswith(_GZIP)
         self.packed = begin.startswith((_GZIP, _ZSTD))
         if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -73,6 +77,14 @@ class TextFile:
         for line, text in enumerate(self.head, 1):
             if "\0" in text:
                 raise BadInput(f"{self.shown}, line {line}: a zero byte; is this UTF-8 text, or is the file damaged?")
+
+    def _copied(self, source: Any) -> Path:
+        """A file with all that a source has, which is removed together with us."""
+        number, name = tempfile.mkstemp(prefix="frontguard-log-")
+        weakref.finalize(self, os.unlink, name)
+        with open(number, "wb") as copy:
+            shutil.copyfileobj(source, copy)
+        return Path(name)
 
     def _first_lines(self) -> list[str]:
         head, size = [], 0
@@ -131,14 +143,6 @@ class TextFile:
         with self.path.open("rb") as raw:
             raw.seek(-1, 2)
             return raw.read(1) not in b"\r\n"
-
-
-def _copied(source: Any) -> Any:
-    """A temporary file with all that a source has."""
-    copy = tempfile.NamedTemporaryFile(prefix="frontguard-log-")  # noqa: SIM115
-    shutil.copyfileobj(source, copy)
-    copy.seek(0)
-    return copy
 
 
 class _Doubt(Exception):
