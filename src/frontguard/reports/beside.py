@@ -10,13 +10,13 @@ from frontguard.comparisons.picks import Asked, Beside
 from frontguard.errors import BadInput
 from frontguard.phrases import visible
 from frontguard.reports.model import (
-    IN_TABLES,
     Column,
     Entry,
     Figure,
     Report,
     ReportTable,
     Section,
+    in_table,
     short,
     shown_in_units,
 )
@@ -75,7 +75,7 @@ def comparison_table(result: Result, compared: Comparisons, most: int = MOST_ROW
     """Arms against a baseline, a column for each metric."""
     rows = rows_of(result, compared, most)
     chosen = [compared.of(row) for row in rows.tolist()]
-    names = [short(each.arm, IN_TABLES) for each in chosen]
+    names = [in_table(each.arm) for each in chosen]
     columns = [Column("arm")]
     for metric in compared.metrics:
         better = "lower" if metric.minimized else "higher"

@@ -163,3 +163,8 @@ def short(name: str, most: int = IN_SENTENCES) -> str:
         return name
     ends = name if len(name) <= 16 * most else f"{name[: 8 * most]} … {name[-8 * most :]}"
     return cut_in_the_middle(" ".join(ends.split()), most)
+
+
+def in_table(name: str) -> str:
+    """A name as it is; a very long one is cut in the middle."""
+    return name if len(name) <= IN_TABLES else short(name, IN_TABLES)

@@ -19,7 +19,6 @@ from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent
 from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.model import (
-    IN_TABLES,
     Column,
     Entry,
     Fact,
@@ -28,6 +27,7 @@ from frontguard.reports.model import (
     Report,
     ReportTable,
     Section,
+    in_table,
     short,
 )
 from frontguard.results import Result
@@ -194,7 +194,7 @@ def arms_table(result: Result, failed: Ints | None = None, most: int = MOST_ROWS
         stands=None if profile is None else profile.per_arm,
         resolution=0.0 if profile is None else profile.resolution,
     )
-    names = [short(result.arms[arm], IN_TABLES) for arm in rows.tolist()]
+    names = [in_table(result.arms[arm]) for arm in rows.tolist()]
     places = places_on_list(result, rows)
     told = any(places)
     kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]
