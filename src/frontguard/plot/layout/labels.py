@@ -60,11 +60,12 @@ def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
     wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet)][:_MOST]
     names = apart([sides[0].text for sides in wanted], _LONGEST * (sheet.frame[2] - sheet.frame[0]), size)
     taken = np.concatenate([np.empty((0, 4)), *(_marks(layer, sheet) for layer in panel.layers)])
+    centres = np.concatenate([np.empty((0, 2)), *(_centres(layer, sheet) for layer in panel.layers)])
     found = []
     for name, sides in zip(names, wanted, strict=True):
         for label in (replace(side, text=name) for side in sides):
             box = label.box(sheet, size)
-            if _inside(box, sheet.frame) and not _touches(box, taken):
+            if _inside(box, sheet.frame) and not _touches(box, taken) and _is_nearest(label, box, sheet, centres):
                 found.append(label)
                 taken = np.append(taken, [box], axis=0)
                 break
@@ -114,6 +115,22 @@ def _marks(layer: Layer, sheet: Sheet) -> Floats:
         bars, seen = sheet.bars(layer)
         return bars[seen]
     return np.empty((0, 4))
+
+
+def _centres(layer: Layer, sheet: Sheet) -> Floats:
+    """The places (n, 2) of marks that are seen."""
+    if not (isinstance(layer, Points) or (isinstance(layer, Lines) and layer.marks)):
+        return np.empty((0, 2))
+    return sheet.marks(layer.x, layer.y, 0.0)[:, :2]
+
+
+def _is_nearest(label: Label, box: Rectangle, sheet: Sheet, centres: Floats) -> bool:
+    """Whether no other mark is as near to the label as its own: it would be taken for that one's."""
+    own = float(sheet.x(label.at[0])), float(sheet.y(label.at[1]))
+    others = centres[np.abs(centres - own).max(axis=1, initial=0.0) > 0.5]
+    room = label.reach - 0.5
+    wider = box[0] - room, box[1] - room, box[2] + room, box[3] + room
+    return not _touches(wider, np.concatenate([others, others], axis=1))
 
 
 def _inside(box: Rectangle, frame: Rectangle) -> bool:
