@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
 from benchmarks.tables import Row, heading
 from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, simulate
 from frontguard._common.compiled import entry
 from frontguard.simulation.contracts import BLOCK
-from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
-
-_COUNTS = types.Array(types.int64, 1, "C")
+from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 
 
-@entry(types.float64(SOURCE, STATES, STATES, _COUNTS, types.int64))
+@entry
 def draw_only(source: Any, rewards: Any, attacks: Any, pulls: Any, objectives: int) -> float:
     """Draw `pulls` (K,) contaminated rewards of every arm, block by block, and do nothing with them."""
     block = np.empty((objectives, BLOCK))

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 from scipy.stats import beta
 
 from frontguard._common.compiled import entry, kernel
@@ -44,7 +43,7 @@ from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
 from frontguard.simulation.random import STATE
-from frontguard.simulation.streams import SOURCE, STATES, RewardSource, fill_block, run_streams
+from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
 
@@ -247,12 +246,7 @@ def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
     return np.where(ranks > 0, np.floor(expected - (expected - ranks) / factor), 0).astype(np.int64)
 
 
-_MATRIX = types.Array(types.float64, 2, "C")
-_RANKS = types.Array(types.int64, 4, "C")
-_MISSES = types.Array(types.boolean, 4, "C")
-
-
-@entry(types.void(SOURCE, STATES, STATES, _RANKS, _RANKS, _MATRIX, _MATRIX, _MATRIX, _MISSES))
+@entry
 def _find_misses(
     source: Any, rewards: Any, attacks: Any, ranks: Any, most: Any, costs: Any, lowest: Any, highest: Any, misses: Any
 ) -> None:
@@ -312,15 +306,7 @@ def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, 
     return misses
 
 
-_WEIGHTS = types.Array(types.float64, 2, "C")
-
-
-@entry(
-    types.void(
-        *(SOURCE, STATES, STATES, _RANKS, _RANKS, _RANKS, _MATRIX, _MATRIX, _WEIGHTS, types.float64),
-        *(_MATRIX, _MATRIX, _MISSES),
-    )
-)
+@entry
 def _find_average_misses(
     source: Any, rewards: Any, attacks: Any, enough: Any, most: Any, taken: Any, costs: Any, keep: Any, constants: Any,
     threshold: Any, lowest: Any, highest: Any, misses: Any,

@@ -20,9 +20,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from frontguard._common import interpreted
@@ -82,6 +86,48 @@ def _price(kernel: Kernel | KernelEntry) -> float:
     return _BEGINNING + _PER_BYTE * sum(n * (_INLINED if each.targetoptions else 1) for each, n in sizes.items())
 
 
+_importing = threading.RLock()
+_MODULE = "frontguard._common.machine_code"
+
+
+@functools.cache
+def machine_code() -> Any:
+    """The module that compiles kernels; None, after a warning, if numba is missing or cannot be used."""
+    try:
+        with _importing:
+            return import_module(_MODULE)
+    except Exception as error:  # numba refuses a NumPy that it does not know, too
+        slow = "kernels are interpreted: the same answers, many times slower where there is much to do"
+        warnings.warn(f"numba cannot be used ({error}); {slow}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+_held: list[Any] = []  # locks, while this process forks
+
+
+def _before_fork() -> None:
+    """Wait for threads that import numba or compile: a child does not have them, and would wait for them for ever."""
+    _importing.acquire()
+    _held.append(_importing)
+    for name in (_MODULE, "numba"):
+        if name in sys.modules:
+            with suppress(Exception):
+                import_module(name)
+    if "numba.core.compiler_lock" in sys.modules:
+        compiling = sys.modules["numba.core.compiler_lock"].global_compiler_lock
+        compiling.acquire()
+        _held.append(compiling)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
 class Kernel:
     """A function that is interpreted or compiled, whichever is sooner done. In other kernels it is a part of them."""
 
@@ -100,11 +146,13 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         if _State.mode != INTERPRETED:
             if self._machine is not None:
-                return self._machine(*args)
-            if _State.mode == COMPILED or self._outgrown(args):
-                self._machine = self.machine
+                try:
+                    return self._machine(*args)
+                except OSError:  # it was compiled for other types, and could not be kept
+                    return self._compiled(args)(*args)
+            if (_State.mode == COMPILED or self._outgrown(args)) and machine_code() is not None:
                 _State.begun = True
-                return self._machine(*args)
+                return self._compiled(args)(*args)
         before = time.thread_time()
         try:
             return interpreted.call(self, args)
@@ -112,6 +160,10 @@ class Kernel:
             took = time.thread_time() - before
             self._spent += took
             _State.spent += took
+
+    def _compiled(self, args: tuple[Any, ...]) -> Any:
+        self._machine = machine_code().compiled(self, args)
+        return self._machine
 
     def _outgrown(self, args: tuple[Any, ...]) -> bool:
         """Whether machine code is worth its while from here on."""
@@ -121,10 +173,11 @@ class Kernel:
             ahead = args[self._over].size * looped * _PASS_PER_BYTE
         if _State.spent + ahead < GLANCE and not (_State.begun and self._spent + ahead >= _LOOK):
             return False
+        found = machine_code()
+        if found is None:
+            return False
         if self._kept is None:  # threads that ask at the same time look both: the other way would be to interpret
-            from frontguard._common.machine_code import was_kept
-
-            self._kept = was_kept(self.machine, args)
+            self._kept = found.was_kept(self)
             _State.found |= self._kept
         return self._kept or self._spent + ahead >= self.price / (_AGAIN if _State.found else 1)
 
@@ -137,30 +190,6 @@ class Kernel:
     def price(self) -> float:
         """Seconds that compiling will take, about: for itself and for all that it calls."""
         return _price(self)
-
-    @functools.cached_property
-    def machine(self) -> Any:
-        """numba's function of it, which compiles, or reads from disk, what it is called with for the first time."""
-        from frontguard._common.machine_code import dispatcher
-
-        return dispatcher(self.py_func, **self.targetoptions)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba takes it for where a kernel that is compiled calls it."""
-        from numba import types
-
-        return types.Dispatcher(self._part)
-
-    @functools.cached_property
-    def _part(self) -> Any:
-        from frontguard._common.machine_code import is_known
-
-        if not is_known():  # what parts are made of may stand elsewhere there
-            return self.machine
-        from frontguard._common.linked import part
-
-        return part(self)
 
     def __get__(self, instance: object, owner: type | None = None) -> Kernel:
         return self
@@ -195,14 +224,39 @@ def inlined(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", Kernel(function, inline=True))
 
 
-class KernelEntry:
-    """A kernel with one signature, which takes other kernels as values; compiled on first use, or `interpreted`."""
+class KernelValue:
+    """A kernel as a value, to be handed to an `entry` that calls it: numba's "first-class function".
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    `signature` gives its types, made of numba's `types`. Callers may rely on them, whatever kernel is handed in.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Callable[[Any], Any]) -> None:
+        self._function = function
+        self.signature = signature
+
+    @functools.cached_property
+    def _pointer(self) -> Any:  # keeps the machine code alive
+        return machine_code().pointer(getattr(self._function, "py_func", self._function), self.signature)
+
+    def __wrapper_address__(self) -> int:
+        return int(self._pointer.address)
+
+    @property
+    def kernel_itself(self) -> Callable[..., Any]:
+        """What an interpreted entry calls."""
+        return interpreted.twin(self._function) if isinstance(self._function, Kernel) else self._function
+
+
+class KernelEntry:
+    """A kernel that takes others as values: compiled on first use, or `interpreted`.
+
+    Its arguments have the same types in every call, and are not looked at again.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.targetoptions: dict[str, str] = {}
-        self._signature = signature
         self._ready: Any = None
         self.tried = 0.0  # seconds for which it was interpreted in place of being compiled, all in all
 
@@ -210,9 +264,8 @@ class KernelEntry:
         if _State.mode == INTERPRETED:
             return self.interpreted(*args)
         if self._ready is None:
-            self.machine.compile(self._signature)  # once: numba has a lock of its own
-            # Called as it is: numba would look up anew in every call the kernels among the arguments.
-            self._ready = self.machine.get_overload(self._signature)
+            found = machine_code()
+            self._ready = self.interpreted if found is None else found.entry_point(self, args)
         return self._ready(*args)
 
     def interpreted(self, *args: Any) -> Any:
@@ -227,22 +280,14 @@ class KernelEntry:
     @property
     def is_ready(self) -> bool:
         """Whether machine code of it is there, or was kept on disk: to be had at once."""
-        from frontguard._common.machine_code import kept
+        if _State.mode == COMPILED or self._ready is not None:
+            return True
+        found = machine_code()
+        return found is not None and found.was_kept(self)
 
-        return _State.mode == COMPILED or self._ready is not None or kept(self.machine, self._signature)
-
-    @functools.cached_property
-    def machine(self) -> Any:
-        """numba's function of it."""
-        from frontguard._common.machine_code import dispatcher
-
-        return dispatcher(self.py_func)
+    __qualname__: str
 
 
-def entry(signature: Any) -> Callable[[Callable[..., Any]], KernelEntry]:
-    """Have a function compiled, on first use, for one signature: for kernels that are handed other kernels.
-
-    Left to itself numba would compile such a function anew for every kernel handed in; the signature says that it
-    takes any kernel of a kind, as a value (`machine_code.KernelValue`).
-    """
-    return lambda function: KernelEntry(function, signature)
+def entry(function: Callable[..., Any]) -> KernelEntry:
+    """Make a kernel that is handed other kernels (`KernelValue`), and is compiled on first use."""
+    return KernelEntry(function)

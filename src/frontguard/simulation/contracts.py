@@ -1,12 +1,12 @@
 """What a simulated source of rewards is made of, and the two kinds of kernel behind it.
 
-An *environment* draws clean rewards with a `DRAW` kernel. An *adversary* replaces a share ε of them, and its type
+An *environment* draws clean rewards with a draw kernel. An *adversary* replaces a share ε of them, and its type
 fixes what it may see:
 
 - oblivious: the replacements are themselves draws of an environment; the attacker sees neither rewards nor hits;
-- prescient: an `ATTACK` kernel reads the true rewards and the hits, and writes replacements;
-- malicious: an `ATTACK` kernel reads the true rewards, and writes both replacements and hits;
-- share: an `ATTACK` kernel reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes
+- prescient: an attack kernel reads the true rewards and the hits, and writes replacements;
+- malicious: an attack kernel reads the true rewards, and writes both replacements and hits;
+- share: an attack kernel reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes
   are granted in order while ⌊εn⌋ of the first n pulls of an arm are not used up, in each objective, at every n.
 
 Kernels work on blocks of `BLOCK` pulls of one arm, objective by objective: arrays of shape (M, n). They take their
@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numba import types
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
@@ -31,15 +31,18 @@ from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Th
 BLOCK = 64
 """Pulls of one arm that are drawn at a time. A fixed number: what is drawn must not depend on who asks how often."""
 
-VECTOR, MATRIX, CUBE = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
-INDICES, WORDS, HITS = types.int64[::1], types.uint64[::1], types.boolean[:, ::1]
-"""Contiguous arrays, for the signatures of kernels that are handed over as values, and of those that take them."""
 
-DRAW = types.void(MATRIX, types.int64, VECTOR, INDICES, WORDS)
-"""draw(out (M, n), arm, reals, ints, stream): fill `out` with clean rewards of `arm`."""
+def draw_types(types: Any) -> Any:
+    """draw(out (M, n), arm, reals, ints, stream): fill `out` with clean rewards of `arm`."""
+    real, whole, word = types.float64, types.int64, types.uint64
+    return types.void(real[:, ::1], whole, real[::1], whole[::1], word[::1])
 
-ATTACK = types.void(MATRIX, MATRIX, HITS, types.int64, VECTOR, INDICES, WORDS)
-"""attack(rewards (M, n), replacements (M, n), hits (M, n), arm, reals, ints, stream): see the types of adversary."""
+
+def attack_types(types: Any) -> Any:
+    """attack(rewards (M, n), replacements (M, n), hits (M, n), arm, reals, ints, stream): see types of adversary."""
+    real, whole, word = types.float64, types.int64, types.uint64
+    return types.void(real[:, ::1], real[:, ::1], types.boolean[:, ::1], whole, real[::1], whole[::1], word[::1])
+
 
 DrawKernel = Callable[[Floats, int, Floats, Ints, Words], None]
 AttackKernel = Callable[[Floats, Floats, Bools, int, Floats, Ints, Words], None]

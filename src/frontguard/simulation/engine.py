@@ -15,20 +15,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from frontguard._common.compiled import KernelEntry, entry, kernel
+from frontguard._common.compiled import KernelEntry, KernelValue, entry, kernel
 from frontguard._common.machine import usable_cores
-from frontguard._common.machine_code import KernelValue, record_type
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.apart import ApartRule, refresh_apart
 from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.ordered import Samples, take
-from frontguard.evidence.samples import COLUMN, Table, empty_pool, empty_table, median, push, push_one, reserve
-from frontguard.pareto import standing as _certified
+from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, push_one, reserve
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
@@ -38,11 +34,9 @@ from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
 from frontguard.policies.rpsi import Ring
-from frontguard.simulation.contracts import BLOCK, CUBE, INDICES, MATRIX, VECTOR, Adversary, Environment
+from frontguard.simulation.contracts import BLOCK, Adversary, Environment
 from frontguard.simulation.random import Words
 from frontguard.simulation.streams import (
-    SOURCE,
-    STATES,
     CompiledSource,
     RewardSource,
     RunStreams,
@@ -53,27 +47,7 @@ from frontguard.simulation.streams import (
 from frontguard.verdicts import Verdict
 
 
-def _records(dtype: np.dtype[Any]) -> Any:
-    return numba.from_dtype(dtype)[::1]
-
-
-_COLUMNS, _TABLES = _records(COLUMN), types.int64[:, :, ::1]
-_RING = record_type(Ring, _records(_rpsi.ARM), MATRIX, _records(_rpsi.CONTROL), VECTOR)
-_ROUNDS = record_type(Rounds, _records(_auer.ARM), MATRIX, INDICES, _records(_auer.CONTROL), VECTOR, VECTOR, VECTOR)
-_STANDING = record_type(
-    Standing, _records(_certified.ARM), CUBE, INDICES, _records(_certified.CONTROL), INDICES, VECTOR
-)
-_GOAL = record_type(Goal, VECTOR, VECTOR, VECTOR, INDICES)
-_LIMITS = record_type(LimitRule, INDICES, VECTOR, VECTOR)
-_BOX_RULE = record_type(
-    BoxRule, _TABLES, _TABLES, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, INDICES, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX
-)
-
-_FLAGS, _LEVELS = types.boolean[::1], types.float64[:, :, :, ::1]
-_APART_RULE = record_type(ApartRule, _FLAGS, MATRIX, MATRIX, MATRIX, VECTOR, INDICES, _FLAGS)
-
-
-@entry(VECTOR(SOURCE, STATES, STATES, _RING, INDICES, VECTOR, _COLUMNS))
+@entry
 def _run_rpsi(
     source: CompiledSource, rewards: Words, attacks: Words, ring: Ring, phase_pulls: Ints, pool: Floats, columns: Table
 ) -> Floats:
@@ -117,7 +91,7 @@ def _refill(source: CompiledSource, streams: RunStreams, rounds: Rounds, blocks:
     return place
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, MATRIX, VECTOR, _COLUMNS))
+@entry
 def _run_auer(
     source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, pool: Floats, columns: Table
 ) -> Floats:
@@ -132,7 +106,7 @@ def _run_auer(
     return pool
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _ROUNDS, VECTOR, _COLUMNS))
+@entry
 def _run_auer_m(
     source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, pool: Floats, columns: Table
 ) -> Floats:
@@ -175,7 +149,7 @@ def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, colu
             estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _LIMITS, VECTOR, _COLUMNS))
+@entry
 def _run_certified(
     source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
     limits: LimitRule, pool: Floats, columns: Table,
@@ -202,7 +176,7 @@ def _run_certified(
     return pool
 
 
-@entry(VECTOR(SOURCE, STATES, STATES, _STANDING, _GOAL, _BOX_RULE, _APART_RULE, _LEVELS, VECTOR, _COLUMNS))
+@entry
 def _run_independent(
     source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
     apart: ApartRule, levels: Floats, pool: Floats, columns: Table,

@@ -12,21 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from frontguard._common.compiled import entry, kernel
-from frontguard._common.machine_code import KernelValue, record_type
+from frontguard._common.compiled import KernelValue, entry, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
 from frontguard.simulation.contracts import (
-    ATTACK,
     BLOCK,
-    CUBE,
-    DRAW,
-    INDICES,
     NO_INTS,
     NO_REALS,
-    VECTOR,
     Adversary,
     Environment,
     MaliciousAdversary,
@@ -34,7 +27,9 @@ from frontguard.simulation.contracts import (
     PrescientAdversary,
     ShareAdversary,
     attack_kernel,
+    attack_types,
     draw_kernel,
+    draw_types,
 )
 from frontguard.simulation.random import STATE, Words, fill_words, stream_states
 
@@ -80,14 +75,6 @@ class RunStreams(NamedTuple):
     words: Words  # (BLOCK,)
 
 
-STATES = types.uint64[:, ::1]
-SOURCE = record_type(
-    CompiledSource, types.FunctionType(DRAW), VECTOR, INDICES, types.int64, types.uint64, types.boolean,
-    types.FunctionType(DRAW), types.FunctionType(ATTACK), VECTOR, INDICES, types.float64,
-)  # fmt: skip
-"""The type of `RewardSource.compiled`, and before it that of the states of streams, for the signature of an entry."""
-
-
 @dataclass(frozen=True)
 class RewardSource:
     """An environment with an adversary upon it, or without."""
@@ -114,9 +101,9 @@ class RewardSource:
     def compiled(self) -> CompiledSource:
         """What kernels are given."""
         environment, adversary = self.environment, self.adversary
-        clean = (KernelValue(environment.draw, DRAW), environment.reals, environment.ints)
+        clean = (KernelValue(environment.draw, draw_types), environment.reals, environment.ints)
         if adversary is None or adversary.eps == 0.0:
-            nothing = KernelValue(_no_draw, DRAW), KernelValue(_no_attack, ATTACK)
+            nothing = KernelValue(_no_draw, draw_types), KernelValue(_no_attack, attack_types)
             return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS, 0.0)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
         given: Environment | PrescientAdversary | MaliciousAdversary | ShareAdversary
@@ -133,7 +120,7 @@ class RewardSource:
                 raise TypeError(f"not an adversary of a known type: {adversary!r}")
         reals = np.array(given.reals, np.float64, order="C")
         ints = np.array(given.ints, np.int64, order="C")
-        kernels = KernelValue(draw, DRAW), KernelValue(attack, ATTACK)
+        kernels = KernelValue(draw, draw_types), KernelValue(attack, attack_types)
         return CompiledSource(*clean, kind, threshold, adversary.joint, *kernels, reals, ints, adversary.threat.taken)
 
 
@@ -197,7 +184,7 @@ def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Flo
                 block[d, i] = replacements[d, i]
 
 
-@entry(types.void(SOURCE, STATES, STATES, types.int64, CUBE, types.boolean[:, :, ::1]))
+@entry
 def _fill_blocks(source: CompiledSource, rewards: Words, attacks: Words, arm: int, blocks: Floats, hits: Bools) -> None:
     """`fill_block` for Python: many blocks (n, M, BLOCK) of one arm, with their hits."""
     streams = run_streams(rewards, attacks, blocks.shape[1])
