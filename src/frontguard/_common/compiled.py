@@ -25,7 +25,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
@@ -67,6 +67,7 @@ class _State:
     spent = 0.0
     begun = False  # whether any of them is machine code by now, for which numba had to be imported
     found = False  # whether machine code of any was on disk
+    lost = False  # whether numba cannot be used any more, after a fork
 
 
 @contextmanager
@@ -74,11 +75,11 @@ def kernels(mode: str) -> Iterator[None]:
     """Meanwhile have kernels `compiled`, `interpreted`, or run `as needed`, in this process."""
     if mode not in _MODES:
         raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}")
-    before, _State.mode = _State.mode, mode
+    before, _State.mode = _State.mode, INTERPRETED if _State.lost else mode
     try:
         yield
     finally:
-        _State.mode = before
+        _State.mode = INTERPRETED if _State.lost else before
 
 
 def _price(kernel: Kernel | KernelEntry) -> float:
@@ -102,30 +103,21 @@ def machine_code() -> Any:
         return None
 
 
-_held: list[Any] = []  # locks, while this process forks
-
-
-def _before_fork() -> None:
-    """Wait for threads that import numba or compile: a child does not have them, and would wait for them for ever."""
-    _importing.acquire()
-    _held.append(_importing)
-    for name in (_MODULE, "numba"):
-        if name in sys.modules:
-            with suppress(Exception):
-                import_module(name)
-    if "numba.core.compiler_lock" in sys.modules:
-        compiling = sys.modules["numba.core.compiler_lock"].global_compiler_lock
-        compiling.acquire()
-        _held.append(compiling)
-
-
 def _after_fork() -> None:
-    while _held:
-        _held.pop().release()
+    """Interpret for good in a child of a process in which another thread was importing numba.
+
+    A child does not have that thread, and the import stays locked for ever. Nobody waits for it before the fork: it may
+    itself wait for a lock that is held while the process forks.
+    """
+    free = _importing.acquire(blocking=False)
+    if free:
+        _importing.release()
+    if not free or (_MODULE in sys.modules and not hasattr(sys.modules[_MODULE], "READY")):
+        _State.lost, _State.mode = True, INTERPRETED
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Kernel:

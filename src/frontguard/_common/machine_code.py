@@ -203,3 +203,15 @@ def _type_of_kernel(kernel: Kernel, _context: Any) -> Any:
 @typeof_impl.register(KernelValue)
 def _type_of_value(value: KernelValue, _context: Any) -> Any:
     return types.FunctionType(value.signature(types))
+
+
+# A child that is forked while another thread compiles would wait for that thread for ever, which it does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
+
+READY = True
+"""There once all of this module is: a child that is forked before finds it locked (`compiled`)."""
