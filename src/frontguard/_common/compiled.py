@@ -91,15 +91,24 @@ _importing = threading.RLock()
 _MODULE = "frontguard._common.machine_code"
 
 
-@functools.cache
+_found: list[Any] = []  # what `machine_code` gives, once it is known
+
+
 def machine_code() -> Any:
     """The module that compiles kernels; None, after a warning, if numba is missing or cannot be used."""
-    try:
+    if not _found:
         with _importing:
-            return import_module(_MODULE)
-    except Exception as error:  # numba refuses a NumPy that it does not know, too
+            if not _found:
+                _found.append(_imported())
+    return _found[0]
+
+
+def _imported() -> Any:
+    try:
+        return import_module(_MODULE)
+    except Exception as error:  # numba also refuses a NumPy that it does not know
         slow = "kernels are interpreted: the same answers, many times slower where there is much to do"
-        warnings.warn(f"numba cannot be used ({error}); {slow}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"numba cannot be used ({error}); {slow}", RuntimeWarning, stacklevel=4)
         return None
 
 
