@@ -35,21 +35,31 @@ def call(kernel: Any, args: tuple[Any, ...]) -> Any:
 
 # Twins -------------------------------------------------------------------------------------------------------------
 
-_twins: dict[Callable[..., Any], FunctionType] = {}  # by function
+_Twins = dict[Callable[..., Any], FunctionType]  # by function
+_twins: _Twins = {}
 
 
 def twin(kernel: Any) -> FunctionType:
     """The function of a kernel, or entry, as the interpreter runs it."""
-    function = kernel.py_func
-    found = _twins.get(function)
+    found = _twins.get(kernel.py_func)
+    if found is None:
+        made: _Twins = {}
+        found = _make_twin(kernel.py_func, made)
+        _twins.update(made)  # whole, for other threads
+    return found
+
+
+def _make_twin(function: Callable[..., Any], made: _Twins) -> FunctionType:
+    """The twin of a function; adds those that it needs to what is `made`."""
+    found = _twins.get(function) or made.get(function)
     if found is None:
         scope: dict[str, Any] = {"__builtins__": builtins, "__name__": function.__module__}
-        cells = tuple(CellType(_in_twins(cell.cell_contents)) for cell in function.__closure__ or ())
+        cells = tuple(CellType(_in_twins(cell.cell_contents, made)) for cell in function.__closure__ or ())
         found = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-        _twins[function] = found  # before what it calls, which may be itself
+        made[function] = found  # before what it calls, which may be itself
         for name in _names(function.__code__):
             if name in function.__globals__:
-                scope[name] = _in_twins(function.__globals__[name])
+                scope[name] = _in_twins(function.__globals__[name], made)
     return found
 
 
@@ -81,13 +91,13 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(each)
 
 
-def _in_twins(value: Any) -> Any:
+def _in_twins(value: Any, made: _Twins) -> Any:
     """What stands for a global value of a kernel in its twin."""
     if value is math:
         return _MATH
     if isinstance(value, ModuleType) and value.__name__.startswith("frontguard."):
         return _Module(value)
-    return twin(value) if hasattr(value, "py_func") else value
+    return _make_twin(value.py_func, made) if hasattr(value, "py_func") else value
 
 
 class _Module:
@@ -97,7 +107,8 @@ class _Module:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        found = _in_twins(getattr(self._module, name))
+        value = getattr(self._module, name)
+        found = twin(value) if hasattr(value, "py_func") else value
         setattr(self, name, found)  # from here on it is found at once
         return found
 
