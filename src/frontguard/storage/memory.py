@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from frontguard._common.forks import hold_over_forks
 from frontguard.storage.contract import (
     GIVEN_BACK,
     End,
@@ -23,7 +24,6 @@ from frontguard.storage.contract import (
     follows,
     leases_of,
 )
-from frontguard.storage.forks import hold_over_forks
 
 
 @dataclass

@@ -15,13 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from frontguard._common.forks import renew_after_fork
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
 from frontguard.studies.clusters import counted_and_held
-from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
 from frontguard.studies.pulls import NOT_USABLE, reasons_of
 from frontguard.studies.replay import Replay

@@ -17,6 +17,7 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
+from frontguard._common.forks import renew_after_fork
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
 from frontguard.comparisons.gate import GateResult
 from frontguard.errors import BadArgument, BadInput
@@ -30,7 +31,6 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
 from frontguard.studies.costs import Cost, checked_max_cost, read_cost, with_cost
-from frontguard.studies.forks import renew_after_fork
 from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import (
     Measurement,

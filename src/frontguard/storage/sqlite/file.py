@@ -31,11 +31,11 @@ from typing import Literal, NoReturn, TypeVar
 import apsw
 import psutil
 
+from frontguard._common.forks import hold_over_forks
 from frontguard._common.private import make_private
 from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, NothingThere, Unavailable
-from frontguard.storage.forks import hold_over_forks
 from frontguard.storage.sqlite import schema
 from frontguard.storage.sqlite.log import NotAsWritten
 
