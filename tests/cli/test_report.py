@@ -73,7 +73,7 @@ def test_the_folder_of_reproduce(folder: Path, tmp_path: Path, snapshot: Snapsho
     assert told["kind"] == "reproduce"
     assert said(told["warnings"]) == snapshot
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "reproduce movielens --runs 10 --policy rpsi --policy certified" in text
+    assert "--policy rpsi --policy certified" in text
 
 
 def test_of_several_studies_one_must_be_named(folder: Path, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -186,7 +186,8 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path, sna
         'tolerance = "50%"\n[run]\ncommand = ["sh", "-c", "echo \'{{\\"cost\\": {cost}}}\'"]\n'
         "[arms.grid]\ncost = [1, 9]\n"
     )
-    ran = run("run", "toy.toml", "--report", "toy.html", "--json", cwd=tmp_path)
+    asked = ["run", "toy.toml", "--report", "toy.html", "--json"]
+    ran = run(*asked, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     plain = json.loads(ran.stdout)
     assert plain["objectives"] == [
@@ -203,7 +204,7 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path, sna
     later = run("report", "run.json", "-o", "-", "--format", "markdown", cwd=tmp_path)
     assert later.returncode == 0, later.stderr
     assert 'name = "toy"' in later.stdout
-    assert "run toy.toml --report toy.html --json" in later.stdout
+    assert " ".join(asked) in later.stdout
 
 
 def test_help_does_not_load_what_computes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,9 +179,10 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     assert process.returncode == 130, errors
     assert output == ""
     assert "Traceback" not in errors
-    assert "Traceback" not in errors
     kept = sum(len(json.loads(line)["pulls"]) for line in stored.read_text(encoding="utf-8").splitlines())
     assert kept >= 1
+    (told,) = re.findall(r"([0-9]+) of 2000 runs .* (\S+); the same command", errors)
+    assert told == (str(kept), str(tmp_path))
     again = run(
         "diabetes", "--policy", "auer-a1", "--contamination", "0.0", "--runs", "1", "--output", tmp_path, "--json"
     )

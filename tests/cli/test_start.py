@@ -22,6 +22,8 @@ HEAVY = (
 
 AFTERWARDS = f"import sys; print(*sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})), file=sys.stderr)"
 
+THERE = "print(*[m for m in sys.modules if m in ('frontguard.cli.serve', 'frontguard.cli.plan')])"
+
 
 def imported(work: str) -> list[str]:
     """Which of them a fresh process has after that."""
@@ -51,14 +53,14 @@ def test_nor_does_help(arguments: list[str]) -> None:
 
 
 def test_only_the_command_that_is_asked_for_is_imported() -> None:
-    there = "print(*[m for m in sys.modules if m in ('frontguard.cli.serve', 'frontguard.cli.plan')])"
-    work = command(["plan", "--help"]) + there
+    work = command(["plan", "--help"]) + THERE
     done = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.splitlines()[-1] == "frontguard.cli.plan"
 
 
 def test_they_are_seen_where_they_are_imported() -> None:
-    assert imported("from frontguard import Objective; import numpy") == ["numpy"]
+    work = "from frontguard import Objective; import numpy"
+    assert imported(work) == ["numpy"]
 
 
 def test_an_analysis_loads_no_package_that_it_has_no_use_for(tmp_path: Path) -> None:

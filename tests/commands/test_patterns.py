@@ -61,7 +61,7 @@ def test_a_pattern_that_takes_for_ever_fails_in_the_time_of_the_pull(
     began = time.monotonic()
     outcome = run_pull(["cat", "out"], sources, cwd=tmp_path, timeout=0.3)
     assert time.monotonic() - began < SOON
-    assert outcome.reason == "metric 'x': the pattern took too long"
+    assert "took too long" in outcome.reason
     assert outcome.values["x"] is None
     assert outcome.values["seconds"] is not None  # it fails alone
     assert f"{len(text):,} characters" in outcome.detail
@@ -118,7 +118,8 @@ def test_much_output_is_read_from_its_last_mebibyte() -> None:
     ]
     outcome = run_pull([sys.executable, "-c", code], source, timeout=60)
     assert outcome.values["last"] == 149_999
-    assert outcome.reason == "metric 'first': regex did not match"
+    assert outcome.values["first"] is None
+    assert "did not match" in outcome.reason
 
 
 SPEC = r"""
@@ -136,6 +137,14 @@ n = [1, 2]
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def is_matcher(process: psutil.Process) -> bool:
+    """Whether a process looks for patterns; one that has just ended has no command line any more."""
+    try:
+        return "_matcher.py" in str(process.cmdline())
+    except psutil.Error:
+        return False
+
+
 def test_ctrl_c_while_a_pattern_is_looked_for(tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(SPEC)
     with subprocess.Popen([*FRONTGUARD, "run", "spec.toml"], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
@@ -146,7 +155,7 @@ def test_ctrl_c_while_a_pattern_is_looked_for(tmp_path: Path) -> None:
                 assert time.monotonic() < limit
                 time.sleep(0.05)
                 children = psutil.Process(run.pid).children() if (tmp_path / "begun").exists() else []
-                matchers = [child for child in children if "_matcher.py" in str(child.cmdline())]
+                matchers = [child for child in children if is_matcher(child)]
             time.sleep(0.2)
             run.send_signal(signal.SIGINT)
             time.sleep(0.3)

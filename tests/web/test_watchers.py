@@ -281,7 +281,7 @@ def test_a_study_is_not_denied_before_the_storage_has_answered() -> None:
     with serving(storage, times=replace(QUICK, silence=2.5)) as live:
         page = live.get("/study/1")
         assert page.status == 503
-        assert "The storage has not answered for" in page.text
+        assert "has not answered" in page.text
         assert page.headers["refresh"] == "2"  # the browser tries again
         go.set()
         until(lambda: live.get("/study/1").status == 200)
@@ -371,7 +371,7 @@ def test_a_storage_that_was_there_and_is_gone_is_trouble(tmp_path: Path, snapsho
 
 def test_words_for_what_went_wrong() -> None:
     assert in_words(BadInput("a  b\nc")) == "a b c"
-    assert in_words(OSError()) == "it cannot be read: OSError: "
+    assert in_words(OSError()).endswith("OSError: ")
     assert "secret" not in in_words(OSError("postgresql://ann:secret@host/x: refused"))
 
 

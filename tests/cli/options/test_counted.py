@@ -80,7 +80,7 @@ def solvers(tmp_path: Path) -> list[str]:
     return [word for arm in arms for word in ("--arm", arm)]
 
 
-def test_a_run_of_rates_and_sizes(tmp_path: Path, solvers: list[str]) -> None:
+def test_a_run_of_rates_and_sizes(tmp_path: Path, solvers: list[str], snapshot: SnapshotAssertion) -> None:
     options = ["--maximize", "solved", "--mean", "solved", "--minimize", "bytes", "--exact", "bytes"]
     ran = run("run", *solvers, *options, "--tolerance", "solved=0.4", "--contamination", "0.01", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -90,32 +90,34 @@ def test_a_run_of_rates_and_sizes(tmp_path: Path, solvers: list[str]) -> None:
     size, solved = found["objectives"]
     assert (solved["name"], solved["statistic"], solved["bounds"]) == ("solved", "mean", [0.0, 1.0])
     assert (size["exact"], size["bounds"], size["sigma"]) == (True, None, None)
-    assert "  by mean of solved (between 0 and 1), higher is better" in ran.stderr
+    assert [line for line in ran.stderr.splitlines() if line.startswith("  by ")] == snapshot
 
 
-def test_a_tolerance_below_the_floor_is_said_before_the_first_pull(tmp_path: Path, solvers: list[str]) -> None:
+def test_a_tolerance_below_the_floor_is_said_before_the_first_pull(
+    tmp_path: Path, solvers: list[str], snapshot: SnapshotAssertion
+) -> None:
     options = ["--maximize", "solved", "--mean", "solved", "--tolerance", "0.1", "--contamination", "0.2"]
     ran = run("run", *solvers, *options, "--max-pulls", "2", cwd=tmp_path)
     before, _, _ = ran.stderr.partition("2 pulls in")
-    assert "warning: where an attacker replaces each measurement with probability 20%, the mean of solved" in before
-    assert "may never be certified within 0.1, but can be within 0.25" in before
+    assert [line for line in before.splitlines() if line.startswith("warning: ")] == snapshot
     enough = run("run", *solvers, *options[:-4], "--tolerance", "0.3", "--max-pulls", "2", cwd=tmp_path)
     assert "warning" not in enough.stderr
 
 
-def test_true_without_a_mean_is_a_rate_and_that_is_said(tmp_path: Path, solvers: list[str]) -> None:
+def test_true_without_a_mean_is_a_rate_and_that_is_said(
+    tmp_path: Path, solvers: list[str], snapshot: SnapshotAssertion
+) -> None:
     ran = run("run", *solvers, "--maximize", "solved", "--max-pulls", "3", "--storage", "s.db", "--json", cwd=tmp_path)
     assert ran.returncode == 3, ran.stderr
     found = json.loads(ran.stdout)
     (solved,) = found["objectives"]
     assert (solved["statistic"], solved["bounds"]) == ("mean", [0.0, 1.0])
-    assert "the values of 'solved' are true or false: their mean, a rate, is what counts here" in ran.stderr
+    assert [line for line in ran.stderr.splitlines() if "true or false" in line] == snapshot
 
 
 def test_true_where_a_median_was_asked_for_is_refused_and_nothing_is_stored(tmp_path: Path, solvers: list[str]) -> None:
     ran = run("run", *solvers, "--maximize", "solved", "--quantile", "0.5", "--storage", "s.db", cwd=tmp_path)
     assert ran.returncode == 2
-    assert "metric 'solved' is not a number" in ran.stderr
     assert "--mean solved (Objective(" in ran.stderr
     again = run("run", *solvers, "--maximize", "solved", "--mean", "solved", "--max-pulls", "3", "--storage", "s.db",
                 cwd=tmp_path)  # fmt: skip

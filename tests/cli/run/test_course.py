@@ -22,10 +22,10 @@ from tests.cli.run.toy import (
     told,
 )
 from tests.support.servers import PostgresServer
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 
-def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
+def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run(folder, "toy.toml", "--json", "--workers", "2")
     assert ran.returncode == 0, ran.stderr
     answer = found(ran)
@@ -49,29 +49,24 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path) -> None:
         assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
     assert answer["failures"] == {}
     assert answer["goal"] == {"cost": "10%", "size": 10.0}
-    assert ran.stderr.startswith(f"beginning study 'toy' in {folder / 'toy.db'}\ncomparing 3 arms at a confidence of ")
-    said = ran.stderr.splitlines()
-    assert said[2:4] == [
-        "  by median of cost, lower is better, differences up to 10% do not matter",
-        "  by median of size, lower is better, differences up to 10 do not matter",
-    ]
-    assert said[4].startswith("until that is certified or out of reach, without a budget (--max-pulls, --max-time); ")
+    assert said("\n".join(ran.stderr.splitlines()[:5])) == snapshot(name="what begins")
     assert "SQLite" not in ran.stderr  # all is well with it
 
     again = run(folder, "toy.toml")  # nothing is left to do: the answer for people
     assert again.returncode == 0
-    assert f"going on with {stored} pulls of study 'toy' in {folder / 'toy.db'}" in again.stderr
-    said = " ".join(again.stdout.split())
-    assert said.startswith("These 2 of 3 arms are enough: fast, small. For every other one, one of these is as good")
+    assert f"going on with {stored} pulls" in again.stderr
+    printed = " ".join(again.stdout.split())
+    assert answer["answer"] == snapshot(name="the answer")
+    assert printed.startswith(answer["answer"])
     assert re.search(r"poor +out .*\[", again.stdout)
-    assert "With probability 95%, even if each measurement of an arm is replaced with probability up to 2% by" in said
-    assert f"{answer['pulls']} pulls;" in said
-    assert f"Next: `frontguard report {folder / 'toy.db'}` writes a report to send" in said
-    assert f"`frontguard serve {folder / 'toy.db'}` shows it in a browser" in said
+    assert re.search(r"95%.* 2%", printed)  # the confidence and the contamination
+    assert f"{answer['pulls']} pulls;" in printed
+    assert f"`frontguard report {folder / 'toy.db'}`" in printed
+    assert f"`frontguard serve {folder / 'toy.db'}`" in printed
     assert told(folder / "toy.db") == stored
 
 
-def test_a_quick_comparison_without_a_file(folder: Path) -> None:
+def test_a_quick_comparison_without_a_file(folder: Path, snapshot: SnapshotAssertion) -> None:
     arms = ["--arm", "short=sleep 0.001", "--arm", "long=sleep 0.2", "--tolerance", "50%", "--contamination", "0"]
     ran = run(folder, *arms, "--json")
     assert ran.returncode == 0, ran.stderr
@@ -88,17 +83,15 @@ def test_a_quick_comparison_without_a_file(folder: Path) -> None:
         assert len(storage.studies()) == 2
     same = run(folder, *arms)
     assert f"going on with {answer['pulls']} pulls" in same.stderr
-    assert same.stdout.startswith("Of 2 arms, short is the fastest, or is within 50% of it.")
+    assert same.stdout.splitlines()[0] == snapshot
 
 
 def test_a_budget_ends_it_and_a_larger_one_goes_on(folder: Path) -> None:
     asked = ["toy.toml", "--tolerance", "size=3", "--tolerance", "cost=4%"]
     ran = run(folder, *asked, "--max-pulls", "20")
     assert ran.returncode == 3, ran.stderr
-    said = " ".join(ran.stdout.split())
-    assert said.startswith("Not certified: the budget is used up after 20 pulls.")
-    suggested = re.search(r"Next: .*--max-pulls ([0-9]+);", said)
-    assert suggested is not None, said
+    suggested = re.search(r"Next: .*--max-pulls ([0-9]+);", " ".join(ran.stdout.split()))
+    assert suggested is not None, ran.stdout
     assert int(suggested[1]) > 20
     more = run(folder, *asked, "--max-pulls", "5000", "--json")
     assert more.returncode == 0
@@ -114,8 +107,7 @@ def test_when_the_time_is_over_what_is_under_way_is_waited_for_again_and_again(f
         assert ran.returncode == 3
         answer = found(ran)
         assert answer["status"] == "budget"
-        assert answer["answer"].startswith("Not certified: the time of 0.2 s is over.")
-        assert "the time is over: waiting for 1 pull that is under way; Ctrl-C gives it up" in ran.stderr
+        assert "waiting for 1 pull" in ran.stderr
         assert answer["pulls"] == call
     with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
         log = storage.told(storage.studies()[0])
@@ -130,11 +122,11 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path) -> None
     asked = [*equal, "--minimize", "cost", "--contamination", "0.4", "--workers=1"]
     ran = run(folder, *asked, "--tolerance", "1%")
     assert ran.returncode == 3, ran.stderr
-    said = " ".join(ran.stdout.split())
-    assert said.startswith("This cannot be certified with however many pulls, if the samples go on as they are: ")
-    assert "where an attacker replaces each measurement with probability 40%, the answer stays uncertain by" in said
-    suggested = re.search(r"Next: .*--tolerance ([0-9.]+%)", said)
-    assert suggested is not None, said
+    suggested = re.search(r"Next: .*--tolerance ([0-9.]+%)", " ".join(ran.stdout.split()))
+    assert suggested is not None, ran.stdout
+    again = run(folder, *asked, "--tolerance", "1%", "--json")
+    assert again.returncode == 3
+    assert found(again)["status"] == "unreachable"
     looser = run(folder, *asked, "--tolerance", suggested[1], "--json")
     assert looser.returncode == 0, looser.stderr + looser.stdout
     assert "going on with" in looser.stderr
@@ -155,12 +147,12 @@ def test_a_warning_is_said_once_where_all_goes_to_one_place(folder: Path) -> Non
         [*FRONTGUARD, "run", *LOW], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     assert ran.returncode == 3, ran.stdout
-    said = " ".join(ran.stdout.split())
-    assert said.count("values of 'gain' are not positive, such as -3 of arm 'low'") == 1
-    assert said.count("give an absolute one, e.g. --tolerance gain=0.5") == 1
-    assert said.count("arm 'low' was set aside") == 1
+    printed = " ".join(ran.stdout.split())
+    assert printed.count("-3 of arm 'low'") == 1
+    assert printed.count("--tolerance gain=0.5") == 1
+    assert printed.count("'low' was set aside") == 1
     apart = run(folder, *LOW)  # the answer by itself has them all the same
-    assert "values of 'gain' are not positive" in " ".join(apart.stdout.split())
+    assert "-3 of arm 'low'" in " ".join(apart.stdout.split())
 
 
 def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
@@ -174,8 +166,8 @@ def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
 def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive(folder: Path) -> None:
     ran = run(folder, *gains(low=-3, high=-4, mid=2))
     assert ran.returncode == 2
-    assert "values of 'gain' are not positive, such as -" in ran.stderr
-    assert "give an absolute one, e.g. --tolerance gain=0.5 (Objective(tolerance=0.5))" in ran.stderr
+    assert re.search(r"'gain' are not positive, such as -[34] of arm '(low|high)'", ran.stderr)
+    assert "--tolerance gain=0.5 (Objective(tolerance=0.5))" in ran.stderr
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
@@ -207,7 +199,7 @@ def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
     address = postgres.new_database()
     ran = run(folder, "toy.toml", "--storage", address, "--max-pulls", "10")
     assert ran.returncode == 3, ran.stderr
-    assert "until that is certified, or 10 pulls are over; 1 pull at a time\n" in ran.stderr
+    assert "10 pulls are over" in ran.stderr
     assert "PostgreSQL" not in ran.stderr  # all is well with it
     assert postgres.password not in ran.stderr + ran.stdout
     more = run(folder, "toy.toml", "--storage", address, "--json")

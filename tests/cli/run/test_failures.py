@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from syrupy.assertion import SnapshotAssertion
+
 from frontguard.storage import open_storage
 from tests.cli.run.toy import (
     SPEC,
@@ -13,9 +15,12 @@ from tests.cli.run.toy import (
     run,
     write_spec,
 )
+from tests.support.snapshots import said
 
 
-def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder: Path) -> None:
+def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(
+    folder: Path, snapshot: SnapshotAssertion
+) -> None:
     broken = """
     [[arm]]
     name = "broken"
@@ -39,11 +44,9 @@ def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(folder
     assert answer["verdicts"]["broken"] == "set aside"
     assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
     assert answer["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
-    (first, second) = (warning for warning in answer["warnings"] if "set aside" in warning)
-    assert "arm 'broken' was set aside: 5 of 5 pulls failed (5 × exit code 7)" in first
-    assert "exit code 7: no such device" in first
-    assert "cannot build" in second
-    assert f"warning: {first}" in ran.stderr.splitlines()
+    warnings = [warning for warning in answer["warnings"] if "set aside" in warning]
+    assert said("\n".join(warnings)) == snapshot
+    assert f"warning: {warnings[0]}" in ran.stderr.splitlines()
 
 
 def test_a_first_mistake_is_shown_and_not_stored(folder: Path) -> None:
@@ -52,12 +55,8 @@ def test_a_first_mistake_is_shown_and_not_stored(folder: Path) -> None:
     ran = run(folder, "toy.toml")
     assert ran.returncode == 2
     assert ran.stdout == ""
-    said = " ".join(ran.stderr.split())
-    assert "the commands failed in all of the first " in said
-    assert "pulls, which were not counted; that of " in said
-    assert "exit code 2: " in said
-    assert "measured.sh" in said
-    assert "Mend it and run the same command again" in said
+    assert "exit code 2: " in ran.stderr
+    assert "measured.sh" in ran.stderr
     with open_storage(folder / "toy.db", read_only=True) as storage:
         assert storage.studies() == []
     write_spec(folder)  # mended: the command is another one now

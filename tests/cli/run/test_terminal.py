@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.run.toy import (
     TWIN,
@@ -18,6 +19,7 @@ from tests.cli.run.toy import (
 from tests.cli.terminal import Terminal
 from tests.documents.printed import as_published
 from tests.support import warm
+from tests.support.snapshots import said
 
 
 def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path) -> None:
@@ -54,36 +56,33 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments",
     [
-        ([], "wanted a spec file, or two or more --arm NAME=COMMAND"),
-        (["no.toml"], "no.toml: no such file"),
-        (["measure.sh"], "measure.sh, line"),
-        (["toy.toml", "--arm", "a=true"], "wanted a spec file or --arm, not both"),
-        (["toy.toml", "--minimize", "cost"], "--minimize goes with --arm"),
-        (["--arm", "a=true"], "--arm: wanted two arms at least"),
-        (["toy.toml", "--tolerance", "2 percent"], "--tolerance must be a number such as 0.5"),
-        (["toy.toml", "--tolerance", "price=2"], "no objective is called 'price'; there is cost, size"),
-        (["toy.toml", "--max-pulls", "0"], "--max-pulls: wanted a whole number from 1, got 0"),
-        (["toy.toml", "--workers", "0"], "--workers: wanted a whole number from 1, got 0"),
-        (["toy.toml", "--max-time", "soon"], "--max-time must be a time"),
-        (
-            ["toy.toml", "--threat", "presient"],
-            "--threat must be one of oblivious, prescient, malicious, share (did you mean 'prescient'?); got",
-        ),
-        (["toy.toml", "--contamination", "0.7"], "--contamination must be a probability from 0 to below 1/2"),
-        (["toy.toml", "--confidence", "95"], "--confidence must be a probability"),
-        (["toy.toml", "--storage", "mysql://x"], "a storage must be"),
-        (["toy.toml", "--storage", "."], "frontguard: "),
+        [],
+        ["no.toml"],
+        ["measure.sh"],
+        ["toy.toml", "--arm", "a=true"],
+        ["toy.toml", "--minimize", "cost"],
+        ["--arm", "a=true"],
+        ["toy.toml", "--tolerance", "2 percent"],
+        ["toy.toml", "--tolerance", "price=2"],
+        ["toy.toml", "--max-pulls", "0"],
+        ["toy.toml", "--workers", "0"],
+        ["toy.toml", "--max-time", "soon"],
+        ["toy.toml", "--threat", "presient"],
+        ["toy.toml", "--contamination", "0.7"],
+        ["toy.toml", "--confidence", "95"],
+        ["toy.toml", "--storage", "mysql://x"],
+        ["toy.toml", "--storage", "."],
     ],
+    ids=" ".join,
 )
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: str, folder: Path) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run(folder, *arguments)
     assert ran.returncode == 2, ran.stderr
     assert ran.stdout == ""
     (line,) = ran.stderr.splitlines()
-    assert line.startswith("frontguard: ")
-    assert complaint in line
+    assert said(line) == snapshot
     assert not list(folder.glob("*.db*"))
 
 
@@ -92,7 +91,6 @@ def test_a_study_of_other_arms_or_commands_is_not_taken_up(folder: Path) -> None
     (folder / "toy.toml").write_text((folder / "toy.toml").read_text().replace("cost = 40", "cost = 50"))
     ran = run(folder, "toy.toml")
     assert ran.returncode == 2
-    assert "the study was begun with other" in ran.stderr
     assert "40 then, 50 now" in ran.stderr
     assert run(folder, "toy.toml", "--max-pulls", "3", "--study", "toy 2").returncode == 3
 

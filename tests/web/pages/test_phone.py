@@ -25,6 +25,8 @@ CUT = """selector => [...document.querySelectorAll(selector)].filter(cell => {
     return box.width > 0 && (box.left < 0 || box.right > innerWidth || cell.scrollWidth > cell.clientWidth + 1);
 }).map(cell => cell.textContent)"""
 
+CELLS = "#arms tbody :is(th, td), #failures tbody :is(th, td), .wide"
+
 
 @pytest.fixture(scope="module")
 def example() -> Example:
@@ -45,7 +47,7 @@ def test_the_table_of_arms(example: Example, harness: Harness, open_page: OpenPa
     page = watched.page
     page.goto(harness.url)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.evaluate(CUT, "#arms tbody :is(th, td), #failures tbody :is(th, td), .wide") == []
+    assert page.evaluate(CUT, CELLS) == []
     card = page.locator("#arms tbody tr").first
     name, figure = card.locator("th .name"), card.locator("td.figure").first
     assert name.is_visible()
