@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from frontguard import Objective, Prescient
-from frontguard.commands.live import BarScale, Pace, PlainLines, bar, drawn
+from frontguard import Objective
+from frontguard.commands.live import Pace, PlainLines, drawn
 from frontguard.phrases import LEAST_NAME, number
 from frontguard.studies import Study
 from frontguard.studies.overview import Snapshot
@@ -56,48 +55,23 @@ def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot
     shown = replace(few, failures={"arm 1": Counter({"exit code 1": 3})}, seconds=75.0, busy=2)
     lines = on_screen(shown, 100, 30)
     assert lines[0].startswith(f"study  {few.pulls:,} pulls, 3 failed, 2 under way, 1 min 15 s: ")
-    assert "seconds, less is better" in lines[1]
-    assert "score, more is better" in lines[1]
+    assert lines[1].split()[:4] == ["arm", "verdict", "seconds", "score"]
     assert "p90" in lines[2]
     rows = {text[:5]: text for text in lines[3:7]}
     assert list(rows) == ["arm 0", "arm 1", "arm 3", "arm 2"]  # which is out
     for name, row in rows.items():
         i = few.result.arms.index(name)
-        verdict, pulls = row.split()[2:4]
-        assert verdict == few.result.verdicts[name]
-        assert int(pulls) == few.result.pulls_per_arm[i]
+        cells = row.split()
+        assert cells[2] == few.result.verdicts[name]
+        assert str(few.result.pulls_per_arm[i]) in cells
+        assert ("3" in cells[3:]) == (name == "arm 1")  # failures
         assert number(float(few.result.estimates[i, 0])) in row
-    assert rows["arm 1"].split()[4] == "3"
+        assert number(float(few.result.upper[i, 0])) in row
 
 
 def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
     result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
     assert all(name in "\n".join(on_screen(Snapshot("x", result), 100, 30)) for name in result.arms)
-
-
-def test_a_small_terminal_has_bars_for_two_objectives_too(few: Snapshot) -> None:
-    rows = on_screen(few, 80, 24)[3:7]
-    assert all(row.count("●") == 2 for row in rows)
-
-
-def test_bars_of_one_objective_have_a_common_scale_in_which_the_metric_grows_to_the_right(few: Snapshot) -> None:
-    axis = BarScale.of(few.result, 0)
-    places = [axis.bar(arm, 60).index("●") for arm in range(4)]
-    assert places == sorted(places)
-    assert len(set(places)) == 4  # though seconds are minimised, slower is farther to the right
-    start, end = map(float, axis.ends(60).split())
-    assert start <= few.result.estimates[:, 0].min() < few.result.estimates[:, 0].max() <= end
-
-
-def test_an_arm_far_off_does_not_squeeze_the_others() -> None:
-    study = Study(["a", "b", "far"], [Objective("x", "minimize", 1.0)], Prescient(0.0))
-    rng = np.random.default_rng(1)
-    while asked := study.ask(16):
-        centres = {"a": 10.0, "b": 11.0, "far": 1e6}
-        study.tell_many([(pull, centres[pull.arm] + rng.normal()) for pull in asked])
-    axis = BarScale.of(study.result(), 0)
-    assert axis.end < 100.0
-    assert axis.bar(2, 20).strip() == "▸"
 
 
 def test_those_that_matter_come_first_where_not_all_fit(many: Snapshot) -> None:
@@ -140,6 +114,7 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
 
 
+VERDICTS = {verdict.word for verdict in Verdict}
 LONG = ("x", "compile-with-some-options-30ch", "名前テスト🎉" * 20, "compile-with-options-" * 6)
 
 
@@ -154,10 +129,10 @@ def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut
     numbers = {number(float(value)) for value in result.estimates.flat}
     for width in (40, 60, 80, 120):
         lines = on_screen(shown, width, 24)
-        rows = lines[3:11]
+        rows = [line for line in lines if VERDICTS & {*re.split(" {2,}", line)[1:2]}]
         assert all(cell_len(line) < width for line in lines)
         called = [row.split("  ")[0] for row in rows]
-        assert len(set(called)) == 8
+        assert len(set(called)) == len(rows) >= 4
         assert all(cell_len(each) >= min(cell_len(result.arms[0]), LEAST_NAME) for each in called)
         assert all(any(text in row.split() for text in numbers) for row in rows)
         assert not any(row.endswith("…") for row in rows)
@@ -182,28 +157,10 @@ def test_of_much_news_the_latest_is_shown(few: Snapshot) -> None:
     assert "… and 6 more warnings" in text
 
 
-def test_a_terminal_without_utf8_gets_plain_characters(few: Snapshot) -> None:
+def test_a_terminal_without_utf8_gets_plain_characters(many: Snapshot) -> None:
     console = Console(file=io.StringIO(), width=100, color_system=None)
-    console.print(drawn(few, 99, 29, plain=True))
+    console.print(drawn(many, 99, 29, plain=True))
     assert console.file.getvalue().isascii()  # type: ignore[attr-defined]
-
-
-# Bars -----------------------------------------------------------------------------------------------------------------
-
-reals = st.floats(-1e6, 1e6)
-
-
-@given(reals, reals, reals, reals, reals, st.integers(1, 60))
-def test_a_bar_is_as_wide_as_asked_and_marks_what_is_on_the_scale(
-    a: float, b: float, c: float, start: float, end: float, width: int
-) -> None:
-    low, centre, high = sorted((a, b, c))
-    drawn_bar = bar(low, centre, high, on=(start, end), width=width)
-    assert len(drawn_bar) == width
-    if start < end:
-        assert ("●" in drawn_bar) == (start <= centre <= end)
-    whole = bar(-math.inf, centre, math.inf, on=(start, end), width=width)
-    assert len(whole) == width
 
 
 # When ---------------------------------------------------------------------------------------------------------------
@@ -277,7 +234,7 @@ def test_exact_values_and_rates_are_shown_as_what_they_are() -> None:
     )
     study.tell_many([(pull, [pull.id % 2 == 0, 950.0]) for pull in study.ask(20)])
     lines = on_screen(Snapshot("study", study.result()), 100, 20)
-    heading = next(line for line in lines if line.lstrip().startswith("arm"))
+    heading = "\n".join(lines[1:3])
     assert "mean" in heading
     assert "exact" in heading
     assert all("950" in line for line in lines if line.startswith(("a ", "b ")))
