@@ -101,8 +101,8 @@ class RowBuffer:
     def pulls(self) -> Ints:
         """How many rows each arm has (K,), by code."""
         counts = np.zeros(len(self.names), np.int64)
-        for codes in self._codes:
-            _count(codes, counts)
+        if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
+            _count(np.concatenate(self._codes), counts)
         return counts
 
     def broken(self) -> Ints:
