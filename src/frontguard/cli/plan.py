@@ -48,7 +48,7 @@ def plan(
     objectives: Annotated[int | None, whole_from(1, "How many metrics (if they are not named).")] = None,
     tolerance: Tolerance = None,
     pilot: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Earlier measurements, a CSV file with a row for each.")
+        Path | None, typer.Option(metavar="LOG", help="Earlier measurements, a log as of frontguard analyze.")
     ] = None,
     arm: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the pilot that names the arm.")] = None,
     maximize: Maximize = None,
