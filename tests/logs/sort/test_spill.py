@@ -24,7 +24,7 @@ from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sort.spill import LEAST_MEMORY, _of_group, available_memory, ordered_from
 from tests.conftest import ROOT
 from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
@@ -128,7 +128,7 @@ def test_files_are_let_go_of_with_the_last_array(tmp_path: Path) -> None:
     assert str(tmp_path) not in Path("/proc/self/maps").read_text()
 
 
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
+def test_a_full_disk_is_named(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """A process that may write no file beyond 100 kB."""
     code = f"""
 import resource, sys
@@ -149,10 +149,7 @@ except BadInput as error:
         text=True,
         check=False,
     )
-    assert done.stdout == (
-        f"the log does not fit in memory, and its temporary files do not fit in {tmp_path} "
-        "(File too large): give a folder with more room, or more memory\n"
-    ), done.stderr
+    assert said(done.stdout) == snapshot, done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

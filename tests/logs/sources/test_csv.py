@@ -14,10 +14,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.logs.sources import careful, open_log, text
 from frontguard.logs.sources.reader import BATCH
+from frontguard.notices import UnfinishedLine
 from tests.logs.sources.reading import read, refusal, rows_of
+from tests.support.snapshots import said
 
 
 def test_ids_stay_what_they_are(tmp_path: Path) -> None:
@@ -56,22 +59,21 @@ def test_numbers(tmp_path: Path, text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["12ms", "abc", "1_000", "0x10", "1 2", "٣", "1.5.2", "--1", "yes", "1e", "$5", "5%"])
-def test_text_in_a_metric_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+def test_text_in_a_metric_is_refused_with_its_place(tmp_path: Path, text: str, snapshot: SnapshotAssertion) -> None:
     line = refusal(tmp_path / "l.csv", f"arm,x\na,1\n\nb,{text}\nc,oops\n")
-    assert line == f"l.csv, line 4, column 'x': wanted a number; got '{text}'"
+    assert said(line) == snapshot
 
 
-def test_the_place_is_right_far_into_a_file_and_after_line_breaks_in_quotes(tmp_path: Path) -> None:
+def test_the_place_is_right_far_into_a_file_and_after_line_breaks_in_quotes(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     count = 150_000
     body = "".join(f'"arm\n{i % 7}",{i}\n' for i in range(count))
     assert count > BATCH
     assert len(read(tmp_path / "l.csv", f"arm,x\n{body}")) == count
     line = refusal(tmp_path / "l.csv", f"arm,x\n{body}z,12ms\n")
-    assert line == f"l.csv, line {2 + 2 * count}, column 'x': wanted a number; got '12ms'"
-    assert (
-        refusal(tmp_path / "l.csv", f"arm,x\n{body}z\ny,1\n")
-        == f"l.csv, line {2 + 2 * count}: 1 field where the header has 2"
-    )
+    assert said(line) == snapshot
+    assert said(refusal(tmp_path / "l.csv", f"arm,x\n{body}z\ny,1\n")) == snapshot
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -84,14 +86,14 @@ def test_separators_line_ends_and_byte_order_mark(tmp_path: Path, separator: str
     assert read(tmp_path / "l.txt", data) == [("a", 1.0), ("b", None)]
 
 
-def test_decimal_commas(tmp_path: Path) -> None:
+def test_decimal_commas(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     data = "arm;x\na;1,5\nb;2\n"
     assert refusal(tmp_path / "l.csv", data).endswith(
         "wanted a number; got '1,5'; a decimal comma? say decimal=',' (--decimal ,)"
     )
     assert read(tmp_path / "l.csv", data, decimal=",") == [("a", 1.5), ("b", 2.0)]
     assert "'1.5'; a decimal point" in refusal(tmp_path / "l.csv", "arm;x\na;1.5\n", decimal=",")
-    assert "3 fields where the header has 2 (commas in numbers" in refusal(tmp_path / "l.csv", "arm,x\na,1,5\n")
+    assert said(refusal(tmp_path / "l.csv", "arm,x\na,1,5\n")) == snapshot
     assert "wanted a number; got '1,234.5'" in refusal(tmp_path / "l.csv", 'arm,x\na,"1,234.5"\n')
 
 
@@ -118,13 +120,13 @@ def test_csv_that_cannot_be_read(tmp_path: Path, data: str | bytes, message: str
     assert refusal(tmp_path / "l.csv", data) == message
 
 
-def test_a_byte_order_mark_within_a_file_is_a_letter(tmp_path: Path) -> None:
+def test_a_byte_order_mark_within_a_file_is_a_letter(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert read(tmp_path / "l.csv", "\ufeffarm,x\n\ufeffa,1\n\ufeffa,2\na,3\n") == [
         ("\ufeffa", 1.0),
         ("\ufeffa", 2.0),
         ("a", 3.0),
     ]
-    assert "wanted a number; got '\\ufeff1'" in refusal(tmp_path / "l.csv", "x,arm\n\ufeff1,a\n")
+    assert said(refusal(tmp_path / "l.csv", "x,arm\n\ufeff1,a\n")) == snapshot
 
 
 def test_what_is_not_read_does_not_matter(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_a_last_line_without_an_end_is_noted(tmp_path: Path) -> None:
     path.write_text("arm,x\na,1\nb,2")
     log = open_log(path, metrics=["x"])
     assert rows_of(log) == [("a", 1.0), ("b", 2.0)]
-    assert [note for note in log.notes if "the last line does not end with a line break" in str(note)]
+    assert [type(note) for note in log.notes] == [UnfinishedLine]
     path.write_text("arm,x\na,1\nb,2\n")
     assert rows_of(log)
     assert not log.notes
@@ -186,10 +188,12 @@ def test_blank_lines_are_no_rows_and_rows_that_lack_fields_are_refused(tmp_path:
     assert "line 4" in refusal(tmp_path / "l.csv", "arm,x,y\na,1,\n\nb,2\nc,3,\n")
 
 
-def test_a_row_without_end_is_refused_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_without_end_is_refused_before_memory_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(text, "LONGEST_ROW", 3 << 20)
     line = refusal(tmp_path / "l.csv", b'arm,x\n"' + b"a" * (8 << 20) + b"\n")
-    assert "line 2: a row longer than 3 MiB; is this a text file, and are all quotes closed?" in line
+    assert said(line) == snapshot
 
 
 # Packed ---------------------------------------------------------------------------------------------------------------
@@ -210,7 +214,7 @@ def test_packed_files_and_those_that_were_cut(tmp_path: Path, how: str) -> None:
     lines = "".join(json.dumps({"arm": "a", "x": i}) + "\n" for i in range(3)).encode()
     assert read(tmp_path / f"l.jsonl.{how}", _packed(how, lines)) == [("a", 0.0), ("a", 1.0), ("a", 2.0)]
     for cut in (whole[: len(whole) // 2], whole[:-3]):
-        assert "is damaged or was cut in the middle: it cannot be unpacked" in refusal(path, cut)
+        assert "cannot be unpacked" in refusal(path, cut)  # and then what the unpacker says
     if how != "zst":  # which has a checksum only if its writer asks for one
         flipped = bytearray(whole)
         flipped[len(whole) // 2] ^= 0xFF

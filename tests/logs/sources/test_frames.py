@@ -22,7 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.logs.sources import Log, frame_columns, open_log, typed
 from frontguard.logs.sources.typed import same_kind
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 Row = tuple[Any, ...]
 KINDS = {
@@ -58,7 +58,7 @@ def refusal(frame: Any, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_frame(kind: str) -> None:
+def test_every_kind_of_frame(kind: str, snapshot: SnapshotAssertion) -> None:
     frame = KINDS[kind]({"arm": ["a", "NA", "007"], "x": [1.0, None, 2.5], "y": [1, 2, 3], "host": ["h", "h", "i"]})
     log = frame_columns(frame, "arm", ["y", "x"])
     assert rows_of(log) == [("a", 1.0, 1.0), ("NA", 2.0, None), ("007", 3.0, 2.5)]
@@ -66,8 +66,8 @@ def test_every_kind_of_frame(kind: str) -> None:
     assert (log.format, log.rows_hint, log.share_read) == ("frame", 3, 1.0)
     joined = rows_of(frame_columns(frame, ["host", "arm"], ["y"]))
     assert joined[0] == ("h/a", 1.0)
-    assert "no column is called 'z'" in refusal(frame, metrics=["z"])
-    assert "no column is called 'Arm' (did you mean 'arm'?)" in refusal(frame, arm="Arm")
+    assert said(refusal(frame, metrics=["z"])) == snapshot
+    assert said(refusal(frame, arm="Arm")) == snapshot
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -148,12 +148,11 @@ def test_text_and_mixed_types_in_a_metric(values: pd.Series, message: str) -> No
 
 def test_other_frames_that_cannot_be_used(snapshot: SnapshotAssertion) -> None:
     assert "2 columns are called 'x'" in refusal(pd.DataFrame([["a", 1, 2]], columns=["arm", "x", "x"]))
-    assert "columns must have one length; got 1 of 'arm', 2 of 'x'" in refusal({"arm": ["a"], "x": [1, 2]})
-    assert "column 'x' must be a list or an array" in refusal({"arm": ["a"], "x": 1})
-    assert "the frame, column 'arm': names" in refusal(pl.DataFrame({"arm": [[1], [2]], "x": [1.0, 2.0]}))
-    assert "the lazy frame cannot be computed" in refusal(
-        pl.LazyFrame({"arm": ["a"], "x": ["b"]}).with_columns(pl.col("x").cast(pl.Float64))
-    )
+    assert said(refusal({"arm": ["a"], "x": [1, 2]})) == snapshot
+    assert said(refusal({"arm": ["a"], "x": 1})) == snapshot
+    assert said(refusal(pl.DataFrame({"arm": [[1], [2]], "x": [1.0, 2.0]}))) == snapshot
+    failing = pl.LazyFrame({"arm": ["a"], "x": ["b"]}).with_columns(pl.col("x").cast(pl.Float64))
+    assert "cannot be computed" in refusal(failing)  # and then what Polars says
     assert "row 1: wanted a name" in refusal({"arm": [object()], "x": [1.0]})
     assert "half a surrogate pair" in refusal({"arm": ["\ud800"], "x": [1.0]})
     with refused(BadInput, snapshot):

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.logs.sources import open_log
 from tests.logs.sources.reading import parquet, refusal, rows_of
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_numbers_of_parquet(tmp_path: Path, values: pa.Array) -> None:
         *(([dt.timedelta(1)] * 2, "Duration("), ([dt.date(2024, 1, 1)] * 2, "Date")),
     ],
 )
-def test_columns_that_are_not_numbers(tmp_path: Path, values: Any, kind: str) -> None:
+def test_columns_that_are_not_numbers(tmp_path: Path, values: Any, kind: str, snapshot: SnapshotAssertion) -> None:
     path = parquet(tmp_path / "l.parquet", arm=["a", "b"], x=values)
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput) as caught:
         rows_of(open_log(path, metrics=["x"]))
-    assert f"l.parquet, column 'x' must be numbers; got the type {kind}" in str(refused.value)
+    assert said(caught.value) == snapshot
 
 
 def test_damaged_parquet(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "l.parquet")
     whole = (tmp_path / "l.parquet").read_bytes()
     for cut in (whole[:-10], whole[: len(whole) // 2], whole[:4], b"PAR1" + b"\0" * 100 + b"PAR1"):
-        assert "is no Parquet file, or is damaged or cut in the middle" in refusal(tmp_path / "l.parquet", cut)
+        assert "is no Parquet file" in refusal(tmp_path / "l.parquet", cut)  # and then what Polars says
     assert refusal(tmp_path / "l.parquet", b"").startswith("l.parquet is no Parquet file")
 
 
