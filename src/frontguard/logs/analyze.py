@@ -237,7 +237,7 @@ def analyze(
                 limits=own.limits if limits is None else kept_to,
                 independent=independent_as_study(opened.study.settings, independent, state=bool(append or sketch)),
             )
-        clock = Clock(progress, opened.rows_hint, lambda: opened.share_read)
+        clock = Clock(progress, opened.expected_rows)
         if opened.layout == "long":  # it is read to its end before the first pull is known
             opened.on_rows = clock.read
         if opened.study is not None and append is None and sketch is None:

@@ -247,7 +247,7 @@ def _read(log: Any, asking: _Asking) -> _Side:
         batches if grouped is None else grouped.watched(batches),
         opened.metrics,
         usable=usable,
-        clock=Clock(asking.progress, opened.rows_hint, lambda: opened.share_read),
+        clock=Clock(asking.progress, opened.expected_rows),
         watched=watched,
     )
     long = opened.metrics if opened.layout == "long" else ()

@@ -63,7 +63,7 @@ def test_every_kind_of_frame(kind: str, snapshot: SnapshotAssertion) -> None:
     log = frame_columns(frame, "arm", ["y", "x"])
     assert rows_of(log) == [("a", 1.0, 1.0), ("NA", 2.0, None), ("007", 3.0, 2.5)]
     assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("NA", None), ("007", 2.5)]
-    assert (log.format, log.rows_hint, log.share_read) == ("frame", 3, 1.0)
+    assert (log.format, log.rows_hint, log.expected_rows) == ("frame", 3, 3)
     joined = rows_of(frame_columns(frame, ["host", "arm"], ["y"]))
     assert joined[0] == ("h/a", 1.0)
     assert said(refusal(frame, metrics=["z"])) == snapshot

@@ -37,7 +37,7 @@ from tests.support.snapshots import refused, said
 def test_ids_of_parquet_become_text(tmp_path: Path, names: pa.Array, texts: list[str]) -> None:
     log = open_log(parquet(tmp_path / "l.parquet", arm=names, x=[1.0, 2.0, 3.0]), metrics=["x"])
     assert rows_of(log) == [(text, value) for text, value in zip(texts, [1.0, 2.0, 3.0], strict=True)]
-    assert (log.rows_hint, log.rows_read, log.share_read) == (3, 3, 1.0)
+    assert (log.rows_hint, log.rows_read, log.expected_rows) == (3, 3, 3)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,6 @@ def test_a_file_that_grows_all_the_while_comes_to_an_end(tmp_path: Path) -> None
         stop.set()
         writer.join()
     assert total == 500_001
-    assert log.bytes_read <= path.stat().st_size
 
 
 # What is far larger than it looks -------------------------------------------------------------------------------------

@@ -238,7 +238,6 @@ class _Sorting:
         self._shown = names[0] if len(names) == 1 else "the log"
         self._plan: ReadingPlan | None = None
         self._parts = parts or _PARTS_A_THREAD * sum(cluster.threads.values())
-        self._bytes_read = 0
         self._begin()
 
     def sort(self) -> tuple[list[Any], list[Ordered]]:
@@ -300,8 +299,7 @@ class _Sorting:
             (task,) = self._ended()
             self._plan = self._result(task)
             self._shown = self._plan.shown
-        size = sum(each.size for each in self._plan.files)
-        self._clock = Clock(self._progress, self._plan.rows, lambda: self._bytes_read / size if size else None)
+        self._clock = Clock(self._progress, self._plan.rows)
         pieces = self._read(self._plan)
         self._clock.all_read()
         for part in range(self._parts):
@@ -323,7 +321,7 @@ class _Sorting:
         jobs = plan.jobs(sum(self.cluster.threads.values()))
         pieces: dict[int, list[Any]] = {}
         told: dict[int, ReadSoFar] = {}
-        under_way: dict[int, tuple[int, int]] = {}
+        under_way: dict[int, int] = {}  # rows that were read
         mistakes: dict[int, BaseException] = {}
         waiting = list(range(len(jobs)))[::-1]
         request = replace(self._request, layout="wide", missing_arms="drop")
@@ -340,11 +338,10 @@ class _Sorting:
                 self._keep += pieces[number]
                 self._submit(number, several([each.file for each in files]), on_workers.told, read)
 
-        def progress(now: dict[int, tuple[int, int]]) -> None:
+        def progress(now: dict[int, int]) -> None:
             under_way.update(now)
-            done = [*told.values(), *(ReadSoFar(*far) for number, far in under_way.items() if number not in told)]
-            self._bytes_read = sum(each.size for each in done)
-            self._clock.read(sum(each.rows for each in done))
+            over = {number: each.rows for number, each in told.items()}
+            self._clock.read(sum({**under_way, **over}.values()))
 
         self._reading = True
         fill()
@@ -402,7 +399,7 @@ class _Sorting:
         self._under_way[task.future.key] = task
         task.future.add_done_callback(lambda done: self._back.put(done.key))
 
-    def _ended(self, progress: Callable[[dict[int, tuple[int, int]]], None] | None = None) -> Iterator[_Task]:
+    def _ended(self, progress: Callable[[dict[int, int]], None] | None = None) -> Iterator[_Task]:
         """Tasks under way as they end, until there are none."""
         while self._under_way:
             if time.monotonic() >= self._look_at:
@@ -460,8 +457,8 @@ class _Sorting:
                 "executor", f"the Dask cluster at {self.cluster.address} has had no fit worker for {_dask.PATIENCE:g} s"
             )
 
-    def _under_way_there(self) -> dict[int, tuple[int, int]]:
-        """Rows and bytes that were read of jobs under way, as far as workers say so at once."""
+    def _under_way_there(self) -> dict[int, int]:
+        """Rows that were read of jobs under way, as far as workers say so at once."""
         if self._progress is None or not (workers := list(self.cluster.threads)):
             return {}
         with suppress(Exception):

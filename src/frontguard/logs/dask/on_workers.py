@@ -53,7 +53,7 @@ class ReadingPlan:
     shown: str
     columns: tuple[str, ...]
     files: tuple[PlannedFile, ...]
-    rows: int | None  # where that is known
+    rows: int | None  # about how many, where that is known
 
     def jobs(self, threads: int) -> list[tuple[PlannedFile, ...]]:
         """The files, in their order, with small ones together."""
@@ -89,7 +89,6 @@ class ReadSoFar:
     """What the client is told of a job."""
 
     rows: int
-    size: int  # bytes
     pulls: int = 0
     notes: tuple[Notice, ...] = ()
     kinds: ColumnKinds | None = None  # where it was read to its end, as the next one
@@ -128,7 +127,7 @@ def planned(names: list[str], folder: str, format: str | None, request: Request)
     log = files_log(kind, found, request)
     if log.layout == "long":
         raise BadInput(f"{found.shown}: the long layout is not read on a cluster; wanted a column for each metric")
-    return ReadingPlan(kind, found.shown, tuple(log.columns), files, log.rows_hint)
+    return ReadingPlan(kind, found.shown, tuple(log.columns), files, log.expected_rows)
 
 
 def _found(name: str, folder: str) -> list[LogFile]:
@@ -180,12 +179,12 @@ def _here() -> str:
     return f"{import_module('distributed').get_worker().address} on {socket.gethostname()}"
 
 
-_far: dict[tuple[str, int], tuple[int, int]] = {}  # rows and bytes read, by run and job: of those under way here
+_far: dict[tuple[str, int], int] = {}  # rows read, by run and job: of those under way here
 _stopped: set[str] = set()  # runs
 
 
-def how_far(run: str) -> dict[int, tuple[int, int]]:
-    """Rows and bytes that were read here of the jobs of a run that are under way, by their numbers."""
+def how_far(run: str) -> dict[int, int]:
+    """Rows that were read here of the jobs of a run that are under way, by their numbers."""
     return {number: far for (each, number), far in list(_far.items()) if each == run}
 
 
@@ -204,7 +203,7 @@ def read(job: ReadingJob) -> Read:
     rows = RowBuffer(job.request.metrics, job.usable)
     kinds, unusable = ColumnKinds(), UnusableCheck(job.objectives, job.request.metrics)
     notes: list[Notice] = []
-    rows_before = bytes_before = pulls = 0
+    rows_before = pulls = 0
     try:
         for planned in job.files:
             _refuse_other(planned)
@@ -215,11 +214,10 @@ def read(job: ReadingJob) -> Read:
                     pulls += len(batch)
                     if rows.count >= _PIECE:
                         rows = _cut(rows, job, pieces)
-                    _far[job.run, job.number] = rows_before + log.rows_read, bytes_before + log.bytes_read
+                    _far[job.run, job.number] = rows_before + log.rows_read
                     if job.run in _stopped:
                         raise _Stopped
             rows_before += log.rows_read
-            bytes_before += planned.size
             notes += log.notes
             kinds.merge(log.kinds, planned.file.shown)
             _refuse_other(planned)  # once more: rows of two states of a file would belong to no log
@@ -229,7 +227,7 @@ def read(job: ReadingJob) -> Read:
         raise BadInput(f"{files}: the Dask worker {_here()} cannot read it: {said(error)}") from None
     finally:
         _far.pop((job.run, job.number), None)
-    return Read(pieces, ReadSoFar(rows_before, bytes_before, pulls, tuple(notes), kinds, unusable))
+    return Read(pieces, ReadSoFar(rows_before, pulls, tuple(notes), kinds, unusable))
 
 
 def _cut(rows: RowBuffer, job: ReadingJob, pieces: list[list[Shard]]) -> RowBuffer:

@@ -30,16 +30,11 @@ Watcher = Callable[[LogProgress], None]
 class Clock:
     """Tells a watcher a few times a second, and at the end of each stage.
 
-    How much is left is known from the number of `rows` that are expected, or from the `share` that was read.
+    How much is left is known from the number of `rows` that are expected.
     """
 
-    def __init__(
-        self,
-        watcher: Watcher | None = None,
-        rows: int | None = None,
-        share: Callable[[], float | None] = lambda: None,
-    ) -> None:
-        self._watcher, self._expected, self._share = watcher, rows, share
+    def __init__(self, watcher: Watcher | None = None, rows: int | None = None) -> None:
+        self._watcher, self._expected = watcher, rows
         self._began = self._told = time.monotonic()
         self._read = 0
         self._reading: float | None = None  # seconds, when it is over
@@ -71,9 +66,7 @@ class Clock:
         seconds = now - self._began
         if self._reading is None:
             total = None if self._expected is None else max(self._expected, self._read)
-            share = self._read / total if total else self._share()
-            if total is None and share:
-                total = round(self._read / share)
+            share = self._read / total if total else None
             left = seconds * ((1.0 + _SORTING) / share - 1.0) if share else None
             self._watcher(LogProgress("reading", self._read, total, seconds, left))
         else:

@@ -160,7 +160,10 @@ def files_log(kind: str, found: LogFiles, request: Request) -> Log:
         tables = [open(file) for file in found.files]
         return Log(kind, found, request, open, tables[0], rows_hint=sum(table.row_count or 0 for table in tables))
     size = sum(file.path.stat().st_size for file in found.files if file.path is not None)
-    return Log(kind, found, request, open, open(found.files[0]), bytes_hint=size)
+    first = open(found.files[0])
+    return Log(
+        kind, found, request, open, first, expected_rows=round(size / first.row_size) if first.row_size else None
+    )
 
 
 def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[LogFile], LogTable] | None = None) -> Log:

@@ -80,7 +80,7 @@ class Log:
     """Measurements, ready to be read.
 
     `arm`, `metrics` and `cluster` are the columns that are read, `columns` all those of the first table. `rows_hint`
-    and `bytes_hint` say how much there is, as far as that is known, `rows_read` and `bytes_read` how much was read.
+    says how many rows there are, if that is known, `expected_rows` about how many, and `rows_read` how many were read.
     `study` is the study that it is the log of, if of one, with its `objectives`. `notes` are things worth telling that
     came up while reading. `kinds` says which metrics were found to hold numbers, and which true and false.
     """
@@ -94,7 +94,7 @@ class Log:
         first: LogTable,  # that of the first file, opened
         *,
         rows_hint: int | None = None,
-        bytes_hint: int | None = None,
+        expected_rows: int | None = None,
     ) -> None:
         self.format = format
         self.where = files.shown
@@ -107,7 +107,7 @@ class Log:
         picked = pick(request, self.columns, files.files[0].shown)
         self.layout: Layout = picked.layout
         self.rows_hint = first.row_count if rows_hint is None else rows_hint
-        self.bytes_hint = bytes_hint
+        self.expected_rows = expected_rows if self.rows_hint is None else self.rows_hint
         self.rows_read = 0
         self.on_rows: Callable[[int], None] | None = None  # told `rows_read` as it grows
         self.objectives = first.objectives and tuple(
@@ -120,25 +120,11 @@ class Log:
         self._files, self._open = files.files, open
         self._first: LogTable | None = first
         self._file = 0  # that is read
-        self._bytes_before = 0
-        self._now: LogTable | None = None
 
     @property
     def file_names(self) -> list[str]:
         """What its files are called."""
         return [file.shown for file in self._files]
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of the files that were read so far; 0 where only rows are counted."""
-        return self._bytes_before + (0 if self._now is None else self._now.bytes_read)
-
-    @property
-    def share_read(self) -> float | None:
-        """The share of the log that was read, from 0 to 1, or None if its size is not known."""
-        if self.rows_hint:
-            return min(1.0, self.rows_read / self.rows_hint)
-        return min(1.0, self.bytes_read / self.bytes_hint) if self.bytes_hint else None
 
     def __repr__(self) -> str:
         source = f"{self.format}, {number_of(len(self._files), 'file')}" if self._files[0].path else self.format
@@ -175,7 +161,7 @@ class Log:
 
         if self._open is None and self._first is None:
             raise BadInput(f"{self.where} can be read once only")
-        self.rows_read = self._bytes_before = 0
+        self.rows_read = 0
         self.notes.clear()
         self.kinds = ColumnKinds()
         named = self._named()
@@ -267,7 +253,6 @@ class Log:
         if table is None:
             assert self._open is not None
             table = self._open(file)
-        self._now = table
         picked = pick(self._request, _all_names(table, file), file.shown)
         given = {name: value for name, value in file.partition.items() if name not in table.names}
         for name in picked.numbers:
@@ -278,8 +263,6 @@ class Log:
         for rows in table.rows(within):
             self.kinds.add(picked.numbers, rows, file.shown)
             yield rows.with_columns(folders) if folders else rows
-        self._bytes_before += table.bytes_read
-        self._now = None
         self.notes += table.notes
 
 

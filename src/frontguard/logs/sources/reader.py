@@ -128,16 +128,14 @@ class LogTable(ABC):
     cluster: tuple[str, ...] = ()
     """Columns that say together in which cluster a row was measured, where that is known of the table."""
 
+    row_size: float | None = None
+    """Bytes of a row, about, where it is not known how many there are."""
+
     def __init__(self, shown: str, names: Sequence[str], row_count: int | None = None) -> None:
         self.shown = shown  # how it is called in messages
         self.names = list(names)
         self.row_count = row_count  # None while it is not known
         self.notes: list[Notice] = []
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of its file that were read so far; 0 where only rows are counted."""
-        return 0
 
     @abstractmethod
     def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:

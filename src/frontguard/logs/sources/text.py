@@ -155,15 +155,9 @@ class TextTable(LogTable):
     def __init__(self, file: LogFile, request: Request, text: TextFile | None = None) -> None:
         super().__init__(file.shown, ())
         self.text = text or TextFile(file)
-        self._seen, self._over = 0, False  # rows that were given, and whether these are all
+        self.row_size = sum(map(len, self.text.head)) / max(1, len(self.text.head))
+        self._seen = 0  # rows that were given
         self.names = self._look(file, request)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of the file that were read so far: by the rows that were given, and the size of the first ones."""
-        size, head = self.text.path.stat().st_size, self.text.head
-        each = sum(map(len, head)) / max(1, len(head))
-        return size if self._over else min(size, round(self._seen * each))
 
     @abstractmethod
     def _look(self, file: LogFile, request: Request) -> list[str]:
@@ -175,15 +169,13 @@ class TextTable(LogTable):
 
     def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
         """The rows, in pieces."""
-        self._seen, self._over = 0, False
+        self._seen = 0
         *quick, careful = self._ways(picked)
         for way in quick:
             with suppress(_Doubt, PolarsError, PanicException, OSError):
                 yield from self._following(way)
-                self._over = True
                 return
         yield from self._following(careful)
-        self._over = True
 
     def _following(self, pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """Those of all rows that were not given yet."""
