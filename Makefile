@@ -14,19 +14,19 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test checked lint types imports pytest snapshots kernels audit bench gallery clean
+.PHONY: demo test checked lint types imports collected pytest snapshots kernels audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/frontguard demo
 
-# Kernels are compiled while the rest is installed and the tests begin, and types are checked after that: whatever else
-# is computed meanwhile, tests that need kernels would wait for them, or compile them for themselves.
-test: $(VENV)/core.stamp
-	$(MAKE) --no-print-directory --jobs=2 pytest checked
+# Kernels are compiled, and modules of tests prepared, beside the checks that need neither: otherwise each worker of the
+# tests would do both for itself.
+test: $(VENV)/dev.stamp
+	$(MAKE) --no-print-directory --jobs=2 kernels checked
+	$(MAKE) --no-print-directory pytest
 
-checked: kernels $(VENV)/dev.stamp
-	$(MAKE) --no-print-directory lint imports types
+checked: lint imports types collected
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -41,11 +41,14 @@ imports: $(VENV)/dev.stamp
 pytest: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(PYTEST_ARGS)
 
+collected: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest --collect-only --quiet --no-header -p no:cacheprovider > $(VENV)/collected || cat $(VENV)/collected
+
 # What commands, reports, pages and errors say, written anew: read the diff.
 snapshots: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" --snapshot-update $(PYTEST_ARGS)
 
-kernels: $(VENV)/core.stamp
+kernels: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.support.kernels
 
 audit: $(VENV)/audit.stamp
@@ -81,12 +84,6 @@ $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
 	$(call install,--editable ".[dev$(COMMA)diabetes]")
 	@touch $@
 
-# What kernels need.
-$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
-	$(call install,--editable ".[logs]" pandas)
-	@touch $@
-
-# The package itself is there; to install it again would have it built again.
-$(VENV)/dev.stamp: $(VENV)/core.stamp
-	$(call install,"frontguard[dev]")
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(call install,--editable ".[dev]")
 	@touch $@

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from frontguard._common.machine import usable_cores
 from tests.support import browsers, servers
 from tests.support.browsers import browser, open_page
 from tests.support.servers import postgres
@@ -36,6 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
     signals = ExitStack()
     signals.enter_context(signals_of_a_terminal())
     config.add_cleanup(signals.close)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than cores: tests wait a quarter of their time, for browsers, servers and clocks."""
+    return usable_cores() + 1
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Compile what most tests need, once: each of several workers would begin by compiling it for itself.
 
-`make test` runs this while the rest is installed and the tests begin. Afterwards it takes a second or two, for what is
-compiled is kept.
+`make test` runs this before the tests. A second time takes a second or two, for what is compiled is kept.
 """
 
 from __future__ import annotations
