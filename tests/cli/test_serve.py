@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
 from tests.cli.commands import FRONTGUARD
 from tests.documents.printed import as_published
-from tests.support import warm
 from tests.support.signals import ignoring_signal
 from tests.support.snapshots import refused
 from tests.web.serving import PATIENCE, begin, measure
@@ -31,12 +30,10 @@ from tests.web.serving import PATIENCE, begin, measure
 
 
 @contextmanager
-def started(
-    *arguments: str, cwd: Path, ignoring: str = "", begun: Callable[..., list[str]] = warm.frontguard
-) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: str, cwd: Path, ignoring: str = "") -> Iterator[subprocess.Popen[str]]:
     before = ignoring_signal(ignoring) if ignoring else []
     process = subprocess.Popen(
-        [*before, *begun("serve", *arguments)],
+        [*before, *FRONTGUARD, "serve", *arguments],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -51,11 +48,6 @@ def started(
                     process.kill()
     finally:
         process.wait()
-
-
-def from_nothing(*arguments: str) -> list[str]:
-    """The command as a person runs it."""
-    return [*FRONTGUARD, *arguments]
 
 
 def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
@@ -80,7 +72,7 @@ def get(url: str, path: str = "/") -> tuple[int, str]:
 
 def frontguard(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        warm.frontguard(*arguments), cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE
+        [*FRONTGUARD, *arguments], cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
 
@@ -126,7 +118,7 @@ def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
 
 def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:
     begin(tmp_path / "flags.db")
-    with started("flags.db", "--port", "0", "--json", cwd=tmp_path, begun=from_nothing) as process:
+    with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
         url = str(served(process)["url"])
         port = urlsplit(url).port
         listening = socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE)

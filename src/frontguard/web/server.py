@@ -97,6 +97,10 @@ def _shown(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str
 # Serving --------------------------------------------------------------------------------------------------------------
 
 
+_LOOK = 0.2
+"""Seconds between two looks for signals: one that another thread receives does not wake this one from a longer wait."""
+
+
 class LiveServer:
     """Serves the studies of a storage. `run` returns after `stop`. `options` are those of the `Site`."""
 
@@ -132,7 +136,8 @@ class LiveServer:
         """Serve until stopped. In a thread of its own, so that signals are the caller's to handle."""
         serving = threading.Thread(target=self._serve, name="frontguard-serve", daemon=True)
         serving.start()
-        serving.join()
+        while serving.is_alive():
+            serving.join(_LOOK)
 
     def stop(self) -> None:
         """End soon: event streams at once, other answers within a second. May be called from any thread."""
