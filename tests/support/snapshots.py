@@ -22,6 +22,8 @@ _VARYING = (
     (re.compile(r"/[^\s'\"]*?/pytest-of-[^/\s]+/pytest-\d+(?:/popen-gw\d+)?/[^/\s'\":;,)]+"), "TMP"),
     (re.compile(re.escape(f"{Path(__file__).parents[2]}/")), ""),  # the clone
     (re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):\d+"), r"\1:PORT"),
+    (re.compile(r"(:PORT) on \w[\w.-]*"), r"\1 on HOST"),
+    (re.compile(r"wanted [\d.]+, as here"), "wanted VERSION, as here"),
     (re.compile(r"/fresh\d+: permission denied for database fresh\d+"), "/FRESH: permission denied for database FRESH"),
     (re.compile(r"\b((?:r_)?own|suite)_\d+\b"), r"\1_N"),  # schemas and roles of the tests
     (re.compile(r"due to lock timeout .*", re.DOTALL), "due to lock timeout (as PostgreSQL says it)"),
