@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from frontguard._common.machine import usable_cores
-from tests.support import browsers, servers
 from tests.support.browsers import browser, open_page
 from tests.support.servers import postgres
 from tests.support.signals import signals_of_a_terminal
@@ -51,8 +50,3 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the data sets that may not be shipped are not beside this clone")
     return SHARED_DATA
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in (*browsers.summary_lines(), *servers.summary_lines()):
-        terminalreporter.write_line(line, red=True, bold=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.demo.pictures import demo_picture
 from frontguard.demo.treatments import Demo, run_demo
 from frontguard.plot.layout.frames import limits
 from frontguard.plot.picture import Arrow, Boxes, Panel, Points, Region
 from frontguard.verdicts import Verdict
+from tests.support.snapshots import said
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +24,10 @@ def ring_of(panel: Panel) -> Points:
     return ring
 
 
-def test_the_attacked_are_ringed_where_they_truly_are(demo: Demo) -> None:
+def test_the_attacked_are_ringed_where_they_truly_are(demo: Demo, snapshot: SnapshotAssertion) -> None:
     for panel in demo_picture(demo).panels:
         ring = ring_of(panel)
-        assert ring.look.label == "truly on the front, and attacked"
+        assert said(ring.look.label) == snapshot(name="ring")
         assert sorted(ring.written) == sorted(demo.truth)
         where = [demo.robust.arms.index(name) for name in ring.written]
         np.testing.assert_array_equal(np.stack([ring.x, ring.y], axis=1), demo.true_minutes[where])

@@ -81,4 +81,4 @@ def test_commands_and_texts_that_a_shell_would_run(tmp_path: Path) -> None:
     )
     assert not (tmp_path / "hacked").exists()
     assert ran.returncode in (1, 3), ran.stderr
-    assert "slow is certainly worse than main $(touch hacked)" in " ".join(ran.stdout.split()) or ran.returncode == 3
+    assert "main $(touch hacked)" in " ".join(ran.stdout.split()) or ran.returncode == 3

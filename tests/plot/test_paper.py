@@ -22,7 +22,7 @@ from frontguard.plot.layout.names import in_columns
 from frontguard.plot.paper import drawn, saved
 from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -127,16 +127,16 @@ def test_an_end_that_goes_on_has_no_edge_within_the_frame() -> None:
     assert axes.get_ylim() == (y_low, y_high)
 
 
-def test_axes_have_their_scale_direction_and_words() -> None:
+def test_axes_have_their_scale_direction_and_words(snapshot: SnapshotAssertion) -> None:
     stars, share = drawn(lists()).axes
     assert stars.yaxis_inverted()
     assert not stars.xaxis_inverted()
     assert [tick.get_text() for tick in stars.get_yticklabels()][:2] == ["Star Wars (1977)", "Toy Story (1995)"]
-    assert stars.get_xlabel() == "stars   higher is better →"
+    assert said(stars.get_xlabel()) == snapshot
     assert "20%" in [tick.get_text() for tick in share.get_xticklabels()]
     top, below = drawn(over_pulls()).axes
     assert (top.get_xscale(), top.get_yscale(), below.get_xscale()) == ("log", "log", "linear")
-    assert top.get_ylabel() == "share of the goal   ← lower is better"
+    assert said(top.get_ylabel()) == snapshot
     assert [tick.get_text() for tick in below.get_yticklabels()] == ["none", "some", "$many$"]
 
 

@@ -11,6 +11,7 @@ from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.reports.study import study_report
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
+from frontguard.studies.pulls import GIVEN_UP
 from frontguard.words.certificate import SIDE_BY_SIDE
 from tests.studies.toy import a_study, measure, work
 from tests.support.snapshots import refused
@@ -27,7 +28,7 @@ def test_a_pull_whose_lease_runs_out_has_failed_and_is_not_given_out_again() -> 
     assert slow.tell(pull, measure(pull)) is False  # late: for the record
     assert storage.told("study").ends.tolist() == [End.OVERDUE]
     assert storage.late("study").values[0].tolist() == measure(pull)
-    assert other.failures() == {pull.arm: {"nothing heard of its worker until its lease ran out": 1}}
+    assert other.failures() == {pull.arm: {GIVEN_UP[End.OVERDUE]: 1}}
     assert other.result().pulls == 1
 
 

@@ -25,6 +25,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.missing import without
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -45,7 +47,6 @@ FLAGS = (
 PATIENCE = 180.0
 """Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
 
-_missing: list[str] = []
 _plain: dict[Browser, Watched] = {}  # the page without special wishes that is lent to one test after another
 
 
@@ -294,7 +295,7 @@ def browser() -> Iterator[Browser]:
             yield running
             _plain.pop(running, None)
     except NoBrowser as error:
-        without_browser(str(error))
+        without("Chromium", str(error))
 
 
 @pytest.fixture
@@ -322,17 +323,3 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
             each.leave()
         else:
             each.context.close()
-
-
-def without_browser(why: str) -> None:
-    """Skip, or fail where a skip would go unnoticed."""
-    if os.environ.get("CI", "").lower() == "true":
-        pytest.fail(f"no Chromium: {why}", pytrace=False)
-    if why not in _missing:
-        _missing.append(why)
-    pytest.skip(f"NO CHROMIUM, NO PAGE IS TESTED IN A BROWSER: {why}")
-
-
-def summary_lines() -> list[str]:
-    """What the end of the test run must not hide."""
-    return [f"NO PAGE WAS TESTED IN A BROWSER: NO CHROMIUM HERE AND NONE COULD BE FETCHED ({why})" for why in _missing]

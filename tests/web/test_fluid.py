@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 from benchmarks.page import ARMS, LARGE, SMALL, Cost, costs
 
-from tests.support.browsers import NoBrowser, without_browser
+from tests.support.browsers import NoBrowser
+from tests.support.missing import without
 
 MOST_BYTES = 300_000  # of a page, and of an update
 
@@ -19,7 +20,7 @@ def small_and_large(request: pytest.FixtureRequest) -> list[Cost]:
     try:
         return costs((SMALL, request.param), ARMS, updates=3, openings=False)
     except NoBrowser as error:
-        without_browser(str(error))
+        without("Chromium", str(error))
         raise
 
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
 
 from frontguard.objectives import Objective
 from frontguard.phrases import LEAST_NAME
 from frontguard.words.arm_sheet import on_terminal
 from frontguard.words.arm_table import ArmTable, arm_table, shown
+from tests.support.snapshots import said
 from tests.words.snapshots import result_of
 
 WIDTHS = (40, 60, 80, 120)
@@ -80,18 +82,15 @@ def test_whoever_decides_is_called_as_in_the_first_column() -> None:
     assert deciders <= called
 
 
-def test_what_is_left_out_is_said_with_the_width_at_which_it_is_there() -> None:
+def test_what_is_left_out_is_said_with_the_width_at_which_it_is_there(snapshot: SnapshotAssertion) -> None:
     table = made(5, "thirty", 3, "s")
     _, left_out = printed(table, 80)
-    wanted = re.fullmatch(
-        r"Left out for want of room: (.+)\. See it on a terminal of (\d+) columns, or with --csv FILE\.", left_out
-    )
-    assert wanted is not None
-    assert wanted[1] == "the intervals and stands up to"
-    lines, left_out = printed(table, int(wanted[2]))
-    assert "parts of names" in left_out
+    assert said(left_out) == snapshot
+    (wide_enough,) = map(int, re.findall(r"\d+", left_out))
+    lines, left_out = printed(table, wide_enough)
+    assert said(left_out) == snapshot  # parts of names
     assert all(word in "\n".join(lines) for word in ("decided", "stands", "median [low, high]"))
-    for width in (int(wanted[2]) + 20, 300):
+    for width in (wide_enough + 20, 300):
         lines, left_out = printed(table, width)
     assert left_out == ""
     assert all(NAMES["thirty"](i) in "\n".join(lines) for i in range(5))

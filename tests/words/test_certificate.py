@@ -17,9 +17,14 @@ from tests.words.results import BYTES, SECONDS, WITHIN, certificate, result
 IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
 
 
+def in_both(seconds: float, size: float) -> str:
+    """Return how far an arm may be behind, as the certificate says it."""
+    return f"{seconds} in seconds and {size} in bytes"
+
+
 def test_without_a_tolerance_arms_are_on_the_front_and_with_one_they_are_not_beaten_by_more() -> None:
     exact, about = result([IN, OUT]), result([IN, OUT], WITHIN)
-    within, on_front = "0.5 in seconds and 10 in bytes", Statement.ON_FRONT(names="seconds and bytes")
+    within, on_front = in_both(0.5, 10), Statement.ON_FRONT(names="seconds and bytes")
     assert on_front in front_in_words(exact)
     assert Statement.IN_EXACTLY() in guarantee(exact)
     assert Statement.NEAR_FRONT(within=within) in front_in_words(about)
@@ -30,8 +35,8 @@ def test_without_a_tolerance_arms_are_on_the_front_and_with_one_they_are_not_bea
 
 def test_a_policy_that_promises_less_than_the_tolerances_say_is_taken_at_its_word() -> None:
     biased = result([IN, OUT], promise=certificate(0.3, 0.2), policy="R-PSI")
-    assert Statement.NEAR_FRONT(within="0.3 in seconds and 0.3 in bytes") in front_in_words(biased)
-    assert Statement.MISSED_WITHIN(within="0.2 in seconds and 0.2 in bytes") in guarantee(biased)
+    assert Statement.NEAR_FRONT(within=in_both(0.3, 0.3)) in front_in_words(biased)
+    assert Statement.MISSED_WITHIN(within=in_both(0.2, 0.2)) in guarantee(biased)
 
 
 def test_by_one_objective_the_best_is_named_up_to_the_tolerance(snapshot: SnapshotAssertion) -> None:
@@ -70,14 +75,14 @@ def test_a_study_that_stopped_early_promises_what_holds_of_the_set_that_is_print
     assert Statement.SOME_MISSED() in guarantee(nothing)
     assert Statement.NONE_MISSED() not in guarantee(nothing)
     some = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, math.inf))
-    assert Statement.IN_WITHIN(within="0.5 in seconds and 10 in bytes") in guarantee(some)
+    assert Statement.IN_WITHIN(within=in_both(0.5, 10)) in guarantee(some)
     assert Statement.SOME_MISSED() in guarantee(some)
     assert Statement.SOME_MISSED() in str(certificate(0.0, math.inf))
     unknown = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0, arms=None))
     assert guarantee(unknown) == guarantee(some)  # as earlier versions printed it: not of the set that is printed
     bounded = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0))
     assert Statement.OPEN() in guarantee(bounded)
-    assert Statement.MISSED_WITHIN(within="3 in seconds and 3 in bytes") in guarantee(bounded)
+    assert Statement.MISSED_WITHIN(within=in_both(3, 3)) in guarantee(bounded)
 
 
 @pytest.mark.parametrize(

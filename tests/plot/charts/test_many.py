@@ -123,13 +123,11 @@ def test_never_more_marks_than_can_be_told_apart(snapshot: SnapshotAssertion) ->
     picture = plot.front(made_result(values, codes))
     shown = [codes[i] for i in drawn(picture)]
     assert [shown.count(code) for code in (IN, UNDECIDED, COVERED, OUT)] == [150, 60, 60, 0]
-    found = densities_of(picture)
-    assert {label: layer.counts.sum() for label, layer in found.items()} == {
-        "390 more that are out or covered, as a density": 390,
-        "340 more undecided, as a density": 340,
-    }
-    assert found["340 more undecided, as a density"].look.colour == UNDECIDED_LOOK.colour
-    assert set(found) <= {look.label for look in picture.legend}
+    dropped, undecided = densities_of(picture).values()
+    assert (dropped.counts.sum(), undecided.counts.sum()) == (390, 340)
+    assert undecided.look.colour == UNDECIDED_LOOK.colour != dropped.look.colour
+    assert {dropped.look.label, undecided.look.label} <= {look.label for look in picture.legend}
+    assert said(f"{dropped.look.label}\n{undecided.look.label}") == snapshot
     sizes = {layer.look.size for layer in picture.panels[0].layers if isinstance(layer, Points)}
     usual = {
         layer.look.size for layer in plot.front(many_arms(30, few=5)).panels[0].layers if isinstance(layer, Points)
