@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
-from frontguard.logs.checks.correlation import CHANCE, Sample, looks_like_cluster, resemblance
+from frontguard.logs.checks import CLUSTER_CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.clustered import ClusterBoxReader, Clustered, ClusterRows
 from frontguard.logs.sort.rows import RowBuffer, usable_ranges
 from frontguard.logs.sources import open_log
@@ -292,7 +292,7 @@ def test_the_correlation_is_estimated_by_ranks() -> None:
         found = resemblance([Sample(values, clusters), Sample(values[::-1].copy(), clusters[::-1].copy())])
         assert found is not None
         assert found.correlation == pytest.approx(correlation, abs=0.1)
-        assert (found.chance < CHANCE) == (correlation > 0)
+        assert (found.chance < CLUSTER_CHANCE) == (correlation > 0)
 
 
 def test_there_is_nothing_to_see_of_single_rows_or_single_clusters() -> None:
@@ -339,7 +339,7 @@ def false_hints(rng: Generator, logs: int) -> int:
         for _ in range(3):
             clusters = rng.integers(0, count, count * size)
             seen = resemblance([Sample(each, clusters) for each in values])
-            found += seen is not None and 3 * seen.chance <= CHANCE
+            found += seen is not None and 3 * seen.chance <= CLUSTER_CHANCE
     return found
 
 

@@ -1,4 +1,4 @@
-"""The machine we run on: how many cores are ours to use, and work that is shared among them."""
+"""The machine we run on: the cores and the memory that are ours to use, and work shared among cores."""
 
 from __future__ import annotations
 
@@ -35,3 +35,26 @@ def side_by_side(function: Callable[[Any], Any], parts: Iterable[Any], *, thread
         return [function(part) for part in parts]
     with ThreadPoolExecutor(usable_cores(), "frontguard-part") as pool:
         return list(pool.map(function, parts))
+
+
+def available_memory() -> int:
+    """Bytes that can be had without taking them from others, within the limit of our control group if there is one.
+
+    >>> available_memory() > 0
+    True
+    """
+    import psutil
+
+    limits = [psutil.virtual_memory().available, _of_group(Path("/sys/fs/cgroup"))]
+    return min(int(limit) for limit in limits if limit is not None)
+
+
+def _of_group(folder: Path) -> int | None:
+    """What a container has left: its limit without what it uses, where files that are cached do not count."""
+    try:
+        limit = int((folder / "memory.max").read_text())
+        used = int((folder / "memory.current").read_text())
+        cached = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return max(limit - used + int(cached.get("file", 0)), limit // 8)
+    except (OSError, ValueError):  # no group, or no limit
+        return None

@@ -17,10 +17,15 @@ from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.adjusted import adjusted
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
-from frontguard.logs.checks.alike import differences
-from frontguard.logs.checks.correlation import in_clusters, undeclared
-from frontguard.logs.checks.ties import refuse_ties
-from frontguard.logs.checks.unusable import UnusableCheck, out_of_bounds, refuse_truths
+from frontguard.logs.checks import (
+    UnusableCheck,
+    differences,
+    in_clusters,
+    out_of_bounds,
+    refuse_ties,
+    refuse_truths,
+    undeclared,
+)
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.independent import as_independent, independent_as_study, refuse_dependent
 from frontguard.logs.paired import check_counted, in_pairs

@@ -15,7 +15,7 @@ from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns, Limit, columns_for
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
-from frontguard.logs.checks.ties import refuse_ties
+from frontguard.logs.checks import refuse_ties
 from frontguard.logs.clustered import Clustered
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.paired import PairedLog, box_reader

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from frontguard._common.machine import available_memory
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away_each
@@ -31,7 +32,6 @@ from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.rows import TRUTHS, Batch
-from frontguard.logs.sort.spill import available_memory
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
 

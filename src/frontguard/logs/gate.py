@@ -27,10 +27,7 @@ from frontguard.logs.adjusted import adjusted
 from frontguard.logs.analyze import entries_of, with_rates
 from frontguard.logs.answer import Question, exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.checks.alike import differences
-from frontguard.logs.checks.correlation import in_clusters, undeclared
-from frontguard.logs.checks.ties import refuse_ties
-from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.checks import UnusableCheck, differences, in_clusters, refuse_ties, undeclared
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.of_study import read_study, sorted_log
 from frontguard.logs.paired import box_reader

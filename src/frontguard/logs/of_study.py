@@ -22,7 +22,7 @@ from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, Question, answer
 from frontguard.logs.boxes import mean_front, means
-from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.independent import IndependentLog
 from frontguard.logs.more_pulls import needed
 from frontguard.logs.paired import box_reader, of_pulls

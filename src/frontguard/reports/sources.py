@@ -16,8 +16,7 @@ from typing import Any
 from frontguard._common.secrets import without_password
 from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
-from frontguard.logs.sources.files import refuse_unless_file
-from frontguard.logs.sources.whole import whole
+from frontguard.logs.sources.files import refuse_unless_file, whole
 from frontguard.phrases import one_line, shown
 from frontguard.reports.model import Progress, Report
 

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
+from frontguard._common.machine import _of_group, available_memory
 from frontguard.logs.sort import spill
 from frontguard.logs.sort.progress import Clock, LogProgress
 from frontguard.logs.sort.rows import Batch
-from frontguard.logs.sort.spill import LEAST_MEMORY, _of_group, available_memory, ordered_from
+from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
 from tests.conftest import ROOT
 from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
 from tests.support.snapshots import refused, said

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
 from frontguard.errors import BadInput
-from frontguard.logs.sources import open_log, text, whole
+from frontguard.logs.sources import files, open_log, text
 from frontguard.logs.sources.formats import FORMATS
 from tests.logs.sources.reading import rows_of
 from tests.support.snapshots import refused, said
@@ -106,7 +106,7 @@ SMALL = 1 << 20
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same limits at sizes that are quickly made."""
-    monkeypatch.setattr(whole, "LARGEST", SMALL)
+    monkeypatch.setattr(files, "LARGEST", SMALL)
     monkeypatch.setattr(text, "LONGEST_ROW", SMALL)
 
 
@@ -144,7 +144,7 @@ def test_a_small_file_may_unpack_to_a_large_one(
 def test_a_document_of_very_many_values_is_refused_before_they_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    monkeypatch.setattr(whole, "available_memory", lambda: 100 * SMALL)
+    monkeypatch.setattr(files, "available_memory", lambda: 100 * SMALL)
     (tmp_path / "l.json").write_bytes(b'{\n"results": [' + b"[]," * (4 * SMALL))
     assert said(in_little_memory(lambda: refusal(tmp_path / "l.json"))) == snapshot
 

@@ -30,7 +30,7 @@ from frontguard._common import dask as _dask
 from frontguard._common.dask import Cluster, Needs, said
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.dask import on_workers
 from frontguard.logs.dask.on_workers import ReadingJob, ReadingPlan, ReadSoFar
 from frontguard.logs.sort.bets import MeanQuestion

@@ -18,7 +18,7 @@ from pathlib import Path
 from frontguard._common.dask import said
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.logs.checks.unusable import UnusableCheck
+from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import RowBuffer

@@ -21,9 +21,8 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 
-from frontguard._common.machine import side_by_side, usable_cores
+from frontguard._common.machine import available_memory, side_by_side, usable_cores
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.merge import lay_out
@@ -257,24 +256,3 @@ class StoredArray:
         if count == 0:
             return np.empty(0, self._kind)
         return np.asarray(np.memmap(self._file, self._kind, "r+", int(start) * self._kind.itemsize, (count,)))
-
-
-def available_memory() -> int:
-    """Bytes that can be had without taking them from others, within the limit of our control group if there is one.
-
-    >>> available_memory() > 0
-    True
-    """
-    limits = [psutil.virtual_memory().available, _of_group(Path("/sys/fs/cgroup"))]
-    return min(int(limit) for limit in limits if limit is not None)
-
-
-def _of_group(folder: Path) -> int | None:
-    """What a container has left: its limit without what it uses, where files that are cached do not count."""
-    try:
-        limit = int((folder / "memory.max").read_text())
-        used = int((folder / "memory.current").read_text())
-        cached = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return max(limit - used + int(cached.get("file", 0)), limit // 8)
-    except (OSError, ValueError):  # no group, or no limit
-        return None

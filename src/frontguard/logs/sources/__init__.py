@@ -6,8 +6,8 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 
 - `reader`: what a reader is (`LogTable`), and what is asked of it
 - `formats`: the list of all formats with their readers, and which of them a file has
-- `text` (CSV and JSON lines, with `careful` for what Polars refuses), `typed` (Parquet and frames), `study`, and in
-  `tools` hyperfine, pyperf and pytest-benchmark: the readers
+- `text` (CSV and JSON lines, with `careful` for what Polars refuses), `typed` (Parquet and frames), `study`, and
+  `tools` (hyperfine, pyperf and pytest-benchmark): the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
 - `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column, and
@@ -91,8 +91,8 @@ def open_log(
     'seconds'
     """
     _refuse_without_polars()
-    from frontguard.logs.sources.formats import FORMATS, TOOLS, format_of
-    from frontguard.logs.sources.tools.tables import ToolTable
+    from frontguard.logs.sources.formats import FORMATS, format_of
+    from frontguard.logs.sources.tools import TOOLS, ToolTable
 
     request = Request.of(
         arm,
@@ -122,7 +122,7 @@ def open_log(
             raise BadInput(f"one study is read at a time; got {len(found.files)} files")
         return _study_log(str(found.files[0].path), request, study)
     if kind in TOOLS:
-        table = ToolTable(kind, TOOLS[kind], found.files)
+        table = ToolTable(kind, found.files)
         table.refuse_absent(request.metrics)
         return _table_log(kind, table, request)
     return files_log(kind, found, request)

@@ -7,12 +7,13 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from frontguard._common.machine import available_memory
 from frontguard.errors import BadInput
 from frontguard.phrases import error_line, shown
 
@@ -184,3 +185,36 @@ def _in_directory(root: Path) -> list[LogFile]:
     if not found:
         raise BadInput(f"{root} is a directory without data files")
     return found
+
+
+# Files that are read whole ------------------------------------------------------------------------------------------
+
+# A file of a few kilobytes may unpack to many gigabytes, and a short text may become very many objects. So what is read
+# is bounded by its size, and then by how many values it may hold, before any of them is made.
+
+LARGEST = 1 << 30
+"""Bytes of the largest document."""
+
+_PIECE = 1 << 22
+_OF_A_VALUE = 100
+"""Bytes that a value of a document takes in memory, about: a list, a text or a number, and its place in a list."""
+
+
+def whole(read: Callable[[int], bytes], where: str, *, instead: str = "") -> bytes:
+    """All that `read` has, if it can be a document; `instead` says what there may be for a larger one."""
+    free = available_memory()
+    most = min(LARGEST, free // 4)  # the bytes, and the text that they become
+    parts: list[bytes] = []
+    size = values = 0
+    while part := read(_PIECE):
+        parts.append(part)
+        size += len(part)
+        values += sum(map(part.count, (b",", b"[", b"{")))
+        if size > most:
+            raise BadInput(f"{where}: a document of more than {most >> 20:,} MiB, which is read whole{instead}")
+        if values > free // (2 * _OF_A_VALUE):
+            raise BadInput(
+                f"{where}: a document of more than {values:,} values, which is read whole and would not fit in "
+                f"memory{instead}"
+            )
+    return b"".join(parts)

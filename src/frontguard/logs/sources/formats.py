@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import ModuleType
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.careful import NotJson, parsed
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import LogTable
 from frontguard.logs.sources.text import CsvFile, JsonFile, TextFile
-from frontguard.logs.sources.tools import hyperfine, pyperf, pytest_benchmark
-from frontguard.logs.sources.tools.tables import document_of, keys_of
+from frontguard.logs.sources.tools import TOOLS, document_of, keys_of
 from frontguard.logs.sources.typed import ParquetFile
 from frontguard.phrases import error_line
 
 FILES: dict[str, Callable[..., LogTable]] = {"csv": CsvFile, "parquet": ParquetFile, "jsonl": JsonFile}
-TOOLS: dict[str, ModuleType] = {"hyperfine": hyperfine, "pyperf": pyperf, "pytest-benchmark": pytest_benchmark}
 FORMATS = (*FILES, *TOOLS, "study")
 
 _BY_BEGINNING = {b"PAR1": "parquet", b"SQLite format 3\0": "study"}

@@ -28,9 +28,8 @@ from polars.exceptions import PanicException, PolarsError
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.careful import MISSING, TRUTHS, csv_rows, json_records, json_rows
-from frontguard.logs.sources.files import LogFile
+from frontguard.logs.sources.files import LogFile, whole
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, one_column, pick
-from frontguard.logs.sources.whole import whole
 from frontguard.notices import UnfinishedLine
 from frontguard.phrases import error_line
 

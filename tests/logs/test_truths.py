@@ -17,7 +17,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, analyze
-from frontguard.logs.checks.ties import refuse_ties
+from frontguard.logs.checks import refuse_ties
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.sources import text
 from frontguard.notices import TakenAsRate

@@ -14,9 +14,9 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, analyze
+from frontguard.logs import checks
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.checks import alike
-from frontguard.logs.checks.alike import chance_of, differences, ends_of
+from frontguard.logs.checks import chance_of, differences, ends_of
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
@@ -164,8 +164,8 @@ def test_clean_logs_raise_no_alarm(shape: str) -> None:
 
 def test_the_level_is_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """At one in ten, and without the least effect, clean logs raise alarms about as often as they may: no more."""
-    monkeypatch.setattr(alike, "CHANCE", 0.1)
-    monkeypatch.setattr(alike, "EFFECT", -1.0)
+    monkeypatch.setattr(checks, "CHANCE", 0.1)
+    monkeypatch.setattr(checks, "EFFECT", -1.0)
     alarms = sum(bool(found) for shape in ("normal", "ratings") for found in clean_logs(shape, 200))
     assert stats.binomtest(alarms, 400, 0.1, alternative="greater").pvalue > 1e-3
     assert alarms > 4

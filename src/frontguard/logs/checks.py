@@ -1,0 +1,472 @@
+"""Looks at a log beside its answer: hints that rows are not what they are taken for, and questions that are refused.
+
+- Rows of an arm that differ from file to file, or from the first to the last: two days with medians of 1.3 s and 11 s,
+  pooled, are neither.
+- Rows that resemble each other within a cluster (host, process, day): so many rows say less than they seem to.
+- Medians that rest on ties: of four models that solve 92, 75, 60 and 55 % of their tasks, each has a median of 1.
+- Values that an objective cannot use.
+
+Differences and resemblance are judged by ranks, so that a few wild values decide nothing: the test of Kruskal and
+Wallis gives the probability that rows in random order would differ as much between files, quarters or clusters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from frontguard._common.special import chi_square_tail
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.limits import only_two_of
+from frontguard.logs.clustered import Clustered
+from frontguard.logs.sort.names import ArmNames, Codes
+from frontguard.logs.sort.order import QUARTERS, RowOrder
+from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sources.log import Log
+from frontguard.notices import InClusters, LooksClustered, NotPositive, OutOfBounds, RowsDiffer
+from frontguard.objectives import Objective
+from frontguard.phrases import quoted, shown
+
+# Clusters ------------------------------------------------------------------------------------------------------------
+
+CLUSTER_CHANCE = 1e-3
+"""Probability of a hint at clusters in a log whose rows are independent, over all columns and metrics."""
+
+INFLATION = 1.2
+"""How much larger the variance of a mean must be than that of independent rows, for a hint: 1 + (m − 1) ρ."""
+
+MOST_ARMS = 64
+"""Arms that are looked at: those with most rows."""
+
+MOST_ROWS = 1 << 17
+"""Rows of a log that are looked at for a hint."""
+
+MOST_COLUMNS = 4
+_LEAST = 1e-99  # what is less is given as this
+
+_NAMES = "run|host|process|proc|pid|worker|session|batch|date|day|user|machine|node"
+_NAMED = re.compile(rf"(?:^|[^a-z])(?:{_NAMES})(?:s|id|no|nr|name|number|index|\d+)?(?:$|[^a-z])")
+_TAKEN_APART = re.compile(r"(?<=[a-z])(?=[A-Z])")  # hostName
+
+
+class Sample(NamedTuple):
+    """The values of one arm, in any order, and the cluster of each, as a number."""
+
+    values: Floats
+    clusters: Ints
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """The correlation within clusters, the chance that independent rows would look so, and rows of a cluster."""
+
+    correlation: float
+    chance: float
+    rows: float
+
+    @property
+    def inflation(self) -> float:
+        """How many times as large the variance of a mean is as it would be of independent rows."""
+        return 1.0 + (self.rows - 1.0) * max(0.0, self.correlation)
+
+
+def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
+    """What the samples of some arms say; None where no cluster has several values, or no arm several clusters.
+
+    >>> rng = np.random.default_rng(0)
+    >>> clusters = np.repeat(np.arange(20), 25)
+    >>> found = resemblance([Sample(rng.normal(size=500) + rng.normal(size=20)[clusters], clusters)])
+    >>> round(found.correlation, 1), found.chance < 1e-9, found.rows
+    (0.5, True, 25.0)
+    """
+    between = within = statistic = weight = 0.0
+    among, inside = 0, 0  # degrees of freedom
+    for values, clusters in samples:
+        _, place, counts = np.unique(clusters, return_inverse=True, return_counts=True)
+        n, k = len(values), len(counts)
+        if k < 2 or n - k < 1:
+            continue
+        ranks = _ranks(values)
+        whole = float((ranks**2).sum())
+        if whole == 0.0:  # all values are one
+            continue
+        some = float((np.bincount(place, ranks) ** 2 / counts).sum())
+        statistic += some * (n - 1) / whole
+        between, within = between + some * n / whole, within + (whole - some) * n / whole
+        among, inside = among + k - 1, inside + n - k
+        weight += n - float((counts.astype(np.float64) ** 2).sum()) / n
+    if not among or not inside:
+        return None
+    rows, outer, inner = weight / among, between / among, within / inside
+    if outer + (rows - 1.0) * inner <= 0.0:
+        return None
+    correlation = (outer - inner) / (outer + (rows - 1.0) * inner)
+    return Resemblance(correlation, max(chi_square_tail(among, statistic), _LEAST), round(rows, 6))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks about their mean, that of equals for equal values."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2.0)[place] - (len(values) + 1) / 2.0)
+
+
+def in_clusters(log: Clustered, objectives: Iterable[Objective]) -> InClusters:
+    """What is said of a log with clusters, with the largest correlation within these of any objective."""
+    seen = [_within(log, log.metrics.index(objective.name)) for objective in objectives]
+    known = [each.correlation for each in seen if each is not None]
+    counts = log.clusters
+    return InClusters(
+        log.columns,
+        int(log.pulls.sum()),
+        int(counts.sum()),
+        int(counts.min()),
+        int(counts.max()),
+        max(known, default=None),
+    )
+
+
+def _within(log: Clustered, metric: int) -> Resemblance | None:
+    """How much rows of a cluster resemble each other in one metric."""
+    arms = np.argsort(-log.pulls, kind="stable")[:MOST_ARMS]
+    some = (slice(*log.starts[metric, arm : arm + 2].tolist()) for arm in arms.tolist())
+    return resemblance(Sample(log.values[metric][each], log.owners[metric][each]) for each in some)
+
+
+def looks_like_cluster(name: str) -> bool:
+    """Whether a column's name says that it tells runs, hosts, processes, days or the like apart.
+
+    >>> names = ("run_id", "hostName", "PID", "runtime", "weekday", "day", "updated")
+    >>> [name for name in names if looks_like_cluster(name)]
+    ['run_id', 'hostName', 'PID', 'day']
+    """
+    return _NAMED.search(_TAKEN_APART.sub("_", name).lower()) is not None
+
+
+def undeclared(log: Log) -> tuple[LooksClustered, ...]:
+    """A hint that rows depend on each other within what a column of the log tells apart, if one looks like it."""
+    found: list[LooksClustered] = []
+    others = [name for name in log.columns if name not in log.arm and name not in log.metrics]
+    tried = [name for name in others if looks_like_cluster(name)][:MOST_COLUMNS]
+    for name in tried:
+        try:
+            samples = _samples(log.first_rows(name, MOST_ROWS), len(log.metrics))
+        except BadInput:  # a column that some rows lack, or that is no names
+            continue
+        for metric, of_arms in zip(log.metrics, samples, strict=True):
+            seen = resemblance(of_arms)
+            if seen is None or seen.inflation < INFLATION:
+                continue
+            chance = len(tried) * len(log.metrics) * seen.chance
+            if chance <= CLUSTER_CHANCE:
+                found.append(LooksClustered(name, metric, seen.correlation, seen.rows, seen.inflation, chance))
+    return tuple(sorted(found, key=lambda each: -each.inflation)[:1])
+
+
+def _samples(batches: Iterable[Batch], metrics: int) -> list[list[Sample]]:
+    """The values of the arms with most rows, for each metric."""
+    arms, clusters = ArmNames(), ArmNames()
+    parts: list[tuple[Codes, Codes, list[Floats]]] = []
+    for batch in batches:
+        assert batch.clusters is not None  # it was asked for
+        parts.append((arms.codes(batch.arms), clusters.codes(batch.clusters), batch.values))
+    if not parts:
+        return [[] for _ in range(metrics)]
+    arm, cluster = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
+    order = np.argsort(arm, kind="stable")
+    edges = np.searchsorted(arm[order], np.arange(len(arms) + 1))
+    most = np.argsort(-np.diff(edges), kind="stable")[:MOST_ARMS]
+    found = []
+    for d in range(metrics):
+        values = np.concatenate([part[2][d] for part in parts])
+        rows = [order[edges[each] : edges[each + 1]] for each in most.tolist()]
+        good = [each[np.isfinite(values[each])] for each in rows]
+        found.append([Sample(values[each], cluster[each]) for each in good])
+    return found
+
+
+# Files and quarters of rows ------------------------------------------------------------------------------------------
+
+CHANCE = 1e-4
+"""Probability of a hint in a log whose rows are in random order, over all arms and metrics that are looked at."""
+
+EFFECT = 0.15
+"""By how much more than ε the share of pairs in which one part has the larger value must differ from one half.
+
+Where replaced values are the lowest in one part and the highest in another, they alone make ε of it at most.
+"""
+
+FEWEST = 8
+"""Values of a part below which it is not compared."""
+
+
+def differences(
+    watched: RowOrder,
+    files: Sequence[str],
+    arms: Sequence[str],
+    metrics: Sequence[str],
+    objectives: Iterable[Objective],
+    contamination: float,
+) -> tuple[RowsDiffer, ...]:
+    """The hint that the files do not look alike; where they do, or are one, that the quarters of the rows do not."""
+    quarters = [str(number) for number in range(1, QUARTERS + 1)]
+    ways: tuple[tuple[Literal["files", "rows"], list[str]], ...] = (
+        ("files", watched.file_names(files)),
+        ("rows", quarters),
+    )
+    used = {metrics.index(objective.name): objective for objective in objectives}
+    for between, names in ways:
+        looked = [
+            (arm, used[metric], parts)
+            for arm, metric, parts in watched.samples(by_file=between == "files")
+            if metric in used and sum(len(part) >= FEWEST for part in parts) > 1
+        ]
+        found: list[RowsDiffer] = []
+        for arm, objective, parts in looked:
+            chance = len(ways) * len(looked) * chance_of(parts)
+            ends = ends_of(parts) if chance <= CHANCE else None
+            if ends is None or ends.effect < min(EFFECT + contamination, 0.45) or not ends.matter(objective):
+                continue
+            low, high = (names[part] for part in ends.parts)
+            found.append(RowsDiffer(arms[arm], objective.name, between, (low, high), ends.medians, chance, 0, 0))
+        if found:
+            worst = min(found, key=lambda each: each.chance)
+            counts = len({each.arm for each in found}), len({arm for arm, *_ in looked})
+            return (replace(worst, arms=counts[0], of=counts[1]),)
+    return ()
+
+
+def chance_of(parts: Sequence[Floats]) -> float:
+    """The probability, about, that ranks differ so much between parts of one sample: Kruskal and Wallis.
+
+    Parts with fewer than `FEWEST` values are left out; values may be tied.
+
+    >>> first, second = np.arange(20.0), np.arange(20.0) + 15.0
+    >>> chance_of([first, second]) < 1e-5, round(chance_of([first, first]), 3)
+    (True, 1.0)
+    """
+    parts = [part for part in parts if len(part) >= FEWEST]
+    part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    found = resemblance([Sample(np.concatenate(parts), part_of)])
+    return 1.0 if found is None else found.chance  # None: all values are one
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The parts with the lowest and the highest median, these, and how far they are apart.
+
+    `effect` is the share of pairs of their values in which the second has the larger one, ties for half, less ½.
+    """
+
+    parts: tuple[int, int]
+    medians: tuple[float, float]
+    effect: float
+
+    def matter(self, objective: Objective) -> bool:
+        """Whether the medians differ by more than what does not matter."""
+        if objective.relative and self.medians[0] <= 0.0:  # which the values of a mean may be
+            return self.medians[0] < self.medians[1]
+        low, high = objective.inward(np.array(self.medians))
+        return bool(abs(high - low) > objective.inner_tolerance)
+
+
+def ends_of(parts: Sequence[Floats]) -> Ends:
+    """The two ends of some parts, of which those with few values are left out."""
+    medians = {number: float(np.median(part)) for number, part in enumerate(parts) if len(part) >= FEWEST}
+    low, high = min(medians, key=lambda each: medians[each]), max(medians, key=lambda each: medians[each])
+    lower, upper = np.sort(parts[low]), parts[high]
+    below = np.searchsorted(lower, upper, "left") + np.searchsorted(lower, upper, "right")
+    return Ends((low, high), (medians[low], medians[high]), float(below.mean()) / (2 * len(lower)) - 0.5)
+
+
+# Ties ----------------------------------------------------------------------------------------------------------------
+
+# What nobody said what counts of is refused if it has two different values only, and some arm shows both; or if several
+# arms that are not constant have one median, which a third or more of the values of each equal. What is constant within
+# each arm, a size or a price, is fine.
+
+_SHARE = 3
+"""A tie counts if it is one of so many values of an arm, or more."""
+
+
+def refuse_ties(log: Readable, objectives: Sequence[Objective], limited: Sequence[Objective] = ()) -> None:
+    """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read.
+
+    Of what is `limited` medians may tie, but not be all that there is to two values.
+    """
+    for metric in limited:
+        if metric.by_default and (two := _two_values(log, log.metrics.index(metric.name))):
+            raise BadInput(only_two_of(metric.name, *two))
+    for objective in objectives:
+        if objective.by_default:
+            column = log.metrics.index(objective.name)
+            arms = np.flatnonzero(log.good[column] > 1)
+            if len(arms):
+                if two := _two_values(log, column):
+                    raise BadInput(objective.only_two(*two))
+                _refuse_equal_medians(log, column, arms, objective)
+
+
+def _two_values(log: Readable, column: int) -> tuple[float, float] | None:
+    """The two values that all of a metric are, if some arm shows both."""
+    every = np.flatnonzero(log.good[column])
+    good = log.good[column][every]
+    lowest, highest = log.at(column, every, np.ones_like(every), -1), log.at(column, every, good, 1)
+    ends = np.concatenate([lowest, highest])
+    values = np.array([ends.min(initial=np.inf), ends.max(initial=-np.inf)])
+    mixed = every[lowest < highest]
+    if not len(mixed) or not np.isin(ends, values).all():
+        return None
+    last_low = _last_equal(log, column, mixed, np.ones_like(mixed))
+    if (log.at(column, mixed, last_low + 1) < values[1]).any():  # there is something between
+        return None
+    return float(values[0]), float(values[1])
+
+
+def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Objective) -> None:
+    good = log.good[column][arms]
+    middle = (good + 1) // 2
+    values = log.at(column, arms, middle)
+    # A run of a third or more that holds the middle reaches a sixth of the values to one of its sides, or nearly.
+    reach = np.maximum(good // (2 * _SHARE) - 1, 0)
+    near = np.zeros(len(arms), np.bool_)
+    for side in (-reach, reach):
+        near |= log.at(column, arms, np.clip(middle + side, 1, good)) == values
+    near &= log.at(column, arms, np.ones_like(arms), -1) < log.at(column, arms, good, 1)
+    near[near] = _shared(values[near])
+    some, middle, good, values = arms[near], middle[near], good[near], values[near]
+    if not len(some):
+        return
+    equal = _last_equal(log, column, some, middle) - _last_equal(log, column, some, middle, -1) + 1
+    tied = (_SHARE * equal >= good) & (equal > 1)  # one value of two or three is no tie
+    tied[tied] = _shared(values[tied])
+    if not tied.any():
+        return
+    value = values[tied][0]
+    names = [log.arms[int(arm)] for arm in some[tied][values[tied] == value].tolist()]
+    raise BadInput(
+        f"the medians of {len(names):,} arms in {shown(objective.name)} are the same, {value:g}, and a third or more "
+        f"of the values of each are equal to it ({quoted(names, 3)}): an answer by medians would rest on these ties. "
+        f"Say what counts: their mean, --mean {objective.name}=LOW,HIGH (Objective(statistic='mean', "
+        f"bounds=(low, high))), or the median if it is meant, --quantile {objective.name}=0.5 (Objective(quantile=0.5))"
+    )
+
+
+def _shared(values: Sequence[float] | np.ndarray) -> Bools:
+    """Which values occur more than once."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] > 1)
+
+
+def _last_equal(log: Readable, column: int, arms: Ints, ranks: Ints, side: int = 1) -> Ints:
+    """The last ranks (side −1: the first) at which arms have the value that they have at these, by halving."""
+    values = log.at(column, arms, ranks)
+    known, beyond = ranks.copy(), log.good[column][arms] if side > 0 else np.ones_like(ranks)
+    while (known != beyond).any():
+        middle = known + side * ((np.abs(beyond - known) + 1) // 2)
+        same = log.at(column, arms, middle) == values
+        known, beyond = np.where(same, middle, known), np.where(same, beyond, middle - side)
+    return known
+
+
+# Values that cannot be used ------------------------------------------------------------------------------------------
+
+# Values at or below 0 where the tolerance is a percentage, and those beyond the bounds of a mean, count as ones that
+# could have been anything. Where most values of a metric are of that kind, the tolerance or the bounds are wrong.
+
+
+def _name(batch: Batch, row: int) -> str:
+    return str(batch.arms[row])
+
+
+class UnusableCheck:
+    """Counts the finite values of metrics that are asked for, and that their objectives cannot use.
+
+    >>> check = UnusableCheck([Objective("profit", tolerance="5%")], ["profit"])
+    >>> check.add([np.array([1.0, -2.0, 3.0])], lambda row: "abc"[row])
+    >>> check.notices()
+    (NotPositive(objective='profit', arm='b', count=1, of=3, example=-2.0, tolerance='5%', kind='not_positive'),)
+    """
+
+    def __init__(self, objectives: Sequence[Objective], metrics: Sequence[str]) -> None:
+        self._watched = [(each, list(metrics).index(each.name)) for each in objectives]
+        self._counts = np.zeros(len(self._watched), np.int64)
+        self._of = 0
+        self._examples: dict[int, tuple[str, float]] = {}
+
+    def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches, counted as they go by."""
+        for batch in batches:
+            self.add(batch.values, partial(_name, batch), batch.truths)
+            yield batch
+
+    def add(self, columns: Sequence[Floats], arm: Callable[[int], str], truths: frozenset[int] = frozenset()) -> None:
+        """Count some rows, given as columns (n,) of all metrics; `arm` names that of a row.
+
+        `truths` are the columns that hold true and false, which are no numbers to a tolerance.
+        """
+        for place, (objective, column) in enumerate(self._watched):
+            if column in truths:
+                refuse_truths(objective)
+                continue
+            if not objective.relative and objective.bounds is None:
+                continue
+            values = np.asarray(columns[column], np.float64)
+            wrong = np.flatnonzero(np.isfinite(values) & ~objective.usable(values))
+            self._counts[place] += len(wrong)
+            if len(wrong) and place not in self._examples:
+                row = int(wrong[0])
+                self._examples[place] = arm(row), float(values[row])
+        self._of += len(columns[0]) if len(columns) else 0
+
+    def merge(self, other: UnusableCheck) -> None:
+        """Add what another one has counted, of rows that come after these."""
+        self._counts += other._counts
+        self._of += other._of
+        self._examples = {**other._examples, **self._examples}
+
+    def notices(self) -> tuple[NotPositive | OutOfBounds, ...]:
+        """One for each metric that has such values. Refuses a metric of which most values are so."""
+        found: list[NotPositive | OutOfBounds] = []
+        for place, (objective, _) in enumerate(self._watched):
+            if place not in self._examples:
+                continue
+            count, (arm, example) = int(self._counts[place]), self._examples[place]
+            # Of what is called a rate, or was taken for one, no value is a lie that lies outside: it is none.
+            most = 2 * count > self._of or objective.bounds == (0.0, 1.0)
+            if objective.bounds is None:
+                if most:
+                    raise BadInput(objective.not_positive(count, self._of, example, arm))
+                found.append(NotPositive(objective.name, arm, count, self._of, example, str(objective.tolerance)))
+            else:
+                if most:
+                    what = f"{count:,} of {self._of:,} values of {shown(objective.name)}"
+                    raise BadInput(f"{what} {out_of_bounds(objective, example, arm)}")
+                found.append(OutOfBounds(objective.name, arm, count, self._of, example, *objective.bounds))
+        return tuple(found)
+
+
+def out_of_bounds(objective: Objective, example: float, arm: str) -> str:
+    """That values do not lie between the bounds of a mean, with one of them, its arm, and the remedy."""
+    low, high = objective.bounds or (0.0, 1.0)
+    return (
+        f"do not lie between the bounds {low:g} and {high:g} of its mean, such as {example:g} of arm {shown(arm)}: "
+        f"give bounds that no value can exceed, --mean {objective.name}=LOW,HIGH (Objective(statistic='mean', "
+        f"bounds=(low, high)); in a limit, mean({objective.name},LOW,HIGH))"
+    )
+
+
+def refuse_truths(objective: Objective) -> None:
+    """Refuse true and false for an objective of which something else was said than that their rate counts."""
+    if not (objective.by_default or objective.takes_booleans):
+        raise BadInput(
+            f"the values of {shown(objective.name)} are true and false, whose rate can count, --mean "
+            f"{objective.name}=0,1 (Objective(statistic='mean', bounds=(0, 1))); got the statistic "
+            f"{shown(objective.statistic_word)}"
+        )
