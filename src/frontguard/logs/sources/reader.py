@@ -1,8 +1,8 @@
 """What a reader is: the contract of all tables that a log may come as, and what is asked of them.
 
 To add a reader: a module with a subclass of `LogTable`, one line in `formats.py`, and one in the list of
-`tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a line of `TOOLS`
-in `tools.py` is enough.
+`tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a line in the
+`TOOLS` of `tools.py` is enough.
 """
 
 from __future__ import annotations
