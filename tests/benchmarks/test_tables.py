@@ -10,9 +10,11 @@ import pytest
 from benchmarks.kept import keep, last_time
 from benchmarks.processes import fresh
 from benchmarks.tables import Row, line, peer, table
+from syrupy.assertion import SnapshotAssertion
 
 from benchmarks import __main__ as runner
 from benchmarks import kept
+from tests.support.snapshots import said
 
 
 def test_what_is_wanted_and_whether_it_is_reached() -> None:
@@ -58,13 +60,15 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_runner_keeps_what_it_measured(counted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_runner_keeps_what_it_measured(
+    counted: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
     assert runner.main([]) == 0
-    assert "1 of 1" in capsys.readouterr().out
+    assert said(capsys.readouterr().out.splitlines()[-1]) == snapshot
     assert runner.main(["counted", "--discard"]) == 0
     assert "| 2 × | 1 × | MISSED |" in capsys.readouterr().out
     assert runner.main(["table"]) == 0
-    assert "1 of 1" in capsys.readouterr().out
+    assert said(capsys.readouterr().out.splitlines()[-1]) == snapshot
     assert runner.main(["counted"]) == 0
     assert last_time(["counted"], counted)["counted"][0].measured == 3
 
@@ -75,9 +79,9 @@ def test_another_scale_is_not_kept(counted: Path, monkeypatch: pytest.MonkeyPatc
     assert list(counted.iterdir()) == []
 
 
-def test_what_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_there_is_not(capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion) -> None:
     assert runner.main(["nothing"]) == 2
-    assert "nothing" in capsys.readouterr().out
+    assert said(capsys.readouterr().out.partition(";")[0]) == snapshot
 
 
 def test_every_benchmark_is_there_and_what_is_kept_is_of_one() -> None:

@@ -22,6 +22,7 @@ from frontguard.commands.arm import Commands, folder_name, run_pull, seed_of_pul
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.process import MARK, end_abandoned, new_mark
 from frontguard.commands.spec import read_spec
+from tests.support.snapshots import said
 
 SECONDS = [MetricSource("seconds", "seconds")]
 SIZE = [MetricSource("size")]
@@ -187,13 +188,13 @@ def test_every_failure_has_its_reason(command, reason):
     assert (outcome.values["seconds"] is not None) == alone
 
 
-def test_a_missing_folder_and_a_missing_interpreter_are_told_apart_from_a_missing_command(tmp_path):
+def test_a_missing_folder_and_a_missing_interpreter_are_told_apart_from_a_missing_command(tmp_path, snapshot):
     gone = tmp_path / "gone"
     assert run_pull(["true"], SECONDS, cwd=gone).reason == f"working directory not found: {gone}"
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    assert "interpreter" in run_pull(["./script"], SECONDS, cwd=tmp_path).reason
+    assert said(run_pull(["./script"], SECONDS, cwd=tmp_path).reason) == snapshot
     script.write_text("\x7fnothing that runs\n")
     assert run_pull(["./script"], SECONDS, cwd=tmp_path).reason == "not executable: ./script"
 

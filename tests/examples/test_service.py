@@ -37,5 +37,6 @@ def test_workers_share_a_study_and_a_killed_one_is_not_missed(url: str) -> None:
     assert len(set(told.workers)) >= 2
     # By far the smallest: one of the two is on the front however slow it is, and the other may be covered by it.
     assert {"bz2 1", "bz2 9"} & set(study.result().pareto_set)
-    assert str(study.result().pulls) in ended.stdout
+    assert "killed a worker after" in ended.stdout
+    assert f"certified after {study.result().pulls} pulls" in ended.stdout
     study.close()

@@ -93,7 +93,7 @@ def study_of(storage: Path | None = None, **settings: object) -> Study:
     return Study(["a", "b"], [SECONDS], Prescient(0.0), storage=storage, **settings)  # type: ignore[arg-type]
 
 
-def test_a_study_counts_a_cluster_once(tmp_path: Path) -> None:
+def test_a_study_counts_a_cluster_once(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     study = study_of(tmp_path / "s.db", max_pulls=60)
     rng = np.random.default_rng(0)
     told = 0
@@ -108,6 +108,7 @@ def test_a_study_counts_a_cluster_once(tmp_path: Path) -> None:
     assert result.pulls == len(first) < told == len(frame)
     (notice,) = [each for each in result.notices if isinstance(each, NotCounted)]
     assert (notice.pulls, notice.of) == (told - len(first), told)
+    assert said(notice) == snapshot
     # The log read anew, by another question, and as a study's own.
     own = analyze(tmp_path / "s.db")
     other = analyze(tmp_path / "s.db", confidence=0.9)

@@ -22,7 +22,7 @@ from frontguard.studies.measurement import Measurement, usable
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 from tests.cli.commands import run
-from tests.support.snapshots import refused
+from tests.support.snapshots import refused, said
 from tests.support.storages import Place
 
 SOLVED = Objective("solved", tolerance=0.2)
@@ -222,7 +222,7 @@ def test_what_is_not_settled_stays_true_or_false() -> None:
     assert usable([Objective("solved", exact=True)], Measurement(True), 1, settled=False).failed
 
 
-def test_commands_that_print_true_and_false(tmp_path: Path) -> None:
+def test_commands_that_print_true_and_false(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "one.py").write_text(
         "import json, sys, zlib\n"
         "chance, seed = float(sys.argv[1]), int(sys.argv[2])\n"
@@ -232,9 +232,11 @@ def test_commands_that_print_true_and_false(tmp_path: Path) -> None:
     options = ["--maximize", "ok", "--tolerance", "ok=0.3", "--contamination", "0", "--max-pulls", "60"]
     ran = run("run", *options, "--arm", arms[0], "--arm", arms[1], "--storage", "run.db", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+    assert [line for line in ran.stderr.splitlines() if "true or false" in line] == snapshot
+    assert [line for line in ran.stdout.splitlines() if "true or false" in line] == snapshot
     with Study.open(tmp_path / "run.db").storage as storage:
         assert Study.open(storage).settings.rates == ("ok",)
     again = run("run", *options, "--quantile", "ok=0.5", "--arm", arms[0], "--arm", arms[1], "--storage", "q.db",
                   cwd=tmp_path)  # fmt: skip
     assert again.returncode == 2
-    assert "--mean ok" in again.stderr
+    assert said(again.stderr.splitlines()[-1]) == snapshot
