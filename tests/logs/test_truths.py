@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Objective, analyze
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.sort.rows import sorted_pulls
-from frontguard.logs.sources import text
+from frontguard.logs.sources import text_tables
 from frontguard.notices import TakenAsRate
 from tests.cli import commands
 from tests.support.snapshots import refused, said
@@ -103,9 +103,8 @@ def test_a_column_of_truths_is_a_rate_in_every_format(kind: str, tmp_path: Path)
 
 def test_many_rows_of_truths_are_read_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batch by batch, by Polars."""
-    monkeypatch.setattr(text, "BATCH", 1 << 8)
-    for way in ("csv_rows", "json_rows"):
-        monkeypatch.setattr(text, way, lambda *_: iter(()))
+    monkeypatch.setattr(text_tables, "BATCH", 1 << 8)
+    monkeypatch.setattr(text_tables.TextTable, "_carefully", lambda *_: iter(()))
     columns = {"arm": ["a", "b"] * 4000, "solved": [True, False, True, True] * 2000, "x": list(range(8000))}
     for make in (csv, lines):
         found = analyze(make(tmp_path, columns), maximize=["solved", "x"], contamination=0.0)

@@ -24,7 +24,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
-from frontguard.logs.sources import text
+from frontguard.logs.sources import text_tables
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 from tests.support.snapshots import refused
@@ -329,7 +329,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: Snap
             on_workers.stop("run")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BATCH", 1 << 13)
+        patch.setattr(text_tables, "BATCH", 1 << 13)
         patch.setattr(on_workers, "_far", Watching())
         with refused(Exception, snapshot) as stopped:
             on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, USABLE, 2))
@@ -341,7 +341,7 @@ def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: Snap
 
 def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_workers, "_PIECE", 50)
-    monkeypatch.setattr(text, "BATCH", 1 << 13)
+    monkeypatch.setattr(text_tables, "BATCH", 1 << 13)
     here = write_log(tmp_path, files=2, rows=40_000, arms=20, ending="csv")
     files = []
     for path in sorted(tmp_path.iterdir()):

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.logs.sources import careful, open_log, text
+from frontguard.logs.sources import open_log, text, text_tables
 from frontguard.logs.sources.reader import BATCH
 from frontguard.notices import UnfinishedLine
 from tests.logs.sources.reading import read, refusal, rows_of
@@ -162,8 +162,7 @@ def test_whatever_is_quoted_is_read_as_it_was_written(
     rows = [(arm, "1.5", other) for arm, other in records]
     csv.writer(written, delimiter=separator, lineterminator=end).writerows([("arm", "x", "other"), *rows])
     with pytest.MonkeyPatch.context() as patch:
-        for module in (text, careful):
-            patch.setattr(module, "BATCH", size)
+        patch.setattr(text_tables, "BATCH", size)
         assert read(tmp_path / "b.csv", written.getvalue()) == [(arm, 1.5) for arm, _ in records]
 
 
@@ -172,8 +171,7 @@ def test_quotes_within_a_field_are_letters_and_do_not_hold_rows_together(tmp_pat
 
 
 def test_rows_that_polars_doubts_are_read_on_from_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (text, careful):
-        monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(text_tables, "BATCH", 2)
     numbers = [*map(str, range(5)), " 5 ", "NA", "7"]
     expected = [*map(float, range(6)), None, 7.0]
     assert read(tmp_path / "l.csv", "arm,x\n" + "".join(f"a,{each}\n" for each in numbers)) == [

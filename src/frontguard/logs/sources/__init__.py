@@ -6,8 +6,8 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 
 - `reader`: what a reader is (`LogTable`), and what is asked of it
 - `formats`: the list of all formats with their readers, and which of them a file has
-- `text` (CSV and JSON lines, with `careful` for what Polars refuses), `typed` (Parquet and frames), `study`, and
-  `tools` (hyperfine, pyperf and pytest-benchmark): the readers
+- `text_tables` (CSV and JSON lines; `text`: their files), `typed` (Parquet and frames), `study`, and `tools`
+  (hyperfine, pyperf and pytest-benchmark): the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
 - `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column, and

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources.careful import NotJson, parsed
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import LogTable
-from frontguard.logs.sources.text import CsvFile, JsonFile, TextFile
+from frontguard.logs.sources.text import TextFile
+from frontguard.logs.sources.text_tables import CsvFile, JsonFile, NotJson, parsed
 from frontguard.logs.sources.tools import TOOLS, document_of, keys_of
 from frontguard.logs.sources.typed import ParquetFile
 from frontguard.phrases import error_line

@@ -166,7 +166,7 @@ def _by_value(column: Any, numbers: bool, where: str) -> pl.Series:
     """A column of Python's own values, looked at one by one."""
     import polars as pl
 
-    from frontguard.logs.sources.values import number_column, number_in, text_of
+    from frontguard.logs.sources.values import number_in, text_of
 
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     if not numbers:
@@ -177,9 +177,12 @@ def _by_value(column: Any, numbers: bool, where: str) -> pl.Series:
         bool(value) if isinstance(value, (bool, np.bool_)) else number_in(value, f"{where}, row {row}")
         for row, value in enumerate(values, 1)
     ]
-    if len({isinstance(value, bool) for value in found if value == value}) > 1:
+    kinds = {isinstance(value, bool) for value in found if value == value}
+    if len(kinds) > 1:
         refuse_mixed(where)
-    return number_column(found)
+    if True in kinds:
+        return pl.Series([value if value == value else None for value in found], dtype=pl.Boolean)
+    return pl.Series(found, dtype=pl.Float64)
 
 
 def _computed(frame: pl.LazyFrame, request: Request) -> pl.DataFrame:

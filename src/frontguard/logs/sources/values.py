@@ -46,6 +46,48 @@ def as_numbers(column: str, kind: DataType, where: str) -> pl.Expr:
     raise BadInput(f"{where} must be numbers; got the type {kind}{hint}")
 
 
+_WORDS = ("", "NA", "N/A", "#N/A", "NaN", "null", "none")
+_WILD = ("NaN", "inf", "infinity")
+MISSING = [
+    sign + cased
+    for words, signs in ((_WORDS, ("",)), (_WILD, ("", "+", "-")))
+    for sign in signs
+    for word in words
+    for cased in (word, word.lower(), word.upper(), word.capitalize())
+]
+"""What stands in a metric for no value: as it is, or with blanks around it. Infinite values are not known either."""
+
+TRUTHS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+"""What stands in a metric for true and false, where nothing else does."""
+
+
+def numbers_in(texts: pl.Series, decimal: str = ".", truths: bool | None = None) -> tuple[pl.Series, int | None]:
+    """The numbers that texts stand for, or true and false, null where one is missing; and the first row with neither.
+
+    A column holds numbers or truths (`truths`): of which kind its first known value is, unless that was said.
+
+    >>> found, wrong = numbers_in(pl.Series([" 1.5", "1e3", "NA", "12ms"]))
+    >>> found.to_list(), wrong
+    ([1.5, 1000.0, None, None], 3)
+    >>> numbers_in(pl.Series(["1,5"]), ",")[0].to_list(), numbers_in(pl.Series(["true", "1"]))[1]
+    ([1.5], 1)
+    """
+    plain = texts.str.strip_chars(" \t")
+    plain = plain.set(plain.is_in(MISSING), None)
+    if truths is None:
+        truths = any(word in TRUTHS for word in plain.drop_nulls().head(1))
+    if truths:
+        found = plain.replace_strict(list(TRUTHS), list(TRUTHS.values()), default=None, return_dtype=pl.Boolean)
+    elif decimal == ",":
+        found = (
+            plain.str.replace(".", "?", literal=True).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        )
+    else:
+        found = plain.cast(pl.Float64, strict=False)
+    wrong = found.is_null() & plain.is_not_null()
+    return found, wrong.arg_max() if wrong.any() else None
+
+
 def floats(column: pl.Series) -> Floats:
     """The values of a column as NumPy has them; NaN where they are null or infinite."""
     values: Floats = column.cast(pl.Float64).to_numpy()
@@ -165,11 +207,3 @@ def number_in(value: Any, where: str) -> float:
         except (OverflowError, ValueError):  # too large, and a signalling NaN
             return math.nan
     raise BadInput(f"{where}: wanted a number; got {shown(value)}")
-
-
-def number_column(values: Sequence[float | bool]) -> pl.Series:
-    """Numbers, or true and false with NaN for what is missing, as a column."""
-    truths = [isinstance(value, bool) for value in values]
-    if not any(truths):
-        return pl.Series(values, dtype=pl.Float64)
-    return pl.Series([value if truth else None for truth, value in zip(truths, values, strict=True)])
