@@ -35,6 +35,9 @@ PATIENCE = 60.0
 LIMIT = 60.0
 """Seconds for an answer, of the scheduler or of a worker; importing packages from a slow disk is part of it."""
 
+SOON = 5.0
+"""Seconds for what is not worth waiting for."""
+
 _ADDRESS = re.compile(r"dask://(?P<protocol>[a-z]+://)?(?P<host>\[[^\]]+\]|[^:/\s]+)(?P<port>:\d+)?/?")
 _PAUSE = 0.2  # seconds between two looks for a first worker
 
@@ -74,6 +77,7 @@ class Cluster:
         self._needs = needs
         self._known: dict[str, Worker] = {}
         self._threads: dict[str, int] = {}
+        self._alone_since: float | None = None
         try:
             self._wait_for_workers(waiting)
         except BaseException:
@@ -102,6 +106,24 @@ class Cluster:
         self._threads = {address: int(there[address]) for address, worker in self._known.items() if not worker.lacks}
         return [worker for worker in asked if worker.lacks and worker.address in self._known]
 
+    def watch(self) -> list[Worker]:
+        """`look`, where a scheduler that does not answer has no workers; refused without any for `PATIENCE`."""
+        try:
+            unfit = self.look()
+        except Exception:
+            unfit, self._threads = [], {}
+        self._alone_since = None if self._threads else self._alone_since or time.monotonic()
+        if self._alone_since is not None and time.monotonic() - self._alone_since >= PATIENCE:
+            raise BadArgument(
+                "executor", f"the Dask cluster at {self.address} has had no fit worker for {PATIENCE:g} s"
+            )
+        return unfit
+
+    def take_back(self, futures: Sequence[Any]) -> None:
+        """Have tasks forgotten, as far as the cluster is still there."""
+        with suppress(Exception):
+            self.call(self.client.cancel, list(futures), limit=SOON)
+
     def called(self, address: str) -> str:
         """A worker in a message: its address and, where known, its host."""
         return str(self._known.get(address, address))
@@ -110,7 +132,7 @@ class Cluster:
         """Let go of the client if it is ours."""
         if self._ours:
             with suppress(Exception):  # of a cluster that is gone
-                self.client.close(timeout=5.0)
+                self.client.close(timeout=SOON)
 
     def _wait_for_workers(self, waiting: Callable[[str, float], None] | None) -> None:
         began = time.monotonic()

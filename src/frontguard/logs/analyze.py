@@ -369,7 +369,7 @@ def _on_cluster(
     reading: Mapping[str, Any],
 ) -> Analysis:
     """The analysis of a log that the workers of a Dask cluster read and sort."""
-    from frontguard.logs.dask.cluster import ordered_on_cluster
+    from frontguard.logs.on_dask import ordered_on_cluster
 
     if reading.get("study") is not None or reading.get("format") == "study":
         raise BadArgument("executor", "a study cannot be read on a cluster; wanted files that its workers see")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Future, InvalidStateError
@@ -133,21 +132,22 @@ class Dask(Workers):
         with suppress(Empty):
             while True:
                 claim = event(self._claim(self._done.get_nowait()), client=self._cluster.client)
-                self._cluster.call(claim.clear, limit=5.0)
+                self._cluster.call(claim.clear, limit=_dask.SOON)
 
     # Who is there -----------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
         """Keep an eye on the workers until it is over: use those that join, and wait for none that is gone."""
-        alone_since: float | None = None
         while not self._over.wait(LOOK):
             try:
-                for unfit in self._cluster.look():
+                for unfit in self._cluster.watch():
                     _say(WorkerLeftOut(str(unfit), unfit.lacks))
+            except BadArgument as error:
+                self._give_up(error.why)
+                return
+            with suppress(Exception):  # of a scheduler that does not answer
                 self._clear_up()
-                fit = self._cluster.threads
-            except Exception:  # a scheduler that does not answer
-                fit = {}
+            fit = self._cluster.threads
             with self._lock:
                 for pull, task in list(self._tasks.items()):
                     if task.sent is None:
@@ -156,11 +156,6 @@ class Dask(Workers):
                         with suppress(InvalidStateError):  # it came back before
                             task.future.set_exception(LostPull(f"the Dask workers that had pull {pull} are gone"))
                         task.sent.cancel()
-            alone_since = None if fit else alone_since or time.monotonic()
-            if alone_since is not None and time.monotonic() - alone_since >= _dask.PATIENCE:
-                where, seconds = self._cluster.address, _dask.PATIENCE
-                self._give_up(f"the Dask cluster at {where} has had no fit worker for {seconds:g} s")
-                return
 
     def _give_up(self, why: str) -> None:
         with self._lock:
@@ -175,8 +170,8 @@ class Dask(Workers):
         self._over.set()
         with self._lock:
             sent = [task.sent for task in self._tasks.values() if task.sent is not None]
+        self._cluster.take_back(sent)
         with suppress(Exception):  # of a cluster that is gone
-            self._cluster.call(self._cluster.client.cancel, sent, limit=5.0)
             self._clear_up()
         self._cluster.close()
 

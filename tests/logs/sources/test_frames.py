@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.logs.sources import Log, frame_columns, open_log, typed
+from frontguard.logs.sources import Log, open_log, typed
 from frontguard.logs.sources.typed import same_kind
 from tests.support.snapshots import refused, said
 
@@ -52,7 +52,7 @@ def rows_of(log: Log) -> list[Row]:
 
 def refusal(frame: Any, **options: Any) -> str:
     with pytest.raises(BadInput) as refused:
-        rows_of(frame_columns(frame, **{"arm": "arm", "metrics": ["x"], **options}))
+        rows_of(open_log(frame, **{"arm": "arm", "metrics": ["x"], **options}))
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -60,11 +60,11 @@ def refusal(frame: Any, **options: Any) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_frame(kind: str, snapshot: SnapshotAssertion) -> None:
     frame = KINDS[kind]({"arm": ["a", "NA", "007"], "x": [1.0, None, 2.5], "y": [1, 2, 3], "host": ["h", "h", "i"]})
-    log = frame_columns(frame, "arm", ["y", "x"])
+    log = open_log(frame, "arm", ["y", "x"])
     assert rows_of(log) == [("a", 1.0, 1.0), ("NA", 2.0, None), ("007", 3.0, 2.5)]
     assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("NA", None), ("007", 2.5)]
     assert (log.format, log.rows_hint, log.expected_rows) == ("frame", 3, 3)
-    joined = rows_of(frame_columns(frame, ["host", "arm"], ["y"]))
+    joined = rows_of(open_log(frame, ["host", "arm"], ["y"]))
     assert joined[0] == ("h/a", 1.0)
     assert said(refusal(frame, metrics=["z"])) == snapshot
     assert said(refusal(frame, arm="Arm")) == snapshot
@@ -91,7 +91,7 @@ def test_an_empty_frame_and_rows_without_an_arm(kind: str) -> None:
     assert "has no rows" in refusal(pa.table({"arm": pa.array([], pa.string()), "x": pa.array([], pa.float64())}))
     frame = KINDS[kind]({"arm": ["a", None, "b", None], "x": [1.0, 2.0, 3.0, 4.0]})
     assert refusal(frame).startswith("2 rows have no arm (column 'arm' is missing or empty), the first is row 2 of the")
-    assert rows_of(frame_columns(frame, metrics=["x"], missing_arms="drop")) == [("a", 1.0), ("b", 3.0)]
+    assert rows_of(open_log(frame, metrics=["x"], missing_arms="drop")) == [("a", 1.0), ("b", 3.0)]
 
 
 @pytest.mark.parametrize(
@@ -112,23 +112,23 @@ def test_an_empty_frame_and_rows_without_an_arm(kind: str) -> None:
     ],
 )
 def test_ids_of_pandas_become_text(names: pd.Series, texts: list[str]) -> None:
-    log = frame_columns(pd.DataFrame({"arm": names, "x": [1.0, 2.0, 3.0]}), metrics=["x"])
+    log = open_log(pd.DataFrame({"arm": names, "x": [1.0, 2.0, 3.0]}), metrics=["x"])
     assert [arm for arm, _ in rows_of(log)] == texts
 
 
 def test_names_of_an_index_count_as_columns() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index(["a", "b"], name="arm"))
-    assert rows_of(frame_columns(frame, metrics=["x"])) == [("a", 1.0), ("b", 2.0)]
+    assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("b", 2.0)]
     assert list(frame.columns) == ["x"], "the frame is left as it was"
 
 
 def test_categories_that_no_row_has_are_no_arms() -> None:
     frame = pd.DataFrame({"arm": pd.Categorical(["a", "a"], categories=["a", "never"]), "x": [1.0, 2.0]})
-    assert rows_of(frame_columns(frame, metrics=["x"])) == [("a", 1.0), ("a", 2.0)]
+    assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("a", 2.0)]
     long = pl.DataFrame(
         {"arm": ["a"], "metric": ["x"], "value": [1.0]}, schema_overrides={"arm": pl.Enum(["never", "a"])}
     )
-    assert rows_of(frame_columns(long, metrics=["x"])) == [("a", 1.0)]
+    assert rows_of(open_log(long, metrics=["x"])) == [("a", 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_other_frames_that_cannot_be_used(snapshot: SnapshotAssertion) -> None:
     assert "row 1: wanted a name" in refusal({"arm": [object()], "x": [1.0]})
     assert "half a surrogate pair" in refusal({"arm": ["\ud800"], "x": [1.0]})
     with refused(BadInput, snapshot):
-        frame_columns(object(), metrics=["x"])  # type: ignore[arg-type]
+        open_log(object(), metrics=["x"])  # type: ignore[arg-type]
 
 
 def test_huge_numbers() -> None:
-    log = frame_columns({"arm": ["a", "b", "c"], "x": [2**63, 10**400, Decimal("sNaN")]}, metrics=["x"])
+    log = open_log({"arm": ["a", "b", "c"], "x": [2**63, 10**400, Decimal("sNaN")]}, metrics=["x"])
     assert rows_of(log) == [("a", 2.0**63), ("b", None), ("c", None)]
 
 

@@ -31,7 +31,7 @@ from frontguard.logs.sources.reader import LogTable, Request
 from frontguard.logs.sources.typed import FrameTable, is_frame
 from frontguard.phrases import shown
 
-__all__ = ["Batch", "Log", "frame_columns", "open_log"]
+__all__ = ["Batch", "Log", "open_log"]
 
 
 def open_log(
@@ -89,6 +89,9 @@ def open_log(
     ...
     frontguard.errors.NoColumn: ...log.csv: no column is called 'flag' (did you mean 'flags'?); its columns are 'flags',
     'seconds'
+    >>> log = open_log({"arm": ["a", 7, "a"], "x": [1, None, 2.5]}, metrics=["x"])
+    >>> [(batch.arms.to_list(), batch.values[0].tolist()) for batch in log.batches()]
+    [(['a', '7', 'a'], [1.0, nan, 2.5])]
     """
     _refuse_without_polars()
     from frontguard.logs.sources.formats import FORMATS, format_of
@@ -126,20 +129,6 @@ def open_log(
         table.refuse_absent(request.metrics)
         return _table_log(kind, table, request)
     return files_log(kind, found, request)
-
-
-def frame_columns(
-    frame: Any, arm: str | Sequence[str] | None = None, metrics: Sequence[str] = (), **layout: Any
-) -> Log:
-    """A frame as a log: pandas, Polars (eager or lazy), Arrow, what else has Arrow's stream, or a dict of columns.
-
-    >>> log = frame_columns({"arm": ["a", 7, "a"], "x": [1, None, 2.5]}, metrics=["x"])
-    >>> [(batch.arms.to_list(), batch.values[0].tolist()) for batch in log.batches()]
-    [(['a', '7', 'a'], [1.0, nan, 2.5])]
-    """
-    _refuse_without_polars()
-    request = Request.of(arm, metrics, **layout)
-    return _table_log("frame", FrameTable(frame, request), request)
 
 
 def _refuse_without_polars() -> None:

@@ -35,9 +35,10 @@ pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+from dask.sizeof import sizeof  # noqa: E402
 
-from frontguard.logs.dask import on_workers  # noqa: E402
-from frontguard.logs.dask.cluster import ClusterOrdered, ordered_on_cluster  # noqa: E402
+from frontguard.logs import dask_tasks  # noqa: E402
+from frontguard.logs.on_dask import ClusterOrdered, ordered_on_cluster  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 
@@ -102,7 +103,7 @@ def have_workers(cluster: Cluster, least: int) -> None:
 @pytest.fixture(autouse=True)
 def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs here are small; values stay with the workers all the same."""
-    monkeypatch.setattr("frontguard.logs.dask.cluster.FEW", -1)
+    monkeypatch.setattr("frontguard.logs.on_dask.FEW", -1)
 
 
 def write_log(folder: Path, files: int = 7, rows: int = 800, arms: int = 40, ending: str = "parquet") -> Ordered:
@@ -268,7 +269,7 @@ def test_an_analysis_is_the_same_to_the_bit(client: Any, tmp_path: Path, monkeyp
         rows = [f"{arm};{rng.normal(1, 0.1):.3f};{rng.normal() + len(arm):.2f}" for arm in arms]
         (folder / f"{number}.csv").write_text("\n".join(["flags;seconds;quality", *rows]).replace(".", ","))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("frontguard.logs.dask.cluster.FEW", 10_000)
+    monkeypatch.setattr("frontguard.logs.on_dask.FEW", 10_000)
     asked: dict[str, Any] = {"arm": "flags", "decimal": ",", "missing_arms": "drop"}
     found = same_analysis(client, "log", **asked)
     assert len(found.arms) == 4
@@ -313,54 +314,28 @@ def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None
     assert ("reading", rows) in [(each.stage, each.rows) for each in seen]
 
 
-def test_how_far_a_job_is_and_its_end_before_time(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    """What workers do when they are asked, and when nobody wants to know any more."""
-    write_log(tmp_path, files=1, rows=50_000, arms=20, ending="csv")
-    path = tmp_path / "part-0.csv"
-    there = path.stat()
-    planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
-    request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
-    seen = []
-
-    class Watching(dict[Any, Any]):
-        def __setitem__(self, key: Any, value: Any) -> None:
-            super().__setitem__(key, value)
-            seen.append(on_workers.how_far("run"))
-            on_workers.stop("run")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_tables, "BATCH", 1 << 13)
-        patch.setattr(on_workers, "_far", Watching())
-        with refused(Exception, snapshot) as stopped:
-            on_workers.read(on_workers.ReadingJob("run", 3, "csv", (planned,), request, USABLE, 2))
-        assert type(stopped.value).__name__ == "_Stopped"
-        (rows,) = [far[3] for far in seen]
-        assert 0 < rows < 50_000
-        assert on_workers.how_far("run") == {}
-
-
 def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_workers, "_PIECE", 50)
+    monkeypatch.setattr(dask_tasks, "_PIECE", 50)
     monkeypatch.setattr(text_tables, "BATCH", 1 << 13)
     here = write_log(tmp_path, files=2, rows=40_000, arms=20, ending="csv")
     files = []
     for path in sorted(tmp_path.iterdir()):
         there = path.stat()
-        files.append(on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
+        files.append(dask_tasks.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
     request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
-    found = on_workers.read(on_workers.ReadingJob("a run", 0, "csv", tuple(files), request, USABLE, 1))
-    assert len(found.pieces[0]) > 2
-    assert sys.getsizeof(found) >= 8 * here.good.sum()
-    whole = on_workers.merged(found.pieces, METRICS)
+    pieces, _ = dask_tasks.read(dask_tasks.ReadingJob("csv", tuple(files), request, USABLE, 1))
+    assert len(pieces) > 2
+    assert sizeof(pieces) >= 8 * here.good.sum()  # by this Dask knows what to put on disk
+    whole = dask_tasks.merged([pieces], METRICS)
     assert bits(*whole.values, whole.pulls, whole.failed_pulls) == bits(*here.values, here.pulls, here.failed_pulls)
 
 
 def test_small_files_are_read_together(tmp_path: Path) -> None:
-    def planned(size: int) -> on_workers.PlannedFile:
-        return on_workers.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
+    def planned(size: int) -> dask_tasks.PlannedFile:
+        return dask_tasks.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
 
     def sizes(*files: int, threads: int = 1) -> list[list[int]]:
-        plan = on_workers.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
+        plan = dask_tasks.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
         return [[each.size for each in job] for job in plan.jobs(threads)]
 
     mega = 1 << 20
@@ -381,16 +356,16 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
     path = tmp_path / "log.csv"
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
-    planned = on_workers.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
-    job = on_workers.ReadingJob("run", 0, "csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE, 1)
-    assert client.submit(on_workers.told, client.submit(on_workers.read, job, pure=False)).result().pulls == 1
+    planned = dask_tasks.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
+    job = dask_tasks.ReadingJob("csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE, 1)
+    assert client.submit(dask_tasks.read, job, pure=False).result()[-1].pulls == 1
     for change in (
         lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"),
         path.unlink,
     ):
         change()
         with refused(BadInput, snapshot):
-            client.submit(on_workers.read, job, pure=False).result()
+            client.submit(dask_tasks.read, job, pure=False).result()
 
 
 def test_no_scheduler_and_no_workers_are_named(
@@ -468,7 +443,7 @@ def test_truths_and_numbers_in_files_of_one_log_are_refused(
 def test_a_worker_that_joins_later_is_asked_too_and_told_of(
     cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.0)
+    monkeypatch.setattr("frontguard.logs.on_dask.LOOK", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
     with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
         odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
@@ -536,7 +511,7 @@ def test_a_file_over_which_workers_die_is_named_after_some(
 def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    monkeypatch.setattr("frontguard.logs.dask.cluster.LOOK", 0.1)
+    monkeypatch.setattr("frontguard.logs.on_dask.LOOK", 0.1)
     monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
     here = write_log(tmp_path, files=2, rows=100, arms=12)
     have_workers(cluster, 1)

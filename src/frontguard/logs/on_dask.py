@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from operator import attrgetter
+from operator import attrgetter, getitem
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -30,15 +29,15 @@ from frontguard._common import dask as _dask
 from frontguard._common.dask import Cluster, Needs, said
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
+from frontguard.logs import dask_tasks
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.dask import on_workers
-from frontguard.logs.dask.on_workers import ReadingJob, ReadingPlan, ReadSoFar
+from frontguard.logs.dask_tasks import JobNotes, ReadingJob, ReadingPlan
 from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import RowBuffer
-from frontguard.logs.sources.files import STDIN, is_address, several
+from frontguard.logs.sources.files import STDIN, is_address
 from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
@@ -56,7 +55,6 @@ FEW = 1 << 22
 
 _PARTS_A_THREAD = 2  # small enough that a lost one is soon made again, large enough that tasks are worth their cost
 _JOBS_A_THREAD = 2  # under way at a time
-_SOON = 5.0  # seconds for what is not worth waiting for
 
 
 def ordered_on_cluster(
@@ -273,29 +271,21 @@ class _Sorting:
         return found
 
     def stop(self) -> None:
-        """Take everything back, and have workers stop what they are reading."""
+        """Take everything back. What a worker is reading it reads to its end, for nobody."""
         futures = [*self._keep, *(task.future for task in self._under_way.values())]
-        run, reading = self._run, self._reading
         self._begin()
-        client, workers = self.cluster.client, list(self.cluster.threads)
-        with suppress(Exception):  # of a cluster that is gone
-            self.cluster.call(client.cancel, futures, limit=_SOON)
-            if reading and workers:
-                self.cluster.call(client.run, on_workers.stop, run, workers=workers, on_error="ignore", limit=_SOON)
+        self.cluster.take_back(futures)
 
     def _begin(self) -> None:
-        self._run = uuid.uuid4().hex
-        self._reading = False
         self._keep: list[Any] = []  # futures that others depend on
         self._under_way: dict[str, _Task] = {}
         self._back: SimpleQueue[str] = SimpleQueue()  # keys of those that ended
         self._given_to: set[frozenset[str]] = set()  # the workers of each task
         self._look_at = time.monotonic() + LOOK
-        self._alone_since: float | None = None
 
     def _sorted_once(self) -> tuple[list[Any], list[Ordered]]:
         if self._plan is None:
-            self._submit(0, self._shown, on_workers.planned, *self._asked, self._request)
+            self._submit(0, self._shown, dask_tasks.planned, *self._asked, self._request)
             (task,) = self._ended()
             self._plan = self._result(task)
             self._shown = self._plan.shown
@@ -304,9 +294,9 @@ class _Sorting:
         self._clock.all_read()
         for part in range(self._parts):
             about = f"part {part + 1} of {self._parts} of {self._shown}"
-            share = self._future(on_workers.merged, [each[part] for each in pieces], self._request.metrics)
+            share = self._future(dask_tasks.merged, [each[part] for each in pieces], self._request.metrics)
             self._keep.append(share)
-            self._submit(part, about, on_workers.about, share, FEW // self._parts)
+            self._submit(part, about, dask_tasks.about, share, FEW // self._parts)
         shares = self._keep[-self._parts :]
         self._keep = shares  # the pieces are let go of as soon as they are merged
         del pieces
@@ -319,51 +309,35 @@ class _Sorting:
     def _read(self, plan: ReadingPlan) -> list[list[Any]]:
         """Have all files read: the futures of the pieces, by job and part. What is wrong with them is said."""
         jobs = plan.jobs(sum(self.cluster.threads.values()))
-        pieces: dict[int, list[Any]] = {}
-        told: dict[int, ReadSoFar] = {}
-        under_way: dict[int, int] = {}  # rows that were read
-        mistakes: dict[int, BaseException] = {}
-        waiting = list(range(len(jobs)))[::-1]
+        pieces: list[list[Any]] = []
+        told: dict[int, JobNotes] = {}
+        mistakes: dict[int, BadInput] = {}
         request = replace(self._request, layout="wide", missing_arms="drop")
 
         def fill() -> None:
             most = _JOBS_A_THREAD * max(1, sum(self.cluster.threads.values()))
-            while waiting and not mistakes and len(self._under_way) < most:
-                number = waiting.pop()
-                files = jobs[number]
-                how = request, self._usable, self._parts, self._objectives
-                job = ReadingJob(self._run, number, plan.format, files, *how)
-                read = self._future(on_workers.read, job)
-                pieces[number] = [self._future(on_workers.piece, read, part) for part in range(self._parts)]
+            while len(pieces) < len(jobs) and not mistakes and len(self._under_way) < most:
+                number = len(pieces)
+                job = ReadingJob(plan.format, jobs[number], request, self._usable, self._parts, self._objectives)
+                read = self._future(dask_tasks.read, job)
+                pieces.append([self._future(getitem, read, part) for part in range(self._parts)])
                 self._keep += pieces[number]
-                self._submit(number, several([each.file for each in files]), on_workers.told, read)
+                self._submit(number, job.shown, getitem, read, self._parts)
 
-        def progress(now: dict[int, int]) -> None:
-            under_way.update(now)
-            over = {number: each.rows for number, each in told.items()}
-            self._clock.read(sum({**under_way, **over}.values()))
-
-        self._reading = True
         fill()
-        for task in self._ended(progress):
+        for task in self._ended():
             try:
                 told[task.number] = self._result(task)
             except BadInput as mistake:
-                # Of several mistakes the one in the first file, as on one machine: those before it are waited for.
                 mistakes[task.number] = mistake
-                for key, other in list(self._under_way.items()):
-                    if other.number > min(mistakes):
-                        del self._under_way[key]
-                        self._keep.append(other.future)  # to be taken back
-            progress({})
+            self._clock.read(sum(each.rows for each in told.values()))
             fill()
-        if mistakes:
+        if mistakes:  # of several the one in the first file, as on one machine
             raise mistakes[min(mistakes)]
-        self._reading = False
         self._note(plan, [told[number] for number in sorted(told)])
-        return [pieces[number] for number in sorted(pieces)]
+        return pieces
 
-    def _note(self, plan: ReadingPlan, told: Sequence[ReadSoFar]) -> None:
+    def _note(self, plan: ReadingPlan, told: Sequence[JobNotes]) -> None:
         """Keep what files had to tell, as if they had been read one after another; refuse what must be refused."""
         every = [note for each in told for note in each.notes]
         nameless = [note for note in every if isinstance(note, RowsWithoutArm)]
@@ -374,9 +348,8 @@ class _Sorting:
                 refuse_nameless(in_all(nameless))
         kinds, unusable = ColumnKinds(), UnusableCheck(self._objectives, self._request.metrics)
         for each in told:
-            if each.kinds is not None and each.unusable is not None:
-                kinds.merge(each.kinds, plan.shown)
-                unusable.merge(each.unusable)
+            kinds.merge(each.kinds, plan.shown)
+            unusable.merge(each.unusable)
         self.truths = frozenset(kinds.truths)
         self.notes += unusable.notices()
         if not sum(each.pulls for each in told):
@@ -399,13 +372,11 @@ class _Sorting:
         self._under_way[task.future.key] = task
         task.future.add_done_callback(lambda done: self._back.put(done.key))
 
-    def _ended(self, progress: Callable[[dict[int, int]], None] | None = None) -> Iterator[_Task]:
+    def _ended(self) -> Iterator[_Task]:
         """Tasks under way as they end, until there are none."""
         while self._under_way:
             if time.monotonic() >= self._look_at:
                 self._look()
-                if progress is not None:
-                    progress(self._under_way_there())
                 self._look_at = time.monotonic() + LOOK
             with suppress(Empty):
                 task = self._under_way.pop(self._back.get(timeout=LOOK / 5), None)
@@ -440,34 +411,10 @@ class _Sorting:
 
     def _look(self) -> None:
         """See who is there; raise if those that are waited for will not come back."""
-        try:
-            unfit = self.cluster.look()
-            fit = frozenset(self.cluster.threads)
-        except (OSError, TimeoutError):  # a scheduler that does not answer
-            unfit, fit = [], frozenset()
-        self.left_out += [WorkerLeftOut(str(worker), worker.lacks) for worker in unfit]
-        if fit:
-            self._alone_since = None
-            if any(not workers & fit for workers in self._given_to):
-                raise _WorkersGone
-            return
-        self._alone_since = self._alone_since or time.monotonic()
-        if time.monotonic() - self._alone_since >= _dask.PATIENCE:
-            raise BadArgument(
-                "executor", f"the Dask cluster at {self.cluster.address} has had no fit worker for {_dask.PATIENCE:g} s"
-            )
-
-    def _under_way_there(self) -> dict[int, int]:
-        """Rows that were read of jobs under way, as far as workers say so at once."""
-        if self._progress is None or not (workers := list(self.cluster.threads)):
-            return {}
-        with suppress(Exception):
-            client = self.cluster.client
-            every = self.cluster.call(
-                client.run, on_workers.how_far, self._run, workers=workers, on_error="ignore", limit=_SOON
-            )
-            return {number: far for each in every.values() for number, far in each.items()}
-        return {}
+        self.left_out += [WorkerLeftOut(str(worker), worker.lacks) for worker in self.cluster.watch()]
+        fit = frozenset(self.cluster.threads)
+        if fit and any(not workers & fit for workers in self._given_to):
+            raise _WorkersGone
 
 
 def _names(log: Any) -> list[str]:

@@ -1,7 +1,7 @@
-"""What the workers of a Dask cluster do with a log: look at its files, read some of them, sort a part of the arms.
+"""Tasks of the workers of a Dask cluster: look at the files of a log, read some of them, sort a part of the arms.
 
-All functions but those about progress are pure, as long as files do not change: Dask may call them again, anywhere. The
-client, which asks for all this, is in `cluster`.
+All functions are pure, as long as files do not change: Dask may call them again, anywhere. The client, which asks for
+all this, is in `on_dask`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import os
 import socket
 import stat
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from frontguard._common.dask import said
 from frontguard._common.typing import Floats
@@ -74,8 +75,6 @@ class ReadingPlan:
 class ReadingJob:
     """Some files that a worker reads one after another, and how."""
 
-    run: str
-    number: int
     format: str
     files: tuple[PlannedFile, ...]
     request: Request
@@ -83,28 +82,21 @@ class ReadingJob:
     parts: int
     objectives: tuple[Objective, ...] = ()  # whose values that cannot be used are counted
 
+    @property
+    def shown(self) -> str:
+        """The files in a message."""
+        return several([each.file for each in self.files])
+
 
 @dataclass(frozen=True)
-class ReadSoFar:
+class JobNotes:
     """What the client is told of a job."""
 
     rows: int
-    pulls: int = 0
-    notes: tuple[Notice, ...] = ()
-    kinds: ColumnKinds | None = None  # where it was read to its end, as the next one
-    unusable: UnusableCheck | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """What was read in a job: the shards of each part."""
-
-    pieces: list[list[Shard]]
-    told: ReadSoFar
-
-    def __sizeof__(self) -> int:
-        # By this Dask knows what it has in memory, and what to put on disk.
-        return sum(shard.__sizeof__() for shards in self.pieces for shard in shards)
+    pulls: int
+    notes: tuple[Notice, ...]
+    kinds: ColumnKinds
+    unusable: UnusableCheck
 
 
 def planned(names: list[str], folder: str, format: str | None, request: Request) -> ReadingPlan:
@@ -179,74 +171,40 @@ def _here() -> str:
     return f"{import_module('distributed').get_worker().address} on {socket.gethostname()}"
 
 
-_far: dict[tuple[str, int], int] = {}  # rows read, by run and job: of those under way here
-_stopped: set[str] = set()  # runs
-
-
-def how_far(run: str) -> dict[int, int]:
-    """Rows that were read here of the jobs of a run that are under way, by their numbers."""
-    return {number: far for (each, number), far in list(_far.items()) if each == run}
-
-
-def stop(run: str) -> None:
-    """Read no further for a run."""
-    _stopped.add(run)
-
-
-class _Stopped(Exception):
-    """Nobody wants to know any more."""
-
-
-def read(job: ReadingJob) -> Read:
-    """Read the files of a job and cut them by arm, some rows at a time."""
-    pieces: list[list[Shard]] = [[] for _ in range(job.parts)]
-    rows = RowBuffer(job.request.metrics, job.usable)
+def read(job: ReadingJob) -> list[Any]:
+    """Read the files of a job and cut them by arm, some rows at a time: the shards of each part, then `JobNotes`."""
+    pieces: list[Any] = [[] for _ in range(job.parts)]
+    empty = partial(RowBuffer, job.request.metrics, job.usable)
+    rows = empty()
     kinds, unusable = ColumnKinds(), UnusableCheck(job.objectives, job.request.metrics)
     notes: list[Notice] = []
-    rows_before = pulls = 0
+    rows_read = pulls = 0
     try:
         for planned in job.files:
             _refuse_other(planned)
             log = files_log(job.format, LogFiles(planned.file.shown, (planned.file,)), job.request)
-            with closing(log.batches(may_be_empty=True)) as batches:
-                for batch in unusable.watched(batches):
-                    rows.add(batch)
-                    pulls += len(batch)
-                    if rows.count >= _PIECE:
-                        rows = _cut(rows, job, pieces)
-                    _far[job.run, job.number] = rows_before + log.rows_read
-                    if job.run in _stopped:
-                        raise _Stopped
-            rows_before += log.rows_read
+            for batch in unusable.watched(log.batches(may_be_empty=True)):
+                rows.add(batch)
+                pulls += len(batch)
+                if rows.count >= _PIECE:
+                    _cut(rows, pieces)
+                    rows = empty()
+            rows_read += log.rows_read
             notes += log.notes
             kinds.merge(log.kinds, planned.file.shown)
             _refuse_other(planned)  # once more: rows of two states of a file would belong to no log
-        _cut(rows, job, pieces)
+        _cut(rows, pieces)
     except (OSError, MemoryError) as error:
-        files = several([each.file for each in job.files])
-        raise BadInput(f"{files}: the Dask worker {_here()} cannot read it: {said(error)}") from None
-    finally:
-        _far.pop((job.run, job.number), None)
-    return Read(pieces, ReadSoFar(rows_before, pulls, tuple(notes), kinds, unusable))
+        raise BadInput(f"{job.shown}: the Dask worker {_here()} cannot read it: {said(error)}") from None
+    return [*pieces, JobNotes(rows_read, pulls, tuple(notes), kinds, unusable)]
 
 
-def _cut(rows: RowBuffer, job: ReadingJob, pieces: list[list[Shard]]) -> RowBuffer:
-    """Add the rows to the pieces; gives an empty buffer for those that come."""
-    for part, shard in enumerate(cut_by_arm(rows, job.parts)):
+def _cut(rows: RowBuffer, pieces: list[list[Shard]]) -> None:
+    """Move the rows to the pieces."""
+    for part, shard in enumerate(cut_by_arm(rows, len(pieces))):
         if len(shard.pulls):
             # A copy: as a view it would hold the values of all parts in memory until the last of them is merged.
             pieces[part].append(replace(shard, values=[flat.copy() for flat in shard.values]))
-    return RowBuffer(job.request.metrics, job.usable)
-
-
-def piece(read: Read, part: int) -> list[Shard]:
-    """What was read of a part."""
-    return read.pieces[part]
-
-
-def told(read: Read) -> ReadSoFar:
-    """What the client is told of a job."""
-    return read.told
 
 
 def merged(pieces: Sequence[Sequence[Shard]], metrics: Sequence[str]) -> Ordered:
