@@ -60,11 +60,11 @@ def refusal(frame: Any, **options: Any) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_frame(kind: str, snapshot: SnapshotAssertion) -> None:
     frame = KINDS[kind]({"arm": ["a", "NA", "007"], "x": [1.0, None, 2.5], "y": [1, 2, 3], "host": ["h", "h", "i"]})
-    log = open_log(frame, "arm", ["y", "x"])
+    log = open_log(frame, arm="arm", metrics=["y", "x"])
     assert rows_of(log) == [("a", 1.0, 1.0), ("NA", 2.0, None), ("007", 3.0, 2.5)]
     assert rows_of(open_log(frame, metrics=["x"])) == [("a", 1.0), ("NA", None), ("007", 2.5)]
     assert (log.format, log.rows_hint, log.expected_rows) == ("frame", 3, 3)
-    joined = rows_of(open_log(frame, ["host", "arm"], ["y"]))
+    joined = rows_of(open_log(frame, arm=["host", "arm"], metrics=["y"]))
     assert joined[0] == ("h/a", 1.0)
     assert said(refusal(frame, metrics=["z"])) == snapshot
     assert said(refusal(frame, arm="Arm")) == snapshot
@@ -156,7 +156,7 @@ def test_other_frames_that_cannot_be_used(snapshot: SnapshotAssertion) -> None:
     assert "row 1: wanted a name" in refusal({"arm": [object()], "x": [1.0]})
     assert "half a surrogate pair" in refusal({"arm": ["\ud800"], "x": [1.0]})
     with refused(BadInput, snapshot):
-        open_log(object(), metrics=["x"])  # type: ignore[arg-type]
+        open_log(object(), metrics=["x"])
 
 
 def test_huge_numbers() -> None:

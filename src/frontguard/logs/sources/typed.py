@@ -114,12 +114,7 @@ class FrameTable(LogTable):
             self._at = frame.column
             super().__init__("the table", frame.schema.names, len(frame))
         else:
-            if isinstance(frame, pl.LazyFrame):
-                known = _computed(frame, request)
-            elif hasattr(frame, "__arrow_c_stream__"):
-                known = pl.DataFrame(frame)
-            else:
-                raise BadInput(f"wanted a frame (pandas, Polars, Arrow, …) or a path; got {shown(type(frame))}")
+            known = _computed(frame, request) if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
             self._at = known.to_series
             super().__init__("the frame", known.columns, len(known))
 
