@@ -19,7 +19,7 @@ from scipy.stats import beta
 from benchmarks.tables import Row, heading
 from frontguard import Malicious, Objective, Oblivious, Prescient, analyze, simulate
 from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
-from frontguard.policies import Independent
+from frontguard.policies import Certified
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient
 from frontguard.simulation.environments import gaussian
 from frontguard.theory.threats import Threat
@@ -45,8 +45,8 @@ def _pushed_apart(threat: Threat, medians: list[float], **settings: object) -> n
     environment = gaussian([[each] for each in medians], sigma=1.0)
     pushed = worst_case if isinstance(threat, Malicious) else worst_case_prescient
     attack = pushed(environment, threat.eps, direction=[1, *[-1] * (len(medians) - 1)]) if threat.eps else None
-    policy = Independent(
-        len(medians), 1, threat=threat, accuracy=0.0, delta=DELTA, max_pulls=PULLS,
+    policy = Certified(
+        len(medians), 1, independent=True, threat=threat, accuracy=0.0, delta=DELTA, max_pulls=PULLS,
         **settings,  # type: ignore[arg-type]
     )  # fmt: skip
     return simulate(policy, environment, attack, runs=RUNS, seed=7).verdicts

@@ -27,7 +27,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.gate import Outcome, outcomes_of
 from frontguard.evidence.boundaries import read_rank
 from frontguard.objectives import Objective
-from frontguard.policies.gate import Gatekeeper
+from frontguard.policies import Certified
 from frontguard.theory.threats import Prescient
 
 DELTA = 0.05
@@ -78,15 +78,15 @@ class Gates:
         return int((self.outcomes == outcome).sum())
 
 
-def fresh() -> Gatekeeper:
+def fresh() -> Certified:
     """A gate of two programs."""
     each = MAX_PULLS // 2
-    return Gatekeeper.for_objectives(
+    return Certified.for_objectives(
         2, [SECONDS], threat=Prescient(0.1), delta=DELTA, baseline=0, max_pulls_per_arm=each
     )
 
 
-def looks_of(policy: Gatekeeper) -> list[int]:
+def looks_of(policy: Certified) -> list[int]:
     """The pulls of each program at which a gate looks."""
     control = policy.standing.control[0]
     looks = [int(control["first"])]
@@ -155,7 +155,8 @@ def one_gate(seconds: Floats) -> tuple[int, int]:
             values.append([float(SECONDS.inward(seconds[arm, taken[arm]]))])
             taken[arm] += 1
         policy.tell(arms, values)
-    return int(policy.outcomes[1, 0]), int(policy.pulls_per_arm.sum())
+    assert policy.against is not None
+    return int(policy.against.outcomes[1, 0]), int(policy.pulls_per_arm.sum())
 
 
 def agree(world: World, gates: int, seed: int) -> bool:

@@ -34,7 +34,7 @@ from benchmarks.tables import Row
 from frontguard import Gaussian, Oblivious, Prescient
 from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.plan import DELTA, T_BAR, Experiment, Setting
-from frontguard.policies import Certified, Independent
+from frontguard.policies import Certified
 from frontguard.simulation import Adversary, Environment
 from frontguard.simulation.adversaries import review_bomber
 from frontguard.simulation.environments import gaussian
@@ -72,7 +72,7 @@ class Instance:
 
     name: str
     policy: Certified
-    independent: Independent  # the same, for arms that are: as those of a simulation are
+    independent: Certified  # the same, for arms that are: as those of a simulation are
     environment: Environment
     adversary: Adversary | None
     threat: Threat
@@ -110,12 +110,12 @@ def instances() -> Iterator[Instance]:
     for name, setting in named:
         experiment, contestant = setting.experiment, CONTESTANTS["certified"]
         arguments = contestant.arguments(setting)
-        own, pairs = Certified(**arguments), Independent(**arguments)
+        own, pairs = Certified(**arguments), Certified(**arguments, independent=True)
         place = experiment.environment, setting.adversary, setting.threat, experiment.spread
         yield Instance(f"{name}, ε = {setting.eps:g}", own, pairs, *place)
     boost, threat = covboost(), Oblivious(0.0)
     arguments = {"arms": 20, "objectives": 3, "threat": threat, "accuracy": 0.0, "coverage": 0.0, "delta": DELTA}
-    own, pairs = Certified(**arguments), Independent(**arguments)
+    own, pairs = Certified(**arguments), Certified(**arguments, independent=True)
     yield Instance("COV-BOOST by medians", own, pairs, boost.environment(), None, threat, None)
 
 

@@ -210,6 +210,7 @@ class Statement(Enum):
     GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(y)"
     GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(y)"
     GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(y)"
+    GATE_KEEPS = "and certainly {keep} to {limits}", "(p)"
     GATE_SAID = (
         "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
         "not",

@@ -31,9 +31,10 @@ from frontguard.evidence.apart import (
     shares_of,
 )
 from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, REFUTED
+from frontguard.evidence.differences import Compared
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
 from frontguard.pareto.limits import LimitRule
-from frontguard.policies import Certified, Independent
+from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused
@@ -41,12 +42,12 @@ from tests.support.snapshots import refused
 Floats = npt.NDArray[np.float64]
 
 
-def told(policy: Independent, values: Any) -> Independent:
+def told(policy: Certified, values: Any) -> Certified:
     """The policy with values (K, n, M) of which nothing was decided."""
     arms = np.repeat(np.arange(policy.arms), values.shape[1])
     policy.expect(arms)
     policy.take(arms, values.reshape(len(arms), -1))
-    policy._refresh(np.arange(policy.arms), policy.standing.arms["pulls"].copy())  # in one piece, as policies have it
+    policy._refresh(np.arange(policy.arms))  # in one piece, as policies have it
     return policy
 
 
@@ -59,7 +60,7 @@ def log_mixtures(n: Any, k: Any, p: float, strength: float = STRENGTH) -> Any:
     return np.where(k < p * n, found, -np.inf)
 
 
-def evidence(policy: Independent, arm: int, points: Floats, sign: float) -> Any:
+def evidence(policy: Certified, arm: int, points: Floats, sign: float) -> Any:
     """The logarithm of the evidence of an arm against m ≤ x; of what the sign makes of its values."""
     n, rule = int(policy.standing.arms["pulls"][arm]), policy.rule
     values = sign * policy.values_of(arm, 0)
@@ -86,14 +87,14 @@ def test_bounds_are_those_of_the_evidence_as_it_is_written(threat: Threat, sprea
     values = np.random.default_rng(pulls).normal(size=(3, pulls, 1))
     values[:, 3::29] = np.nan  # which fail
     values[1] += 0.3
-    policy = told(Independent(3, 1, threat=threat, accuracy=0.1, spread=spread), values)
-    rule, costs, boxes = policy.apart, policy.rule.costs[0], policy.standing.boxes
+    policy = told(Certified(3, 1, independent=True, threat=threat, accuracy=0.1, spread=spread), values)
+    rule, costs, boxes = policy.differences.rule, policy.rule.costs[0], policy.standing.boxes
     for side, sign in enumerate((1.0, -1.0)):
         points = np.unique([sign * policy.values_of(0, 0) - cost for cost in costs])
         found = evidence(policy, 0, np.concatenate([[-1e9], points]), sign)
         ends = np.concatenate([[-np.inf], points])
         wanted = [ends[np.argmax(found < level)] for level in np.log(rule.evidence)]
-        np.testing.assert_array_equal(policy.levels[side, 0, 0], wanted)
+        np.testing.assert_array_equal(policy.differences.levels[side, 0, 0], wanted)
     bounds = boxes[1, [COLUMNS, COLUMNS + 3], 0]
     if pulls < 10:
         assert np.isinf(bounds).all()
@@ -141,9 +142,9 @@ def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() 
     known = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 2.0)),)
     values = np.zeros((2, 50, 1))
     values[1] = 1.0
-    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, statistics=known), values)
+    policy = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, statistics=known), values)
     bound = float(policy.standing.boxes[0, COLUMNS + 1, 0])
-    assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.apart.thresholds[0, 0]) - 1.0)
+    assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.differences.rule.thresholds[0, 0]) - 1.0)
     told(policy, np.full((2, 1, 1), np.nan))
     assert policy.standing.boxes[0, COLUMNS + 1, 0] == bound
 
@@ -151,28 +152,30 @@ def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() 
 def test_pulls_that_are_out_count_against_an_arm_that_was_not_told() -> None:
     """What is said of two arms is said of all pulls of both that were started before."""
     values = np.random.default_rng(2).normal(size=(2, 100, 1))
-    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), values)
+    policy = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1), values)
     policy.expect([0] * 30)  # as many as may be anything
     policy.standing.boxes[:, COLUMNS:] = np.inf
-    policy._refresh(np.array([1]), np.array([100]))
+    policy._refresh(np.array([1]))
     fails = np.concatenate([values, [[[np.nan]] * 30, [[np.nan]] * 30]], axis=1)
-    other = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1), fails)
-    np.testing.assert_array_equal(policy.levels[:, 0], other.levels[:, 0])
+    other = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1), fails)
+    np.testing.assert_array_equal(policy.differences.levels[:, 0], other.differences.levels[:, 0])
     assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
 
 
 def test_what_was_said_with_a_spread_bound_that_is_false_is_forgotten() -> None:
     values = np.random.default_rng(0).normal(size=(2, 400, 1))
-    policy = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, spread=Gaussian(0.001)), values)
+    policy = told(
+        Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, spread=Gaussian(0.001)), values
+    )
     assert policy.standing.boxes[0, REFUTED, 0] == 1.0
     policy.standing.boxes[:, COLUMNS:] = -9.0  # as if R had said so before
-    policy.levels[:] = 9.0
+    policy.differences.levels[:] = 9.0
     pulls = policy.standing.arms["pulls"]
     refresh_apart(
-        policy.standing.boxes, policy.levels, policy.samples, pulls, np.arange(2), np.arange(2), policy.rule,
-        policy.apart,
+        policy.standing.boxes, policy.differences.levels, policy.samples, pulls, np.arange(2), np.arange(2),
+        policy.rule, policy.differences.rule,
     )  # fmt: skip
-    again = told(Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, spread=None), values)
+    again = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, spread=None), values)
     assert policy.standing.boxes[0, COLUMNS + 1, 0] >= again.standing.boxes[0, COLUMNS + 1, 0] > -1.0
 
 
@@ -208,17 +211,17 @@ def test_who_foresees_needs_the_larger_threshold_and_nobody_more() -> None:
 
 @pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.1), Malicious(0.1), Share(0.1), Prescient(0.0)])
 def test_the_larger_threshold_is_taken_wherever_replacements_may_give_the_future_away(threat: Threat) -> None:
-    policy = Independent(4, 2, threat=threat, accuracy=0.1, delta=0.1)
+    policy = Certified(4, 2, independent=True, threat=threat, accuracy=0.1, delta=0.1)
     lasting = threat.eps > 0.0 and not isinstance(threat, Oblivious)
     for found, needed, each in (
-        (policy.apart.thresholds[0], policy.apart.levels[0], 0.1 * PAIRS / (4 * 3 * 2)),
-        (policy.apart.thresholds[1], policy.apart.levels[1], 0.1 * RIVALS / (4 * 2)),
+        (policy.differences.rule.thresholds[0], policy.differences.rule.levels[0], 0.1 * PAIRS / (4 * 3 * 2)),
+        (policy.differences.rule.thresholds[1], policy.differences.rule.levels[1], 0.1 * RIVALS / (4 * 2)),
     ):
         wanted = lasting_threshold(each) if lasting else -math.log(each)
         assert found.tolist() == pytest.approx([wanted, wanted], abs=1e-8)
         assert wanted <= 2.0 * LOWEST + 0.25 * needed < wanted + 0.2501
-    assert policy.apart.lasting.tolist() == [lasting]
-    assert len(policy.apart.evidence) == policy.apart.levels.max()
+    assert policy.differences.rule.lasting.tolist() == [lasting]
+    assert len(policy.differences.rule.evidence) == policy.differences.rule.levels.max()
 
 
 def test_boxes_pairs_and_rivals_share_delta() -> None:
@@ -228,15 +231,17 @@ def test_boxes_pairs_and_rivals_share_delta() -> None:
         ([normal, median], (PAIRS, RIVALS)),
         ([normal, Statistic(EXACT)], (NORMAL_PAIRS, NORMAL_RIVALS)),
     ):
-        shares = shares_of(counted, arms=3)
+        shares = shares_of(counted, Compared(3, 1))
         assert shares == wanted
         assert shares.boxes + shares.pairs + shares.rivals == pytest.approx(1.0)
         # Where rivals say no more than pairs, or nothing may be said of them, pairs have what they would have.
-        assert shares_of(counted, arms=2) == shares_of(counted, arms=3, rivals=False) == (sum(wanted), 0.0)
+        alone = [shares_of(counted, Compared(2, 1)), shares_of(counted, Compared(3, 1), rivals=False)]
+        alone.append(shares_of(counted, Compared(3, 1, baseline=0)))  # which nobody but the baseline rivals
+        assert alone == 3 * [(sum(wanted), 0.0)]
     known = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 2.0)),)
-    policy = Independent(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1, statistics=known)
+    policy = Certified(5, 1, independent=True, threat=Oblivious(0.0), accuracy=0.0, delta=0.1, statistics=known)
     wanted_T = [-math.log(2.0 * 0.1 * NORMAL_PAIRS / 20), -math.log(0.1 * NORMAL_RIVALS / 5)]
-    assert policy.apart.thresholds[:, 0].tolist() == pytest.approx(wanted_T, abs=1e-8)
+    assert policy.differences.rule.thresholds[:, 0].tolist() == pytest.approx(wanted_T, abs=1e-8)
     boxes = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1 * shares.boxes, statistics=known)
     np.testing.assert_array_equal(policy.rule.thresholds, boxes.rule.thresholds)
 
@@ -244,7 +249,7 @@ def test_boxes_pairs_and_rivals_share_delta() -> None:
 def test_only_whether_an_arm_is_in_rests_on_rivals() -> None:
     """Bounds that hold if one arm is the best rival of another are no bounds of their difference."""
     values = np.random.default_rng(1).normal(size=(3, 400, 1)) + np.array([0.0, 0.0, -3.0])[:, None, None]
-    policy = told(Independent(3, 1, threat=Oblivious(0.0), accuracy=0.01), values)
+    policy = told(Certified(3, 1, independent=True, threat=Oblivious(0.0), accuracy=0.01), values)
     before = policy.copy()
     before._judge()
     assert before.verdict_codes.tolist() == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.OUT]
@@ -260,7 +265,7 @@ def test_only_whether_an_arm_is_in_rests_on_rivals() -> None:
 def test_rivals_do_not_count_where_the_best_one_was_not_fixed_beforehand() -> None:
     values = np.random.default_rng(1).normal(size=(3, 400, 1))
     clean = {"threat": Oblivious(0.0), "accuracy": 0.01}
-    policy = told(Independent(3, 1, **clean), values)  # type: ignore[arg-type]
+    policy = told(Certified(3, 1, independent=True, **clean), values)  # type: ignore[arg-type]
     assert np.isfinite(policy.standing.boxes[0, COLUMNS + 3 + 1, 0])
     policy.set_aside([2])  # of the others, the best rival of an arm may be another one
     assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
@@ -268,20 +273,20 @@ def test_rivals_do_not_count_where_the_best_one_was_not_fixed_beforehand() -> No
     assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
     assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
 
-    late = told(Independent(3, 1, **clean, foreseen=False), values)  # type: ignore[arg-type]
+    late = told(Certified(3, 1, independent=True, **clean, foreseen=False), values)  # type: ignore[arg-type]
     assert late.standing.boxes.shape[1] == COLUMNS + 3
     np.testing.assert_array_equal(late.rule.thresholds, policy.rule.thresholds)  # nothing is gained by giving it up
-    assert late.apart.thresholds[0, 0] == policy.apart.thresholds[0, 0]
+    assert late.differences.rule.thresholds[0, 0] == policy.differences.rule.thresholds[0, 0]
 
     limits = LimitRule(np.array([0]), np.array([-9.0]), np.array([-9.0]))
-    limited = Independent(3, 1, **clean, limits=limits)  # type: ignore[arg-type]
+    limited = Certified(3, 1, independent=True, **clean, limits=limits)  # type: ignore[arg-type]
     assert limited.standing.boxes.shape[1] == COLUMNS + 3
-    assert limited.apart.thresholds[0, 0] < policy.apart.thresholds[0, 0]
+    assert limited.differences.rule.thresholds[0, 0] < policy.differences.rule.thresholds[0, 0]
 
 
 def test_what_cannot_be_compared_is_refused(snapshot: SnapshotAssertion) -> None:
     with refused(ValueError, snapshot):
-        Independent(301, 1, threat=Oblivious(0.0), accuracy=0.1)
+        Certified(301, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1)
     for kind in (BOUNDED_MEAN, EXACT):
         with refused(ValueError, snapshot):
-            Independent(2, 1, threat=Oblivious(0.0), accuracy=0.1, statistics=[Statistic(kind)])
+            Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, statistics=[Statistic(kind)])

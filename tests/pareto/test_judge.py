@@ -66,7 +66,7 @@ class ByTheRule:
 def decided(boxes: ArmBoxes, accuracy: Floats, coverage: Floats, margin: Floats, goal: str = "front") -> ByTheRule:
     control = np.zeros(1, CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
-    standing = new_standing(*boxes.lower.shape, control)._replace(boxes=as_columns(boxes))
+    standing = new_standing(len(boxes.lower), as_columns(boxes), control)
     standing.arms["pulls"] = 10**6
     rule.decide(standing, Goal.of(accuracy, coverage, goal, margin))
     slacks = control["accuracy_slack"][0], control["coverage_slack"][0]

@@ -19,7 +19,6 @@ from frontguard import (
     Share,
     Subgaussian,
 )
-from frontguard.policies.gate import Gatekeeper
 
 Make = Callable[[int, int], Policy]
 
@@ -34,7 +33,7 @@ POLICIES: dict[str, Make] = {
     "certified with R": lambda K, M: Certified(
         K, M, threat=Malicious(0.1), accuracy=0.2, coverage=0.1, spread=Gaussian(0.05)
     ),
-    "gate": lambda K, M: Gatekeeper(K, M, threat=Prescient(0.1), accuracy=0.2, baseline=0),
+    "gate": lambda K, M: Certified(K, M, threat=Prescient(0.1), accuracy=0.2, baseline=0),
     "certified, any share": lambda K, M: Certified(K, M, threat=Share(0.1), accuracy=0.2, coverage=0.1),
     "auer-a1": lambda K, M: AuerA1(K, M, accuracy=0.3, delta=0.1, scale=0.3),
     "auer-a1-m": lambda K, M: AuerA1M(K, M, accuracy=0.3, delta=0.1, scale=0.3),

@@ -12,9 +12,10 @@ from frontguard import Objective, Oblivious, Study, identify
 from frontguard._common.compiled import INTERPRETED, kernels
 from frontguard.commands.spec import spec_from_arms
 from frontguard.errors import BadInput
+from frontguard.evidence.apart import Apart
 from frontguard.evidence.boxes import COLUMNS
 from frontguard.pareto.limits import LimitRule
-from frontguard.policies import Independent
+from frontguard.policies import Certified
 from frontguard.simulation.engine import drive_by_turns, simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.simulation.streams import RewardSource, Streams
@@ -39,7 +40,7 @@ def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted(snapshot: 
     assert high < found.upper[0, 0] - found.lower[1, 0]
     again = Settings.from_json(study.settings.to_json())
     assert again.independent
-    assert type(again.policy()) is Independent
+    assert type(again.policy().differences) is Apart
     assert "independent" not in Settings(("a", "b"), (VOLTS,), CLEAN).to_json()
     with refused(BadInput, snapshot):
         study.settings.taken_up(Settings(("a", "b"), (VOLTS,), CLEAN), 0)
@@ -66,7 +67,6 @@ def test_arms_that_share_something_are_refused(snapshot: SnapshotAssertion) -> N
     score = Objective("score", statistic="mean", bounds=(0, 1))
     for settings in (
         {"objectives": [score], "paired": True},
-        {"objectives": ["seconds"], "baseline": "arm-0"},
         {"objectives": [score]},
     ):
         with refused(BadInput, snapshot):
@@ -87,25 +87,25 @@ def test_arms_that_share_something_are_refused(snapshot: SnapshotAssertion) -> N
 
 def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on(tmp_path: Path) -> None:
     environment = gaussian([[0.0, 1.0], [1.0, 0.0], [0.2, 0.1]], sigma=0.4)
-    policy = Independent(3, 2, threat=CLEAN, accuracy=0.6, max_pulls=80)
+    policy = Certified(3, 2, independent=True, threat=CLEAN, accuracy=0.6, max_pulls=80)
     with kernels(INTERPRETED):
         simulated = simulate_one(policy, environment, seed=3)
         live, streams = policy.fresh(), Streams(RewardSource(environment, None), seed=3, run=0)
         drive_by_turns(live, streams, max_pulls=60)
         live.save(tmp_path / "policy.npz")
-        live = Independent.load(tmp_path / "policy.npz")
+        live = Certified.load(tmp_path / "policy.npz")
         drive_by_turns(live, streams)
-    assert isinstance(simulated, Independent)
+    assert isinstance(simulated, Certified)
     assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()
     np.testing.assert_array_equal(simulated.standing.boxes, live.standing.boxes)
-    np.testing.assert_array_equal(simulated.levels, live.levels)
+    np.testing.assert_array_equal(simulated.differences.levels, live.differences.levels)
     assert (simulated.standing.boxes[:, COLUMNS:] < np.inf).any()
 
 
 def test_simulated_runs_keep_to_limits() -> None:
     environment = gaussian([[1.0], [0.0]], sigma=0.1)
     beyond_2 = LimitRule(np.array([0]), np.array([2.0]), np.array([2.0]))  # at least 2, which no arm is
-    policy = Independent(2, 1, threat=CLEAN, accuracy=0.3, max_pulls=200, limits=beyond_2)
+    policy = Certified(2, 1, independent=True, threat=CLEAN, accuracy=0.3, max_pulls=200, limits=beyond_2)
     with kernels(INTERPRETED):
         simulated = simulate_one(policy, environment, seed=3)
         live = policy.fresh()

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, identify
 from frontguard.errors import BadInput
 from frontguard.notices import InPairs
-from frontguard.policies.paired import Paired
+from frontguard.policies import Certified
 from frontguard.studies.overview import Snapshot
 from frontguard.studies.pulls import item_order
 from frontguard.theory.threats import Threat
@@ -158,10 +158,10 @@ def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path, snapshot: Snapsho
 
 
 def test_a_saved_policy_goes_on(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    hard, policy = hard_items(4), Paired.for_objectives(2, [SCORE], threat=Prescient(0.02), items=120)
+    hard, policy = hard_items(4), Certified.for_objectives(2, [SCORE], threat=Prescient(0.02), items=120)
     pulled = [0, 0]
 
-    def pull(policy: Paired, pulled: list[int], rounds: int) -> None:
+    def pull(policy: Certified, pulled: list[int], rounds: int) -> None:
         for _ in range(rounds):
             if policy.done:
                 return
@@ -171,7 +171,7 @@ def test_a_saved_policy_goes_on(tmp_path: Path, snapshot: SnapshotAssertion) -> 
 
     pull(policy, pulled, 30)
     policy.save(tmp_path / "policy.npz")
-    other, again = Paired.load(tmp_path / "policy.npz"), list(pulled)
+    other, again = Certified.load(tmp_path / "policy.npz"), list(pulled)
     pull(policy, pulled, 500)
     pull(other, again, 500)
     assert pulled == again

@@ -289,10 +289,13 @@ def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
         for spans, found in ((difference, _differences(mine, its)), (ratio, _ratios(metric, mine, its))):
             spans.estimates[:, d], spans.low[:, d], spans.high[:, d] = found
         _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
-        if boxes.apart is not None and not metric.relative:
-            worst, best = _within_pairs(boxes.apart[:, :, d], numbers, baseline, worst, best)
+        if boxes.apart is not None:
+            worst, best = sharpened(worst, best, boxes.apart[numbers, baseline, d], boxes.apart[baseline, numbers, d])
             ends = (-best, -worst) if metric.minimized else (worst, best)
-            _sharpen(difference, d, *ends)
+            if metric.relative:  # inner values are logarithms
+                _sharpen(ratio, d, *map(np.exp, ends))
+            else:
+                _sharpen(difference, d, *ends)
         if boxes.confidence is not None:
             contrasts[:, d] = contrasts_of(worst, best, metric.inner_tolerance)
     names = tuple(boxes.arms[i] for i in numbers.tolist())
@@ -339,22 +342,23 @@ def _differences(mine: _Ends, its: _Ends) -> _Ends:
     return mine[0] - its[0], np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _within_pairs(ahead: Floats, numbers: Ints, baseline: int, worst: Floats, best: Floats) -> tuple[Floats, Floats]:
-    """By how much arms are ahead of the baseline, at least and at most, by boxes and by pairs.
+def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tuple[Floats, Floats]:
+    """Return by how much arms are ahead of the baseline, at least and at most, by boxes and by differences.
 
-    Pairs say nothing of an arm that has no box, and together with it nothing where the two contradict each other:
-    that refutes what is assumed.
+    `ahead` bounds the arm less the baseline from above, `behind` the baseline less the arm. They say nothing of an arm
+    that has no box, and together with it nothing where the two contradict each other: that refutes what is assumed.
     """
-    most = np.where(best < np.inf, np.minimum(best, ahead[numbers, baseline]), best)
-    least = np.where(worst > -np.inf, np.maximum(worst, -ahead[baseline, numbers]), worst)
+    most = np.where(best < np.inf, np.minimum(best, ahead), best)
+    least = np.where(worst > -np.inf, np.maximum(worst, -behind), worst)
     nothing = least > most
     return np.where(nothing, -np.inf, least), np.where(nothing, np.inf, most)
 
 
 def _sharpen(spans: SpanTable, d: int, low: Floats, high: Floats) -> None:
-    """Put these ends in the place of those that boxes give; the estimate lies between them."""
-    spans.low[:, d], spans.high[:, d] = low, high
-    spans.estimates[:, d] = np.clip(spans.estimates[:, d], low, high)
+    """Put these ends in the place of those that boxes give, where they give any; the estimate lies between them."""
+    there = ~np.isnan(spans.low[:, d])
+    spans.low[there, d], spans.high[there, d] = low[there], high[there]
+    spans.estimates[there, d] = np.clip(spans.estimates[there, d], low[there], high[there])
 
 
 def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:

@@ -3,7 +3,8 @@
 In a metric with the tolerance γ a candidate is *worse* if it is certainly worse than the baseline by more than γ, *not
 worse* if it is certainly not worse by more than γ, and else *open* (docs/theory.md, (y)). What is certain is read off
 contrasts (`comparisons.effects`), live, of logs and in simulation alike. A candidate is worse if it is so in any
-metric, not worse if it is so in all of them; and so is a gate, of its candidates.
+metric, not worse if it is so in all of them; and so is a gate, of its candidates. Where there are limits, a candidate
+has to keep to them as well: *worse* if it is certainly beyond one, *open* while it is not certain that it keeps to all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from enum import IntEnum
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Contrast, Effect, contrasts_of
+from frontguard.comparisons.effects import Contrast, Effect, Span, contrasts_of
+from frontguard.limits import Gate
 from frontguard.notices import Notice
 from frontguard.objectives import Objective
 
@@ -92,6 +94,23 @@ class Check:
 
 
 @dataclass(frozen=True)
+class LimitCheck:
+    """One limit of a candidate: what is limited, in its units, and whether the candidate certainly keeps to it."""
+
+    limit: Gate
+    span: Span
+    outcome: Outcome
+    stands_up_to: float | None = None
+
+
+def limit_check(gate: Gate, low: float, high: float, estimate: float, code: int) -> LimitCheck:
+    """Return the check of a limit by inner values: the ends of what is limited, its estimate, and the outcome."""
+    least, most = gate.metric.outward_interval(np.array([low]), np.array([high]))
+    span = Span(float(gate.metric.outward(np.array([estimate]))[0]), float(least[0]), float(most[0]))
+    return LimitCheck(gate, span, Outcome(code))
+
+
+@dataclass(frozen=True)
 class GatePair:
     """A candidate against its baseline. `name` says which, where it is printed; of logs, it is that of a benchmark."""
 
@@ -102,11 +121,17 @@ class GatePair:
     pulls: int  # of the candidate
     baseline_pulls: int
     aside: tuple[str, ...] = ()  # which of the two could not be measured
+    limits: tuple[LimitCheck, ...] = ()  # to which the candidate has to keep
+
+    @property
+    def all_checks(self) -> tuple[Check | LimitCheck, ...]:
+        """Those of the metrics, and those of the limits."""
+        return *self.checks, *self.limits
 
     @property
     def outcome(self) -> Outcome:
-        """What is certain of the candidate in all metrics together."""
-        return worst_of(check.outcome for check in self.checks)
+        """What is certain of the candidate in all metrics and limits together."""
+        return worst_of(check.outcome for check in self.all_checks)
 
 
 @dataclass(frozen=True)
@@ -148,7 +173,8 @@ class GateResult:
         """
         if self.outcome == Outcome.OPEN:
             return None
-        known = [check.stands_up_to for pair in self.pairs for check in pair.checks if check.outcome == self.outcome]
+        checks = [check for pair in self.pairs for check in pair.all_checks]
+        known = [check.stands_up_to for check in checks if check.outcome == self.outcome]
         if self.outcome == Outcome.WORSE:
             return max((eps for eps in known if eps is not None), default=None)
         return None if None in known else min(eps for eps in known if eps is not None)

@@ -29,19 +29,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadArgument
 from frontguard.evidence.averages import log_priors_of, log_term, signed_value
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, BoxRule, usable_shifts
+from frontguard.evidence.differences import Compared, Differences, Moment
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.ordered import Samples
+from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
+from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 
 PAIRS, RIVALS = 0.2, 0.3
@@ -113,32 +117,34 @@ class Shares(NamedTuple):
         return 1.0 - self.pairs - self.rivals
 
 
-def shares_of(statistics: Sequence[Statistic], *, arms: int, rivals: bool = True) -> Shares:
-    """What evidence on pairs and rivals gets where these statistics count.
+def shares_of(statistics: Sequence[Statistic], compared: Compared, *, rivals: bool = True) -> Shares:
+    """Return what evidence on pairs and rivals gets where these statistics count.
 
-    Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says.
+    Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says. With a baseline
+    nobody asks for rivals.
     """
     kinds = kinds_and_scales(statistics)[0][comparable(statistics)]
     normal = kinds.size and (kinds == NORMAL_MEAN).all()
     shares = Shares(NORMAL_PAIRS, NORMAL_RIVALS) if normal else Shares(PAIRS, RIVALS)
-    return shares if rivals and arms > 2 else Shares(shares.pairs + shares.rivals, 0.0)
+    some = rivals and compared.arms > 2 and compared.baseline is None
+    return shares if some else Shares(shares.pairs + shares.rivals, 0.0)
 
 
 def apart_rule(
-    threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, *, arms: int, delta: float, shares: Shares,
-    rivals: bool = True,
+    threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, compared: Compared, *, delta: float,
+    shares: Shares, rivals: bool = True,
 ) -> ApartRule:  # fmt: skip
-    """Bounds of m_j − m_i for all ordered pairs of K arms, and for best rivals, each with its share of δ.
+    """Bounds of m_j − m_i for all ordered pairs that are compared, and for best rivals, each with its share of δ.
 
     In all comparable objectives. `rule` is that of the boxes, of as many statistics. Without `rivals` their share is
     given away.
     """
     usable = comparable(statistics)
-    each = arms * int(usable.sum())
+    objectives = int(usable.sum())
     lasting = threat.eps > 0.0 and threat.foresees
     least = lasting_threshold if lasting else threshold_of
-    of_pairs = delta * shares.pairs / max(1, each * (arms - 1))
-    of_rivals = delta * shares.rivals / max(1, each) if rivals else 0.0
+    of_pairs = delta * shares.pairs / max(1, compared.ordered_pairs * objectives)
+    of_rivals = delta * shares.rivals / max(1, compared.arms * objectives) if rivals else 0.0
     plain = np.array([least(of_pairs), least(of_rivals) if of_rivals else np.inf])
     of_means = [threshold_of(2.0 * of_pairs), threshold_of(of_rivals) if of_rivals else np.inf]
     normal = rule.kinds[: len(usable)] == NORMAL_MEAN
@@ -147,6 +153,85 @@ def apart_rule(
     evidence = np.exp(LOWEST + STEP * np.arange(1, max(needed) + 1))
     low, high = (log_priors_of(keep, STRENGTH) for keep in (rule.low_keep, rule.high_keep))
     return ApartRule(usable, thresholds, low, high, evidence, np.array(needed), np.array([lasting]))
+
+
+class Apart(Differences):
+    """Differences of arms whose measurements do not depend on each other: that is taken for granted.
+
+    Quantiles count, and means with a known deviation. Evidence on rivals does not unless the accuracy was `foreseen`,
+    fixed before anything was measured: which arm is the best rival of another depends on it. Nor does it where there
+    are limits, and once an arm is set aside.
+    """
+
+    def __init__(
+        self, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float,
+        limited: bool = False, foreseen: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(compared)
+        if compared.arms > MOST_ARMS:
+            raise BadArgument(
+                "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {compared.arms}: leave it away"
+            )
+        counted = tuple(statistics)[: compared.objectives]
+        self.usable = comparable(counted)
+        if not self.usable.any():
+            raise BadArgument(
+                "independent",
+                "arms are compared by quantiles, and by means with a known deviation (sigma) whose "
+                "tolerance is no percentage; got no such objective: leave it away",
+            )
+        self._shares = shares_of(counted, compared, rivals=not limited)
+        self.of_intervals = self._shares.boxes
+        self._made_of = threat, counted, delta, foreseen
+
+    def adapt(self, rule: BoxRule) -> BoxRule:
+        """Return the rule as it is; bounds of differences are made of it."""
+        threat, counted, delta, foreseen = self._made_of
+        self._intervals = rule
+        self.rule = apart_rule(threat, counted, rule, self.compared, delta=delta, shares=self._shares, rivals=foreseen)
+        self.columns = 2 if self.rule.levels[1] > 0 else 1
+        self.begin()
+        return rule
+
+    def begin(self) -> None:
+        """Forget all measurements."""
+        self._read_at = np.zeros(self.compared.arms, np.int64)  # pulls asked for when an arm's evidence was read
+        self.levels = unknown_levels(self.compared.arms, self.compared.objectives, self.rule)
+
+    def copy(self) -> Self:
+        """Return the same evidence, to go on with by itself."""
+        other = super().copy()
+        other.levels, other._read_at = self.levels.copy(), self._read_at.copy()
+        return other
+
+    def refresh(self, now: Moment) -> bool:
+        """Bring bounds of differences up to date.
+
+        Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
+        """
+        changed = np.union1d(now.touched, np.flatnonzero(now.asked != self._read_at))
+        self._read_at = now.asked
+        its = self.compared.baseline
+        self._refresh(now, now.alive if its is None else np.array([its]), changed)
+        if its is not None and its in changed:
+            self._refresh(now, now.alive, np.array([its]))
+        return False
+
+    def _refresh(self, now: Moment, arms: Ints, touched: Ints) -> None:
+        refresh_apart(now.boxes, self.levels, now.samples, now.asked, arms, touched, self._intervals, self.rule)
+
+    def forget(self, boxes: Floats, arms: Ints) -> None:
+        """Let boxes and evidence say nothing of these arms, nor of how others differ from them."""
+        super().forget(boxes, arms)
+        self.levels[:, arms] = -np.inf
+
+    def set_aside(self, boxes: Floats) -> None:
+        """Withdraw what is said of rivals: among the other arms, the best one was not fixed beforehand."""
+        boxes[:, COLUMNS + self.compared.arms :] = np.inf
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return that arms are taken to be independent."""
+        return (IndependentArms(self.compared.arms),)
 
 
 def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:

@@ -198,7 +198,6 @@ def refresh_lists(
     touched: Bools,
     samples: Samples,
     rule: BoxRule,
-    thresholds: Floats,
     items: int,
     hits: Floats,
 ) -> bool:
@@ -216,7 +215,7 @@ def refresh_lists(
                 continue
             box = boxes[i, :, d]
             low, high = list_bounds(
-                blocks[d, i], complete[i], pulls[i], items, hits, rule.surviving, rule.taken[d], thresholds[d]
+                blocks[d, i], complete[i], pulls[i], items, hits, rule.surviving, rule.taken[d], rule.thresholds[d]
             )
             low, high = inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
             box[LOW], box[HIGH] = max(box[LOW], low), min(box[HIGH], high)

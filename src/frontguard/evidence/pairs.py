@@ -18,17 +18,27 @@ in their order, up to the first that is not back. A failed measurement may have 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import COLUMNS
-from frontguard.evidence.lists import counted_on, hidden_at, unrefuted_list_mean
+from frontguard.evidence.boxes import COLUMNS, BoxRule
+from frontguard.evidence.differences import Compared, Differences, Moment
+from frontguard.evidence.lists import (
+    NEVER,
+    counted_on,
+    hidden_at,
+    hits_at_most,
+    refresh_lists,
+    unrefuted_list_mean,
+)
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
-from frontguard.evidence.statistics import BOUNDED_MEAN, RELATIVE, SLOPE, Statistic, kinds_and_scales, noisy
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, RELATIVE, SLOPE, Statistic, kinds_and_scales, noisy
+from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
@@ -39,6 +49,8 @@ HITS_SHARE = 1 / 3
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
+
+_ROOM = 64  # blocks at first
 
 
 class PairRule(NamedTuple):
@@ -68,23 +80,23 @@ def pair_rule(
     threat: Threat,
     statistics: Sequence[Statistic],
     *,
-    arms: int,
+    pairs: int,
     delta: float,
     items: int = 0,
     hits: Floats | None = None,
 ) -> PairRule:
-    """Bounds of all ordered pairs of K arms in the objectives that have any, which hold at once with probability 1 − δ.
+    """Bounds of so many ordered pairs of arms in all usable objectives, which hold at once with probability 1 − δ.
 
     With a list of items, `hits` is what `hits_at_most` gave the boxes of the arms, at a share of δ of theirs.
 
     >>> from frontguard import Prescient
-    >>> rule = pair_rule(Prescient(0.1), (Statistic(BOUNDED_MEAN, scale=(1, 4, 1, 0, 1)),), arms=3, delta=0.05)
+    >>> rule = pair_rule(Prescient(0.1), (Statistic(BOUNDED_MEAN, scale=(1, 4, 1, 0, 1)),), pairs=6, delta=0.05)
     >>> rule.reach.tolist(), rule.surviving.tolist()
     ([4.0], [0.9, 0.0])
     """
     usable = pairs_of(statistics)
     _, scales = kinds_and_scales(statistics)
-    bounds = max(1, arms * (arms - 1) * int(usable.sum()))
+    bounds = max(1, pairs * int(usable.sum()))
     M = len(usable)
     return PairRule(
         usable,
@@ -95,6 +107,119 @@ def pair_rule(
         np.full(M, items),
         np.zeros(1) if hits is None else hits,
     )
+
+
+class WithinBlocks(Differences):
+    """Differences within blocks: the r-th measurements of all arms are of the same item, seed or day.
+
+    `items`: blocks are the items of a finite list with so many, drawn at random, and what counts are means over the
+    list, of which the intervals are then as well (`evidence.lists`).
+    """
+
+    columns = 1
+    in_blocks = True
+
+    def __init__(
+        self, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float, items: int = 0
+    ) -> None:
+        super().__init__(compared)
+        _check_counted(statistics, compared, items)
+        self.items = items
+        self._width = len(statistics)
+        chance = items > 0 and threat.eps > 0.0 and threat.taken == 0.0
+        self.of_intervals = (1.0 - SHARE) * (1.0 - HITS_SHARE if chance else 1.0)
+        hits = hits_at_most(threat, items, hits_delta(delta, compared.arms, statistics)) if items else None
+        self.rule = pair_rule(
+            threat, statistics[: compared.objectives], pairs=compared.ordered_pairs, delta=SHARE * delta, items=items,
+            hits=hits,
+        )  # fmt: skip
+        self.usable = self.rule.usable
+        self.begin()
+
+    def adapt(self, rule: BoxRule) -> BoxRule:
+        """Return the rule without intervals of means that a list, sampled without replacement, does not have."""
+        self._intervals = rule
+        if not self.items:
+            return rule
+        means = rule.kinds == BOUNDED_MEAN
+        return rule._replace(thresholds=np.where(means, NEVER, rule.thresholds))
+
+    def begin(self) -> None:
+        """Forget all measurements."""
+        self.blocks = np.full((self._width, self.compared.arms, _ROOM), np.nan)  # values by block
+        self.back = np.zeros((self.compared.arms, _ROOM), np.bool_)  # which of them are back
+
+    def copy(self) -> Self:
+        """Return the same evidence, to go on with by itself."""
+        other = super().copy()
+        other.blocks, other.back = self.blocks.copy(), self.back.copy()
+        return other
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Put values (n, C) of arms where their blocks are."""
+        if not len(arms):
+            return
+        last = int(reps.max())
+        if reps.min() < 1 or (self.items and last > self.items):
+            wanted = f"from 1 to {self.items}" if self.items else "from 1"
+            raise BadInput(f"reps must be {wanted}; got {int(reps.min())} to {last}")
+        if last >= self.back.shape[1]:  # one place is always left, at which nothing is back
+            more = last + 1 + last // 2
+            blocks, back = self.blocks, self.back
+            self.blocks = np.full((self._width, self.compared.arms, more), np.nan)
+            self.back = np.zeros((self.compared.arms, more), np.bool_)
+            self.blocks[:, :, : back.shape[1]], self.back[:, : back.shape[1]] = blocks, back
+        if self.back[arms, reps - 1].any():
+            raise BadInput("every block of an arm is told once; got one again")
+        self.blocks[:, arms, reps - 1] = values.T
+        self.back[arms, reps - 1] = True
+
+    def refresh(self, now: Moment) -> bool:
+        """Bring bounds of differences, and the intervals of a list, up to date; return whether one was found false."""
+        complete, touched = self.back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
+        touched[now.touched] = True
+        found_false = False
+        if self.items:
+            found_false = bool(
+                refresh_lists(
+                    now.boxes, self.blocks, complete, now.asked, touched, now.samples, self._intervals, self.items,
+                    self.rule.hits,
+                )
+            )  # fmt: skip
+        its = self.compared.baseline
+        sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
+        for arms in sets:
+            refresh_pairs(now.boxes, self.blocks, complete, now.asked, arms, touched, self.rule)
+        return found_false
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return on how many blocks arms are compared."""
+        complete = self.back.argmin(axis=1)
+        failed = np.isnan(np.where(self.back, self.blocks, 0.0)).any(axis=(0, 2))
+        whole, items = (complete == self.items) & ~failed, self.items
+        taken = float(self.rule.taken[0])
+        hidden = float(hidden_at(self.rule.hits, taken, items)[-1]) / items if items else 0.0
+        least, most = int(complete.min()), int(complete.max())
+        return (InPairs(("rep",), most, least, most, items, int(whole.sum()) if items else 0, hidden, len(complete)),)
+
+
+def _check_counted(statistics: Sequence[Statistic], compared: Compared, items: int) -> None:
+    if compared.arms > MOST_ARMS:
+        raise BadInput(
+            f"pairs are looked at for up to {MOST_ARMS} arms; got {compared.arms}: leave pairs and items away"
+        )
+    if items:
+        if any(each.kind not in (BOUNDED_MEAN, EXACT) for each in statistics):
+            raise BadArgument(
+                "items",
+                "of a finite list means with bounds count, such as rates, and exact values: "
+                "statistic='mean', bounds=(0, 1); got another statistic",
+            )
+    elif not pairs_of(statistics[: compared.objectives]).any():
+        raise BadInput(
+            "pairs: differences count for means of values with bounds, such as rates, with a tolerance that is no "
+            "percentage: statistic='mean', bounds=(0, 1); got no such objective"
+        )
 
 
 @kernel

@@ -202,7 +202,7 @@ class PairBoxReader(ClusterBoxReader):
         K = self.ordered.arms_of_study or here
         delta = self._delta * K / here  # what is given is the part of these arms
         hits = hits_at_most(threat, items, hits_delta(delta, K, counted)) if items else None
-        return pair_rule(threat, counted, arms=K, delta=SHARE * delta, items=items, hits=hits)
+        return pair_rule(threat, counted, pairs=K * (K - 1), delta=SHARE * delta, items=items, hits=hits)
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model, and what pairs say."""

@@ -254,7 +254,7 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
     """The verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule itself."""
     control = np.zeros(1, CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
-    standing = new_standing(len(boxes.lower), boxes.lower.shape[1], control)._replace(boxes=boxes.as_columns())
+    standing = new_standing(len(boxes.lower), boxes.as_columns(), control)
     standing.arms["pulls"] = _ENOUGH
     decide(standing, goal)
     arms = standing.arms

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from frontguard._common.checks import one_for_each
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import GOALS, checked_goal
-from frontguard.evidence.boxes import unknown_boxes
 from frontguard.evidence.samples import Table
 
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
@@ -102,13 +101,12 @@ class Standing(NamedTuple):
         return self._replace(**copied)
 
 
-def new_standing(arms: int, objectives: int, control: Table) -> Standing:
-    """Arms of which nothing is known: all of them alive and wanted."""
+def new_standing(arms: int, boxes: Floats, control: Table) -> Standing:
+    """Arms with these boxes, all of them alive and wanted."""
     records = np.zeros(arms, ARM)
     records["wanted"], records["decided_by"], records["rival"], records["cost"] = 1, -1, -1, 1.0
     control["alive"] = arms
-    boxes, workspace = unknown_boxes(arms, objectives), np.zeros(arms, np.int64)
-    return Standing(records, boxes, np.arange(arms), control, workspace, np.ones(objectives))
+    return Standing(records, boxes, np.arange(arms), control, np.zeros(arms, np.int64), np.ones(boxes.shape[2]))
 
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:

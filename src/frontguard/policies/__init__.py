@@ -8,8 +8,7 @@ Read in this order:
 - `certified`: the policy of this library, around the rule of `pareto.rule`; `holding`: the samples that it keeps and
   lends; `urgent`: whom it pulls next; `polish`: whose estimates still move after the certificate;
 - `saved`: policies in files, as what they were given and told;
-- `independent`: the same for arms that do not depend on each other, which are compared in pairs as well;
-- `gate`: the same with another goal, a baseline that candidates are compared with;
+- `gate`: its goal where candidates are compared with a baseline;
 - `pending`: what was told and a policy has not taken yet;
 - `rpsi`: the paper's Algorithm 1; `auer`: what the paper compares it with;
 - `forecast`: how many pulls a certified policy still needs.
@@ -18,7 +17,6 @@ Read in this order:
 from frontguard.policies.auer import AuerA1, AuerA1M
 from frontguard.policies.base import Policy
 from frontguard.policies.certified import Certified
-from frontguard.policies.independent import Independent
 from frontguard.policies.rpsi import RPSI
 
-__all__ = ["RPSI", "AuerA1", "AuerA1M", "Certified", "Independent", "Policy"]
+__all__ = ["RPSI", "AuerA1", "AuerA1M", "Certified", "Policy"]

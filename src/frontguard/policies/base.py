@@ -158,7 +158,7 @@ class Policy(ABC):
         """Take the values (n, M) of pulls of `arms` (n,), which were asked for. Larger is better in every objective.
 
         Where a policy `takes_failures`, NaN stands for a measurement that failed. `reps` (n,), which pull of its arm
-        each is, from 1, matters to `Paired` only; in the order of telling unless given.
+        each is, from 1, matters where pulls come in blocks; in the order of telling unless given.
         """
         told = self._take(arms, values, reps)
         if self._calls is not None:

@@ -16,23 +16,30 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
+from frontguard.evidence.apart import Apart
 from frontguard.evidence.boxes import (
     COLUMNS,
+    DOUBT_HIGH,
+    DOUBT_LOW,
     ESTIMATE,
     HIGH,
     LARGEST,
     LOW,
     REFUTED,
+    ArmBoxes,
     box_rule,
+    checked_statistics,
     first_and_whole,
     first_bounded,
     refresh_all,
 )
+from frontguard.evidence.differences import Compared, Differences, Moment
+from frontguard.evidence.pairs import WithinBlocks
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
-from frontguard.pareto.judge import front_of_estimates
+from frontguard.pareto.judge import front_of_estimates, judge, promised_now
 from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.rule import (
     decide,
@@ -55,6 +62,7 @@ from frontguard.pareto.standing import (
     checked_tolerance,
     new_standing,
 )
+from frontguard.policies.gate import AgainstBaseline
 from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
 from frontguard.policies.polish import looked_at, nothing_steady
@@ -99,7 +107,17 @@ class Certified(Holding):
     goal
         "front", the paper's: all arms that none beats by more than γ. Or "list", the short one: as few as are enough
         for every other arm to be beaten, or no better than a returned one by more than c. Either way what is returned
-        satisfies both of the above.
+        satisfies both of the above. "gate" follows from a baseline.
+    baseline
+        The number of an arm: compare all others with it, in place of looking for a front, until it is certain of each
+        whether it is worse by more than γ in each objective, and keeps to the limits (`policies.gate`).
+    paired, items
+        Pulls come in blocks: the r-th pulls of all arms are of the same item, seed or day, and arms are also compared
+        within them, with half of δ. `items`: blocks are the items of a list with so many, drawn at random; no arm is
+        pulled more often, and what counts are means over the list.
+    independent, foreseen
+        Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
+        by their evidence together (`evidence.apart`). `foreseen`: whether γ was fixed before anything was measured.
     margin
         About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
         a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
@@ -121,6 +139,12 @@ class Certified(Holding):
     ...     policy.tell(arms, [[float(arm)] for arm in arms])
     >>> policy.result().verdicts, policy.result().status
     ({'0': 'out', '1': 'in'}, 'certified')
+    >>> gate = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, baseline=1)
+    >>> while not gate.done:
+    ...     arms = gate.ask()
+    ...     gate.tell(arms, [[float(arm)] for arm in arms])
+    >>> gate.against.outcomes.tolist()  # 2: certainly worse
+    [[2], [0]]
     """
 
     name: ClassVar[str] = "certified"
@@ -149,22 +173,41 @@ class Certified(Holding):
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
         growth: float = GROWTH,
+        baseline: int | None = None,
+        paired: bool = False,
+        items: int = 0,
+        independent: bool = False,
+        foreseen: bool = True,
     ) -> None:
         super().__init__(arms, objectives)
         self.threat, self.delta = threat, checked_delta(delta)
         self.limits = LimitRule.of(()) if limits is None else limits
-        wider = limits is not None and statistics is not None
-        self.rule = box_rule(
-            threat,
-            arms=self.arms,
-            objectives=max(self.objectives, len(statistics)) if wider else self.objectives,  # type: ignore[arg-type]
-            delta=self._delta_of_boxes(delta),
-            spread=spread,
-            t_bar=t_bar,
-            quantiles=quantiles,
-            statistics=statistics,
+        wider = 0 if limits is None else len(statistics or ())
+        counted = checked_statistics(statistics, quantiles, max(self.objectives, wider), threat)
+        compared = Compared(self.arms, self.objectives, baseline)
+        items = checked_count(items, "items") if items else 0
+        if paired or items:
+            if independent:
+                raise BadArgument("independent", "arms on the same items depend on them; leave one of them away")
+            self.differences: Differences = WithinBlocks(compared, threat, counted, delta=delta, items=items)
+        elif independent:
+            limited = len(self.limits.columns) > 0
+            self.differences = Apart(compared, threat, counted, delta=delta, limited=limited, foreseen=foreseen)
+        else:
+            self.differences = Differences(compared)
+        self.rule = self.differences.adapt(
+            box_rule(
+                threat,
+                arms=self.arms,
+                objectives=len(counted),
+                delta=self.differences.of_intervals * delta,
+                spread=spread,
+                t_bar=t_bar,
+                statistics=counted,
+            )
         )
         _check_limits(self.limits, self.width)
+        self.baseline = baseline
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
@@ -183,6 +226,7 @@ class Certified(Holding):
             everything = checked_count(max_pulls, "max_pulls")
         if max_pulls_per_arm is not None:
             each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
+        each = min(each, items) if items else each
         control["max_pulls"], control["max_per_arm"] = everything, each
         # Before every objective can have a box, deciding would be in vain. Limits need not be known of every arm.
         control["first"] = max([1, *(end for end in self._first_bounded() if end is not None)])
@@ -191,16 +235,18 @@ class Certified(Holding):
         self._start = control
         self._begin()
 
-    def _delta_of_boxes(self, delta: float) -> float:
-        """What boxes have of δ."""
-        return delta
-
     def _first_bounded(self) -> list[int | None]:
         return first_bounded(self.rule)[: 2 * self.objectives]
 
     def _begin(self) -> None:
         super()._begin()
-        self.standing = new_standing(self.arms, self.width, self._start.copy())
+        self.differences = self.differences.copy()
+        self.differences.begin()
+        self.against = None
+        if self.baseline is not None:
+            self.against = AgainstBaseline(self.baseline, self.goal.accuracy, self.limits, self.differences)
+        self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
+        self._reps: Ints | None = None  # of what is being told, in the order of arms
         self.standing.arms["cost"] = relative_costs(self.costs)
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
@@ -337,7 +383,7 @@ class Certified(Holding):
         self._calls = None
 
     def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
-        """As `tell`, but decide nothing yet; which pull of its arm each is matters to `Paired` only."""
+        """As `tell`, but decide nothing yet; which pull of its arm each is matters where they come in blocks."""
         self._take(arms, values, reps)
         self._calls = None
 
@@ -366,6 +412,8 @@ class Certified(Holding):
             self.standing.control["revive"] = 1  # those that only this one put out come back
         self.standing.alive[: len(alive)] = alive
         self.standing.control["alive"] = len(alive)
+        if len(self.aside):
+            self.differences.set_aside(self.standing.boxes)
         self._calls = None
 
     @property
@@ -396,6 +444,10 @@ class Certified(Holding):
         policy._waiting -= len(pending)
         policy.dismiss(pending.dismissed)
         policy._count(np.flatnonzero(pending.counts), pending.counts[pending.counts > 0])
+        policy.differences = self.differences.copy()
+        for arms, reps, values in pending.by_block:
+            policy.differences.add(arms, reps, values)
+        policy.against = None if self.against is None else self.against.copy()
         self._lend(policy, pending)
         return policy
 
@@ -408,7 +460,18 @@ class Certified(Holding):
 
     # Deciding ---------------------------------------------------------------------------------------------------------
 
+    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
+        order = np.argsort(np.atleast_1d(np.asarray(arms)), kind="stable")
+        self._reps = None if reps is None else np.asarray(reps, np.int64)[order]
+        return super()._take(arms, values, reps)
+
     def _absorb(self, arms: Ints, values: Floats) -> None:
+        if self.differences.in_blocks:
+            reps = self._reps
+            if reps is None:  # in the order of telling
+                first = np.searchsorted(arms, arms)
+                reps = self.standing.arms["pulls"][arms] + 1 + np.arange(len(arms)) - first
+            self.differences.add(arms, reps, values)
         self._hold(arms, values)
         self._count(*np.unique(arms, return_counts=True))
 
@@ -424,11 +487,18 @@ class Certified(Holding):
             return
         standing = self.standing
         touched = np.flatnonzero(self._touched)
-        pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
-        if self._refresh(touched, pulls):
+        if self._refresh(touched):
             standing.control["revive"] = 1
         self._touched[:] = False
         self._told_since = 0
+        if self.against is not None:
+            standing.control["decisions"] += 1
+            self.against.look(standing.boxes)
+            self.against.want(standing)
+            self._certified = int(bool(self.polish) and standing.control["stop"][0] == CERTIFIED)
+            if self._certified:
+                self._look_at_estimates()
+            return
         if not self._all_seen:
             arms = standing.arms
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
@@ -469,9 +539,16 @@ class Certified(Holding):
         if more.any() and record["pulls"] < record["max_pulls"]:
             standing.control["stop"] = RUNNING
 
-    def _refresh(self, touched: Ints, pulls: Ints) -> bool:
+    def _refresh(self, touched: Ints) -> bool:
         """Bring what is known of arms that were told up to date; whether some of it was found false."""
-        return bool(refresh_all(self.standing.boxes, touched, self.samples, pulls, self.rule))
+        boxes, asked = self.standing.boxes, self.standing.arms["pulls"] + self._outstanding  # out count as failed
+        if self.against is not None:
+            self.differences.forget(boxes, touched)  # a gate goes by the present samples
+        found_false = bool(refresh_all(boxes, touched, self.samples, asked[touched], self.rule))
+        found_false |= self.differences.refresh(Moment(boxes, self.samples, asked, touched, np.sort(self._alive)))
+        if len(self.aside):
+            self.differences.set_aside(boxes)
+        return found_false
 
     def read_by_rule(self) -> Standing:
         """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.limits`."""
@@ -485,7 +562,7 @@ class Certified(Holding):
     def certificate(self) -> Certificate:
         """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
-        if standing.boxes.shape[1] > COLUMNS:
+        if standing.boxes.shape[1] > COLUMNS and self.against is None:
             boxes = standing.boxes[:, :, : self.objectives]
             returned = standing.arms["status"][alive] == Verdict.IN
             return self._certificate(*promised_of_pairs(boxes, alive, returned, self.goal))
@@ -523,17 +600,45 @@ class Certified(Holding):
         return floors(self.standing.boxes)[:, : self.objectives]
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
-        """The answer so far, final once `done`; where no arm is in, with a guess beside it."""
-        found, codes = replace(super().result(arm_names, objective_names), goal=self.goal.name), self.verdict_codes
+        """The answer so far, final once `done`; where no arm is in, with a guess beside it.
+
+        With a baseline the verdicts are what the present intervals say of the front, which is not what was asked: of
+        that, see `against`.
+        """
+        found = replace(super().result(arm_names, objective_names), goal=self.goal.name)
+        if self.against is not None:
+            found = self._judged_now(found)
         boxes, M = self.standing.boxes, self.objectives
         found = replace(found, apart=rival_bounds(boxes, found.decided_by, M), pairs=pair_bounds(boxes, M))
+        codes = found.verdict_codes
         if not found.pulls or (codes == Verdict.IN).any():
             return found
         alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
         limits = self.limits if len(self.limits.columns) else None
         tolerances, goal = (self.goal.accuracy, self.goal.coverage, self.goal.margin), self.goal.name
         front = front_of_estimates(self.standing.boxes[:, ESTIMATE], alive, *tolerances, limits, goal)
-        return replace(found, guess=Guess(front, *first_and_whole(self._first_bounded())))
+        # After how many pulls something can be said at least, blocks do not tell beforehand.
+        least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
+        return replace(found, guess=Guess(front, *least))
+
+    def _judged_now(self, found: Result) -> Result:
+        """The verdicts of the present intervals on the arms that could be measured."""
+        kept = np.flatnonzero(found.verdict_codes != Verdict.SET_ASIDE)
+        found = replace(found, outlook=None)
+        if not len(kept):
+            return found
+        columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
+        boxes = ArmBoxes(*(self.standing.boxes[kept, column] for column in columns))
+        limits = self.limits if len(self.limits.columns) else None
+        aims = self.accuracy, self.coverage, self.goal.margin, limits, self.goal.name
+        verdicts = judge(boxes, *aims)
+        codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
+        codes[kept] = verdicts.codes
+        decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
+        exact = self.rule.kinds[: self.objectives] == EXACT
+        now = self._certificate(*promised_now(boxes, verdicts, *aims, exact=exact))
+        promised = replace(found.certificate, accuracy=now.accuracy, coverage=now.coverage)
+        return replace(found, verdict_codes=codes, decided_by=decided_by, certificate=promised)
 
     def _bounds(self) -> tuple[Floats, Floats]:
         boxes = self.standing.boxes
@@ -559,7 +664,7 @@ class Certified(Holding):
             found.append(SpreadRefuted(spread, self.arms))
         if threat:
             found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
-        return tuple(found)
+        return (*found, *self.differences.notices())
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:

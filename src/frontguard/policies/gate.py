@@ -1,116 +1,107 @@
-"""The policy of a gate: pulls a baseline and candidates until each is certainly worse in each metric, or not worse.
+"""The goal of a gate: candidates against a baseline, until each is certainly worse in each metric, or not worse.
 
-It is the certified policy with another goal. Two things differ besides, both for the sake of machines that drift while
-they measure (docs/theory.md, (y)). Boxes are those of the present samples and are not intersected with earlier ones, of
-which a drift would leave less than is true. And the baseline and all candidates that are open get equally many pulls in
-every batch, whatever was measured: in random order, whatever drifts then hits them alike. What is certain once is kept
-as it was found, and a candidate of which everything is certain is not pulled any more.
+Two things differ from the other goals, both for the sake of machines that drift while they measure (docs/theory.md,
+(y)). Intervals are those of the present samples and are not intersected with earlier ones, of which a drift would leave
+less than is true. And the baseline and all candidates that are open get equally many pulls in every batch, whatever was
+measured: in random order, whatever drifts then hits them alike. What is certain once is kept as it was found, and a
+candidate of which everything is certain is not pulled any more.
+
+Where there are limits, a candidate has to keep to them as well: beyond one it is worse, and open as long as it is not
+certain that it keeps to all.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from copy import copy
+from typing import Self
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import sharpened
 from frontguard.comparisons.gate import Outcome, outcomes_of
-from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boxes import (
-    DOUBT_HIGH,
-    DOUBT_LOW,
-    ESTIMATE,
-    HIGH,
-    HIGH_FLOOR,
-    LOW,
-    LOW_FLOOR,
-    ArmBoxes,
-    refresh_all,
-    unknown_boxes,
-)
-from frontguard.evidence.statistics import EXACT
-from frontguard.pareto.judge import judge, promised_now
+from frontguard.errors import BadArgument
+from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.differences import Differences
+from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
-from frontguard.pareto.standing import CERTIFIED, UNREACHABLE
-from frontguard.policies.certified import Certified
-from frontguard.results import Result
+from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict
 
 CANDIDATE, BASELINE = range(2)
 SEEN_LOW, SEEN_HIGH, SEEN_ESTIMATE = range(3)
 
 
-class Gatekeeper(Certified):
-    """Compare candidates with a baseline until it is certain of each whether it is worse by more than the tolerance.
+class AgainstBaseline:
+    """What is certain of K arms against one of them, as it was found: in M objectives, and of Q limits.
 
-    Takes what `Certified` does, where `accuracy` is the tolerance, and `baseline`, the number of an arm.
-
-    >>> from frontguard import Prescient
-    >>> policy = Gatekeeper(2, 1, threat=Prescient(0.1), accuracy=0.1, baseline=0)
-    >>> while not policy.done:
-    ...     arms = policy.ask()
-    ...     policy.tell(arms, [[-float(arm)] for arm in arms])
-    >>> policy.status, [Outcome(code).word for code in policy.outcomes[1]]
-    ('certified', ['worse'])
+    Parameters
+    ----------
+    baseline
+        The number of an arm.
+    tolerances
+        By how much a candidate may be worse (M,), in inner values.
+    differences
+        Evidence on differences beside the intervals; the sharper of the two counts.
     """
 
-    name: ClassVar[str] = "gate"
-
-    def __init__(self, arms: int, objectives: int, *, baseline: int, **settings: Any) -> None:
-        self.baseline = baseline
-        super().__init__(arms, objectives, **settings)
-        if not 0 <= self.baseline < self.arms:
-            raise BadArgument("baseline", must=f"be in 0..{self.arms - 1}", got=f"{self.baseline}")
-        if len(self.limits.columns):
-            raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
-
-    def _begin(self) -> None:
-        super()._begin()
-        # By what each pair was last compared, of the candidate and of its baseline: the ends and the estimate.
-        self.seen: Floats = np.empty((self.arms, 2, 3, self.objectives))
+    def __init__(self, baseline: int, tolerances: Floats, limits: LimitRule, differences: Differences) -> None:
+        arms = differences.compared.arms
+        if not 0 <= baseline < arms:
+            raise BadArgument("baseline", must=f"be in 0..{arms - 1}", got=f"{baseline}")
+        self.baseline, self.limits = baseline, limits
+        self._tolerances, self._usable = tolerances, differences.usable
+        M, Q = len(tolerances), len(limits.columns)
+        # By what each pair was last compared: the ends and the estimate of the candidate and of its baseline, ...
+        self.seen: Floats = np.empty((arms, 2, 3, M))
         self.seen[:, :, SEEN_LOW], self.seen[:, :, SEEN_HIGH], self.seen[:, :, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
+        # ... upper bounds of the candidate less its baseline, and of the baseline less the candidate, beside these, ...
+        self.apart: Floats = np.full((arms, 2, M), np.inf)
+        # ... and the ends and the estimate of what the candidate is limited in.
+        self.limited: Floats = np.empty((arms, 3, Q))
+        self.limited[:, SEEN_LOW], self.limited[:, SEEN_HIGH], self.limited[:, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
 
-    # What is certain --------------------------------------------------------------------------------------------------
+    def copy(self) -> Self:
+        """Return the same, to go on with by itself: arrays are replaced, and never written to."""
+        return copy(self)
 
     @property
     def outcomes(self) -> Ints:
-        """The `Outcome` (K, M) of each arm against the baseline, in each objective; its own are not worse."""
+        """The `Outcome` (K, M + Q) of each arm, in each objective and limit; those of the baseline are not worse."""
         mine, its = self.seen[:, CANDIDATE], self.seen[:, BASELINE]
-        return self._against(mine[:, SEEN_LOW] - its[:, SEEN_HIGH], mine[:, SEEN_HIGH] - its[:, SEEN_LOW])
+        worst, best = mine[:, SEEN_LOW] - its[:, SEEN_HIGH], mine[:, SEEN_HIGH] - its[:, SEEN_LOW]
+        compared = self._against(*sharpened(worst, best, self.apart[:, CANDIDATE], self.apart[:, BASELINE]))
+        return np.concatenate([compared, self._kept(self.limited[:, SEEN_LOW], self.limited[:, SEEN_HIGH])], axis=1)
 
     def _against(self, worst: Floats, best: Floats) -> Ints:
-        found = outcomes_of(worst, best, self.accuracy)
+        found = outcomes_of(worst, best, self._tolerances)
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
-    def _decide(self) -> None:
-        if self.done:  # pulls that were out when it stopped: welcome, but the answer stands
-            return
-        standing = self.standing
-        touched = np.flatnonzero(self._touched)
-        pulls = standing.arms["pulls"][touched] + self._outstanding[touched]  # those that are out count as failed
-        standing.boxes[touched] = unknown_boxes(len(touched), self.width)
-        refresh_all(standing.boxes, touched, self.samples, pulls, self.rule)
-        self._touched[:] = False
-        self._told_since = 0
-        standing.control["decisions"] += 1
-        self._look()
-        self._want()
+    def _kept(self, low: Floats, high: Floats) -> Ints:
+        places = self.limits._replace(columns=np.arange(low.shape[1]))
+        found = keeping_of(low, high, places)  # within, open, beyond: in the order of outcomes
+        found[self.baseline] = Outcome.NOT_WORSE
+        return found
 
-    def _look(self) -> None:
+    def look(self, boxes: Floats) -> None:
         """Compare anew what is open; what is certain stays as it was found."""
-        boxes = self.standing.boxes[:, [LOW, HIGH, ESTIMATE], : self.objectives]
-        now = np.stack([boxes, np.broadcast_to(boxes[self.baseline], boxes.shape)], axis=1)
-        now[:, :, SEEN_ESTIMATE][np.isneginf(now[:, :, SEEN_ESTIMATE])] = np.nan
+        K, M = len(boxes), len(self._tolerances)
+        ends = boxes[:, [LOW, HIGH, ESTIMATE]]
+        ends[:, SEEN_ESTIMATE][np.isneginf(ends[:, SEEN_ESTIMATE])] = np.nan
+        now = np.stack([ends, np.broadcast_to(ends[self.baseline], ends.shape)], axis=1)[..., :M]
+        apart = np.full((K, 2, M), np.inf)
+        if boxes.shape[1] > COLUMNS:
+            apart[:, CANDIDATE] = boxes[:, COLUMNS + self.baseline, :M]
+            apart[:, BASELINE] = boxes[self.baseline, COLUMNS : COLUMNS + K, :M]
         still = self.outcomes == Outcome.OPEN
-        self.seen = np.where(still[:, None, None, :], now, self.seen)  # a new array: copies of this policy share it
+        self.seen = np.where(still[:, None, None, :M], now, self.seen)
+        self.apart = np.where(still[:, None, :M], apart, self.apart)
+        self.limited = np.where(still[:, None, M:], ends[..., self.limits.columns], self.limited)
 
-    # Whom to pull -----------------------------------------------------------------------------------------------------
-
-    def _want(self) -> None:
+    def want(self, standing: Standing) -> None:
         """Want the baseline and every candidate that is open and may come to be decided; or stop."""
-        records, control = self.standing.arms, self.standing.control
+        records, control = standing.arms, standing.control
         there = records["status"] != Verdict.SET_ASIDE
         open_still = (self.outcomes == Outcome.OPEN) & there[:, None]
         records["wanted"] = 0
@@ -119,7 +110,7 @@ class Gatekeeper(Certified):
         elif not open_still.any():
             control["stop"] = CERTIFIED
         else:
-            hopeful = (open_still & ~self._stuck()).any(axis=1)
+            hopeful = (open_still & ~self._stuck(standing)).any(axis=1)
             if not hopeful.any():
                 control["stop"] = UNREACHABLE
                 return
@@ -127,43 +118,20 @@ class Gatekeeper(Certified):
             if records["pulls"][self.baseline] < control["max_per_arm"][0]:
                 records["wanted"] = hopeful
                 records["wanted"][self.baseline] = 1
-            keep_to_budget(self.standing)
+            keep_to_budget(standing)
 
-    def _stuck(self) -> Bools:
-        """Which pairs (K, M) would stay open for ever, if the samples go on as they are; believed after many pulls."""
-        boxes, pulls = self.standing.boxes[..., : self.objectives], self.standing.arms["pulls"]
+    def _stuck(self, standing: Standing) -> Bools:
+        """Which checks (K, M + Q) would stay open for ever if the samples go on as they are; believed after many pulls.
+
+        Of differences beside the intervals it is not known where they end: these are given up by a budget alone.
+        """
+        boxes, pulls, M = standing.boxes, standing.arms["pulls"], len(self._tolerances)
         many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
         if not many.any():
-            return np.zeros((self.arms, self.objectives), np.bool_)
-        its = boxes[self.baseline]
-        lasting = self._against(
-            boxes[:, LOW_FLOOR] - its[HIGH_FLOOR],
-            boxes[:, HIGH_FLOOR] - its[LOW_FLOOR],
-        )
-        return np.asarray((lasting == Outcome.OPEN) & many[:, None])
-
-    # Answers ----------------------------------------------------------------------------------------------------------
-
-    def result(self, arm_names: Any = None, objective_names: Any = None) -> Result:
-        """The front as far as the boxes tell, which is not what was asked: of that, see `outcomes` and `seen`."""
-        found = super().result(arm_names, objective_names)
-        kept = np.flatnonzero(found.verdict_codes != Verdict.SET_ASIDE)
-        if not len(kept):
-            return found
-        columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
-        boxes = ArmBoxes(*(self.standing.boxes[kept, column, : self.objectives] for column in columns))
-        aims = self.accuracy, self.coverage, self.goal.margin, None, self.goal.name
-        verdicts = judge(boxes, *aims)
-        codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
-        codes[kept] = verdicts.codes
-        decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
-        exact = self.rule.kinds[: self.objectives] == EXACT
-        now = self._certificate(*promised_now(boxes, verdicts, *aims, exact=exact))
-        return replace(
-            found,
-            verdict_codes=codes,
-            decided_by=decided_by,
-            certificate=replace(found.certificate, accuracy=now.accuracy, coverage=now.coverage),
-            outlook=None,
-            guess=None if verdicts.front.any() else found.guess,
-        )
+            return np.zeros((len(pulls), M + len(self.limits.columns)), np.bool_)
+        low, high = boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]
+        its = self.baseline
+        compared = self._against(low[:, :M] - high[its, :M], high[:, :M] - low[its, :M])
+        compared[:, self._usable] = Outcome.NOT_WORSE
+        kept = self._kept(low[:, self.limits.columns], high[:, self.limits.columns])
+        return np.asarray((np.concatenate([compared, kept], axis=1) == Outcome.OPEN) & many[:, None])

@@ -10,11 +10,11 @@ import secrets
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
+from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
 from frontguard.reports.markdown import escaped
-from frontguard.words.gate import HEADINGS, answer, check_in_words, promise, remarks, robustness, rows
+from frontguard.words.gate import HEADINGS, answer, check_in_words, named, promise, remarks, robustness, rows
 
 _HEADLINES = {
     Outcome.NOT_WORSE: "✅ not worse",
@@ -39,7 +39,7 @@ def _line(cells: object) -> str:
 
 def junit(found: GateResult, *, open_passes: bool = False) -> str:
     """The gate as JUnit XML: a test for each candidate and metric. What is open is an error, or skipped."""
-    checks = [(pair, check) for pair in found.pairs for check in pair.checks]
+    checks = [(pair, check) for pair in found.pairs for check in pair.all_checks]
     counts = {outcome: sum(check.outcome == outcome for _, check in checks) for outcome in Outcome}
     numbers = {
         "tests": len(checks),
@@ -51,7 +51,7 @@ def junit(found: GateResult, *, open_passes: bool = False) -> str:
     root = ET.Element("testsuites", {"name": "frontguard gate", **said})
     suite = ET.SubElement(root, "testsuite", {"name": "frontguard gate", **said})
     for pair, check in checks:
-        test = ET.SubElement(suite, "testcase", {"classname": clean(pair.name), "name": clean(check.metric.name)})
+        test = ET.SubElement(suite, "testcase", {"classname": clean(pair.name), "name": clean(named(check))})
         sentence = clean(check_in_words(pair, check))
         if check.outcome == Outcome.WORSE:
             ET.SubElement(test, "failure", {"type": "worse", "message": sentence}).text = sentence
@@ -73,14 +73,14 @@ def github_marks(found: GateResult, *, open_passes: bool = False) -> Iterator[st
     if found.outcome == Outcome.NOT_WORSE:
         yield _command("notice", title, answer(found))
     for pair in found.pairs:
-        for check in pair.checks:
+        for check in pair.all_checks:
             if check.outcome == Outcome.WORSE:
                 yield _command("error", title, check_in_words(pair, check))
             elif check.outcome == Outcome.OPEN:
                 yield _command("notice" if open_passes else "warning", title, _opened(pair, check))
 
 
-def _opened(pair: GatePair, check: Check) -> str:
+def _opened(pair: GatePair, check: Check | LimitCheck) -> str:
     return f"open: {check_in_words(pair, check)}"
 
 

@@ -21,15 +21,16 @@ import numpy.typing as npt
 from frontguard._common.compiled import KernelEntry, KernelValue, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.apart import ApartRule, refresh_apart
+from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
 from frontguard.evidence.boxes import BoxRule, refresh
+from frontguard.evidence.differences import Differences
 from frontguard.evidence.ordered import Samples, take
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, push_one, reserve
 from frontguard.pareto.limits import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import Goal, Standing
-from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Independent, Policy
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
@@ -305,26 +306,34 @@ def _pool(columns: int) -> Floats:
     return kept
 
 
-_COMPILED: dict[type[Policy], tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]]] = {
+_COMPILED: dict[type, tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]]] = {
     RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
     AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
     AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),
     Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule, policy.limits)),
-    Independent: (
+    Apart: (
         _run_independent,
-        lambda policy: (policy.standing, policy.goal, policy.rule, policy.apart, policy.levels),
+        lambda policy: (
+            policy.standing,
+            policy.goal,
+            policy.rule,
+            policy.differences.rule,
+            policy.differences.levels,
+        ),
     ),
 }
-"""The compiled run of a policy, and what it is given between the streams and the samples."""
+"""The compiled run of a policy, or of its evidence, and what it is given between the streams and the samples."""
 
 
-def _has_compiled_run(policy: Policy) -> bool:
-    """Whether there is a compiled run of all that the policy looks at."""
-    if isinstance(policy, Certified) and policy.polish > 0.0:
-        return False
-    if isinstance(policy, Independent) and len(policy.limits.columns):
-        return False
-    return type(policy) in _COMPILED
+def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]] | None:
+    """The compiled run of all that the policy looks at, if there is one."""
+    if not isinstance(policy, Certified):
+        return _COMPILED.get(type(policy))
+    differences = type(policy.differences)
+    limited = differences is Apart and len(policy.limits.columns) > 0
+    if policy.polish > 0.0 or policy.against is not None or limited:
+        return None
+    return _COMPILED.get(Certified if differences is Differences else differences)
 
 
 class _Watched:
@@ -348,10 +357,11 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: boo
 
     As a trial it is interpreted unless machine code is there, and given up (`_TakesLong`) before long.
     """
-    if not _has_compiled_run(policy):
+    found = _compiled_run(policy)
+    if found is None:
         drive_by_turns(policy, Streams(source, seed, run))
         return
-    compiled, given = _COMPILED[type(policy)]
+    compiled, given = found
     columns = getattr(policy, "columns", _NO_COLUMNS)  # one that goes by means keeps no samples
     pool = _pool(len(columns))
     sources: CompiledSource = source.compiled

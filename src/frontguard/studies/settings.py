@@ -20,9 +20,6 @@ from frontguard.limits import Columns, Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
-from frontguard.policies.gate import Gatekeeper
-from frontguard.policies.independent import Independent
-from frontguard.policies.paired import Paired
 from frontguard.policies.polish import POLISH
 from frontguard.results import ArmParts
 from frontguard.studies.costs import Cost
@@ -91,14 +88,7 @@ class Settings:
     def policy(self) -> Certified:
         """The policy that decides, without any observations."""
         optional: dict[str, Any] = {} if self.coverage is None else {"coverage": self.coverage}
-        kind: type[Certified] = Certified
-        if self.baseline is not None:
-            kind, optional = Gatekeeper, optional | {"baseline": self.arms.index(self.baseline)}
-        elif self.paired:
-            kind, optional = Paired, optional | {"items": self.items}
-        elif self.independent:
-            kind, optional = Independent, optional | {"foreseen": self.foreseen}
-        return kind.for_objectives(
+        return Certified.for_objectives(
             len(self.arms),
             self.objectives,
             threat=self.threat,
@@ -108,6 +98,11 @@ class Settings:
             max_pulls_per_arm=self.budget.max_pulls_per_arm,
             limits=self.limits,
             goal=self.goal,
+            baseline=None if self.baseline is None else self.arms.index(self.baseline),
+            paired=self.paired,
+            items=self.items,
+            independent=self.independent,
+            foreseen=self.foreseen,
             **optional,
         )
 
@@ -185,11 +180,8 @@ class Settings:
             raise BadArgument(
                 "coverage", must=f"be one number for each of {objectives} objectives", got=f"{len(self.coverage)}"
             )
-        if self.paired and self.baseline is not None:
-            raise BadArgument("baseline", "a gate goes by intervals; leave pairs and items away")
-        if self.independent and (self.paired or self.baseline is not None):
-            what = "a gate goes by intervals" if self.baseline is not None else "arms on the same items depend on them"
-            raise BadArgument("independent", f"{what}; leave one of them away")
+        if self.independent and self.paired:
+            raise BadArgument("independent", "arms on the same items depend on them; leave one of them away")
         if self.items and (not self.paired or self.items > MOST_ITEMS):
             raise BadArgument("items", must=f"be at most {MOST_ITEMS:,}, of a study of pairs", got=f"{self.items:,}")
         self._check_cost()
@@ -197,10 +189,6 @@ class Settings:
         for name in self.rates:
             if not any(each.name == name and each.takes_booleans for each in self.columns.metrics):
                 raise BadInput(f"rates must be metrics whose mean counts, between bounds; got {shown(name, 60)}")
-        if self.polish and self.baseline is not None:
-            raise BadArgument(
-                "polish", "a gate asks whether a candidate is worse, and not for estimates; leave it away"
-            )
         if self.baseline is not None:
             if self.baseline not in self.arms:
                 near = did_you_mean(self.baseline, self.arms)
@@ -209,8 +197,6 @@ class Settings:
                 raise BadArgument(
                     "baseline", f"wanted another arm to compare with {shown(self.baseline, 120)}; got none"
                 )
-            if self.limits:
-                raise BadInput("limits: a gate compares candidates with their baseline, and has no limits")
 
     def _check_cost(self) -> None:
         """Refuse costs that are not those of the arms, and a budget of what nobody counts."""
@@ -224,8 +210,6 @@ class Settings:
             raise BadArgument(
                 "cost", must=f"be a number for each of {len(self.arms)} arms", got=f"{len(self.cost.amounts)}"
             )
-        if self.baseline is not None:
-            raise BadArgument("cost", "a gate pulls all alike, whatever that costs; leave the cost away")
 
     @property
     def stored_values(self) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
-from frontguard.comparisons.effects import Effect
-from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome
+from frontguard.comparisons.effects import Effect, Span
+from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.notices import ExactDiffers, InClusters
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
@@ -34,7 +34,7 @@ _MOST_SAID = 3  # checks that the answer names one by one
 
 def answer(found: GateResult) -> str:
     """The answer in a sentence or two."""
-    checks = [(pair, check) for pair in found.pairs for check in pair.checks]
+    checks = [(pair, check) for pair in found.pairs for check in pair.all_checks]
     if found.outcome == Outcome.WORSE:
         return _all_said([each for each in checks if each[1].outcome == Outcome.WORSE])
     if found.outcome == Outcome.NOT_WORSE:
@@ -43,13 +43,21 @@ def answer(found: GateResult) -> str:
     return f"Open: {said} {_why_open(found)}"
 
 
-def _all_said(checks: Sequence[tuple[GatePair, Check]]) -> str:
+def _all_said(checks: Sequence[tuple[GatePair, Check | LimitCheck]]) -> str:
     sentences = [check_in_words(pair, check) for pair, check in checks[:_MOST_SAID]]
     rest = len(checks) - len(sentences)
     return f"{'; '.join(sentences)}{f'; and {rest} more' if rest else ''}."
 
 
 def _none_worse(found: GateResult) -> str:
+    limits = [str(check.limit) for check in found.pairs[0].limits]
+    if not limits:
+        return _passed(found)
+    keep = "keeps" if len(found.pairs) == 1 else "keep"
+    return f"{_passed(found)}, {Statement.GATE_KEEPS(keep=keep, limits=joined(limits))}"
+
+
+def _passed(found: GateResult) -> str:
     within = _within(found.metrics)
     if len(found.pairs) == 1:
         return Statement.GATE_PASSED(
@@ -85,8 +93,15 @@ def _subject(pair: GatePair) -> str:
     return named if pair.name == pair.candidate else f"{visible(pair.name)} of {named}"
 
 
-def check_in_words(pair: GatePair, check: Check) -> str:
-    """One metric of a candidate, in a sentence without its full stop."""
+def named(check: Check | LimitCheck) -> str:
+    """The metric or the limit that a check is of."""
+    return str(check.limit) if isinstance(check, LimitCheck) else check.metric.name
+
+
+def check_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
+    """One metric or limit of a candidate, in a sentence without its full stop."""
+    if isinstance(check, LimitCheck):
+        return _limit_in_words(pair, check)
     allowed = allowance(check.metric)
     within = "" if allowed == "nothing" else f" by more than {allowed}"
     fields = {"candidate": _subject(pair), "baseline": visible(pair.baseline), "metric": visible(check.metric.name)}
@@ -96,8 +111,19 @@ def check_in_words(pair: GatePair, check: Check) -> str:
     return f"{template(**fields, within=within)} ({effect_in_words(pair, check)})"
 
 
-def effect_in_words(pair: GatePair, check: Check) -> str:
+def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
+    limit, between = visible(str(check.limit)), comparisons.span_in_words(check.span)
+    if check.outcome == Outcome.OPEN:
+        shown = "nothing is known yet" if math.isnan(check.span.estimate) else between
+        return f"{_subject(pair)} in {limit} ({shown})"
+    template = Statement.IS_BEYOND if check.outcome == Outcome.WORSE else Statement.IS_WITHIN
+    return f"{_subject(pair)} is {template(limit=limit, between=between)}"
+
+
+def effect_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
     """The ratio, or where there is none the difference, with its interval; the estimate where no more is known."""
+    if isinstance(check, LimitCheck):
+        return _limit_in_words(pair, check)
     effect = check.effect
     span = effect.difference if effect.ratio is None else effect.ratio
     if not math.isinf(span.high) and not math.isnan(span.estimate):
@@ -132,8 +158,8 @@ def _why_open(found: GateResult) -> str:
 def _open_because_not_exact(found: GateResult) -> bool:
     """Whether all that is open was said to be exact and is not."""
     differ = {each.objective for each in found.notices if isinstance(each, ExactDiffers)}
-    checks = [check for pair in found.pairs for check in pair.checks if check.outcome == Outcome.OPEN]
-    return all(check.metric.name in differ for check in checks)
+    checks = [check for pair in found.pairs for check in pair.all_checks if check.outcome == Outcome.OPEN]
+    return all(isinstance(check, Check) and check.metric.name in differ for check in checks)
 
 
 # What else is said ----------------------------------------------------------------------------------------------------
@@ -201,14 +227,14 @@ def next_step(found: GateResult, *, of_logs: bool = False) -> str | None:
 
 def in_a_line(found: GateResult, seconds: float) -> str:
     """A gate in a line while it runs, for a log."""
-    checks = [check for pair in found.pairs for check in pair.checks]
+    checks = [check for pair in found.pairs for check in pair.all_checks]
     counts = [
         f"{sum(check.outcome == outcome for check in checks)} {outcome.word}"
         for outcome in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)
         if any(check.outcome == outcome for check in checks)
     ]
     pair, check = max(
-        ((pair, check) for pair in found.pairs for check in pair.checks),
+        ((pair, check) for pair in found.pairs for check in pair.all_checks),
         key=lambda each: each[1].outcome == Outcome.OPEN,
     )
     shown = effect_in_words(pair, check)
@@ -222,14 +248,21 @@ def rows(found: GateResult) -> list[tuple[tuple[str, ...], Outcome]]:
     """A row for each candidate and metric: the cells below `HEADINGS`, and what is certain of it."""
     lines: list[tuple[tuple[str, ...], Outcome]] = []
     for pair in found.pairs:
-        for check in pair.checks:
-            effect = check.effect
-            span, times = (effect.difference, "") if effect.ratio is None else (effect.ratio, "× ")
+        for check in pair.all_checks:
+            span, times = _told(check)
             shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
             last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
-            cells = visible(pair.name), visible(check.metric.name), shown
+            cells = visible(pair.name), visible(named(check)), shown
             lines.append(((*cells, check.outcome.word, last), check.outcome))
     return lines
+
+
+def _told(check: Check | LimitCheck) -> tuple[Span, str]:
+    """The span that a check is told by, and the sign before it."""
+    if isinstance(check, LimitCheck):
+        return check.span, ""
+    effect = check.effect
+    return (effect.difference, "") if effect.ratio is None else (effect.ratio, "× ")
 
 
 def plain_table(found: GateResult) -> list[str]:
