@@ -17,7 +17,7 @@ import pytest
 
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
-from frontguard.comparisons.gate import Check, GatePair, GateResult
+from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
@@ -111,14 +111,17 @@ def _of_gates() -> Iterator[str]:
     worse, fine, opened = (
         Check(Effect(WITHIN[0], span, span, contrast), 0.3) for span, contrast in zip(spans, contrasts, strict=True)
     )
-    for checks in ([worse], [fine], [opened], [fine, fine], [worse, fine]):
-        pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9) for n, check in enumerate(checks))
+    (memory,) = columns_for((SECONDS,), (Limit("memory", at_most=4.0),)).gates
+    kept, broken = (LimitCheck(memory, Span(3.0, 2.0, 3.5), outcome) for outcome in (Outcome.NOT_WORSE, Outcome.WORSE))
+    cases = [([worse], ()), ([fine], ()), ([opened], ()), ([fine, fine], ()), ([worse, fine], ())]
+    for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
+        pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
         for status in ("decided", "unreachable"):
             made = GateResult(pairs, WITHIN[:1], 0.95, "prescient", 0.1, status, 18)
             yield gate.answer(made)
             yield gate.promise(made)
             yield gate.robustness(made) or ""
-            yield from (gate.check_in_words(pair, check) for pair in made.pairs for check in pair.checks)
+            yield from (gate.check_in_words(pair, check) for pair in made.pairs for check in pair.all_checks)
 
 
 def _of_comparisons() -> Iterator[str]:

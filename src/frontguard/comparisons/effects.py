@@ -355,10 +355,10 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
 
 
 def _sharpen(spans: SpanTable, d: int, low: Floats, high: Floats) -> None:
-    """Put these ends in the place of those that boxes give, where they give any; the estimate lies between them."""
-    there = ~np.isnan(spans.low[:, d])
-    spans.low[there, d], spans.high[there, d] = low[there], high[there]
-    spans.estimates[there, d] = np.clip(spans.estimates[there, d], low[there], high[there])
+    """Put these ends in the place of those that boxes give, where they are sharper; the estimate lies between them."""
+    spans.low[:, d] = np.maximum(spans.low[:, d], low)  # NaN where there is no such span
+    spans.high[:, d] = np.minimum(spans.high[:, d], high)
+    spans.estimates[:, d] = np.clip(spans.estimates[:, d], spans.low[:, d], spans.high[:, d])
 
 
 def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:
