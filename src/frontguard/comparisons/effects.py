@@ -355,9 +355,14 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
 
 
 def _sharpen(spans: SpanTable, d: int, low: Floats, high: Floats) -> None:
-    """Put these ends in the place of those that boxes give, where they are sharper; the estimate lies between them."""
-    spans.low[:, d] = np.maximum(spans.low[:, d], low)  # NaN where there is no such span
-    spans.high[:, d] = np.minimum(spans.high[:, d], high)
+    """Put these ends in the place of those that boxes give, where there are any; the estimate lies between them.
+
+    Where they say as much as boxes do, those stand: what was made of logarithms is rounded.
+    """
+    there = ~np.isnan(spans.low[:, d])
+    for ends, found in ((spans.low, low), (spans.high, high)):
+        same = np.isclose(ends[:, d], found, rtol=1e-12, atol=0.0)
+        ends[there & ~same, d] = found[there & ~same]
     spans.estimates[:, d] = np.clip(spans.estimates[:, d], spans.low[:, d], spans.high[:, d])
 
 
