@@ -78,6 +78,13 @@ class Truth:
                     yield "worse"
                 if check.outcome == Outcome.NOT_WORSE and behind > ROUNDING:
                     yield "not worse"
+            for q, limited in enumerate(pair.limits):
+                assert self.limited is not None
+                true = self.limited[names.index(pair.name), q]
+                if limited.outcome == Outcome.WORSE and true >= limited.limit.beyond - ROUNDING:
+                    yield "beyond"
+                if limited.outcome == Outcome.NOT_WORSE and true < limited.limit.within - ROUNDING:
+                    yield "within"
 
     def _false(self, result: Result) -> Iterator[str]:
         if result.certificate.confidence is None:  # it promises nothing

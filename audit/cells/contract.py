@@ -60,6 +60,7 @@ def begun(
     max_pulls: int = 600,
     goal: str = "list",
     independent: bool = False,
+    baseline: str | None = None,
 ) -> Study:
     """A study of a world, in memory."""
     return Study(
@@ -72,6 +73,7 @@ def begun(
         goal=goal,
         limits=world.limits,
         independent=independent,
+        baseline=baseline,
     )
 
 
@@ -93,8 +95,13 @@ def watched(
             told(study, pull, measured(pull))
         count += len(pulls)
         if count % look_every < at_once:
-            yield truth, study.result()
-    yield truth, study.result()
+            yield truth, answer_of(study)
+    yield truth, answer_of(study)
+
+
+def answer_of(study: Study) -> Result | GateResult:
+    """What the study says: of a gate, what is certain of its candidates."""
+    return study.result() if study.settings.baseline is None else study.gate()
 
 
 def one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:

@@ -21,9 +21,9 @@ def _nearly_best(objective: Objective) -> World:
     return World((objective,), tuple((normal(middle, 1.0),) for middle in (3.0, 3.000001, 0.0)))
 
 
-def _drives(rng: Rng, threat: Threat, world: World) -> Answers:
+def _drives(rng: Rng, threat: Threat, world: World, baseline: str | None = None) -> Answers:
     """Hits push the first arm up and the others down; whoever picks them hits values that lie on the other side."""
-    study = begun(world, rng, threat, max_pulls=_PULLS * _ARMS, goal="front", independent=True)
+    study = begun(world, rng, threat, max_pulls=_PULLS * _ARMS, goal="front", independent=True, baseline=baseline)
 
     def measured(pull: Pull) -> Told:
         return _pushed(rng, threat, world.measure(pull.index, rng), up=pull.index == 0)
@@ -48,6 +48,12 @@ def independent_arms_hit_by_value(rng: Rng) -> Answers:
 def independent_rivals_hit_by_value(rng: Rng) -> Answers:
     """Of independent arms the best is pushed down and the next one up, which is in only if nobody is better."""
     yield from _drives(rng, Malicious(0.25), _nearly_best(Objective("quality")))
+
+
+@cell
+def gates_of_independent_arms_hit_by_value(rng: Rng) -> Answers:
+    """A gate of independent arms that are alike; a malicious attacker pushes the baseline up and the others down."""
+    yield from _drives(rng, Malicious(0.25), _alike(Objective("quality")), baseline="arm 0")
 
 
 @cell

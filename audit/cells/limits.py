@@ -29,6 +29,16 @@ def _at_the_edge(rows: Sequence[tuple[float, float, float]], safe: float) -> Wor
 @cell
 def limits_at_the_edge(rng: Rng) -> Answers:
     """Arms just keep to limits, or just do not, and answers are replaced by those that hurt most."""
+    yield from _driven_to_the_edge(rng, None)
+
+
+@cell
+def gates_with_limits_at_the_edge(rng: Rng) -> Answers:
+    """Candidates of a gate just keep to limits, or just do not, and answers are replaced by those that hurt most."""
+    yield from _driven_to_the_edge(rng, "arm 0")
+
+
+def _driven_to_the_edge(rng: Rng, baseline: str | None) -> Answers:
     # A rate near 0 is moved the most by lies that say 1. Mostly the best arm is the one that is not safe enough: it is
     # looked at longest. Sometimes it is one that is just too slow.
     unsafe, slow = (0.9, 0.8) if rng.random() < 0.75 else (0.8, 0.9)
@@ -47,7 +57,8 @@ def limits_at_the_edge(rng: Rng) -> Answers:
         told: list[float] = np.where(hit, lies[pull.index], values).tolist()
         return told
 
-    yield from watched(world, begun(world, rng, threat, max_pulls=480), measured, at_once=40, look_every=120)
+    study = begun(world, rng, threat, max_pulls=480, baseline=baseline)
+    yield from watched(world, study, measured, at_once=40, look_every=120)
 
 
 @cell

@@ -27,15 +27,19 @@ def _solved(rng: Rng, items: int) -> Floats:
     return np.stack([(hard ^ (rng.random(items) < flips)).astype(float) for flips in _FLIPS])
 
 
-def _drives(rng: Rng, threat: Threat, values: Floats, objective: Objective, *, listed: bool) -> Answers:
-    """A study of pairs, several pulls at a time, those of 1 back later; hits make the first arm look bad."""
+def _drives(
+    rng: Rng, threat: Threat, values: Floats, objective: Objective, *, listed: bool, gated: bool = False
+) -> Answers:
+    """A study of pairs, or a gate of them, several pulls at a time, those of 1 back later; hits hurt the first arm."""
     arms, blocks = values.shape
     true = values.mean(axis=1) if listed else np.full(arms, 0.5)
     truth = Truth((objective,), true[:, None])
+    names = [f"arm {i}" for i in range(arms)]
     study = Study(
-        arms, [objective], threat, confidence=CONFIDENCE, seed=int(rng.integers(2**31)), paired=True,
-        items=blocks if listed else None, max_pulls_per_arm=blocks - (not listed),
+        names, [objective], threat, confidence=CONFIDENCE, seed=int(rng.integers(2**31)), paired=True,
+        items=blocks if listed else None, max_pulls_per_arm=blocks - (not listed), baseline=names[0] if gated else None,
     )  # fmt: skip
+    answer = study.gate if gated else study.result
     out: list[Pull] = []
     count = 0
     while True:
@@ -53,8 +57,8 @@ def _drives(rng: Rng, threat: Threat, values: Floats, objective: Objective, *, l
         study.tell(pull, [float(value)])
         count += 1
         if count % 60 == 0:
-            yield truth, study.result()
-    yield truth, study.result()
+            yield truth, answer()
+    yield truth, answer()
 
 
 def _block(pull: Pull, listed: bool) -> int:
@@ -89,6 +93,18 @@ def a_list_of_items(rng: Rng) -> Answers:
 def a_list_that_lies(rng: Rng) -> Answers:
     """A short list of items, some of whose measurements are replaced."""
     yield from _drives(rng, Prescient(0.05), _solved(rng, ITEMS), SCORE, listed=True)
+
+
+@cell
+def gates_on_pairs_that_lie(rng: Rng) -> Answers:
+    """A gate of arms that are alike, on the same items; a malicious attacker hits what hurts the baseline."""
+    yield from _drives(rng, Malicious(0.03), _solved(rng, BLOCKS), EXACTLY, listed=False, gated=True)
+
+
+@cell
+def gates_on_a_list_that_lies(rng: Rng) -> Answers:
+    """A gate on a short list of items, some of whose measurements are replaced."""
+    yield from _drives(rng, Prescient(0.05), _solved(rng, ITEMS), EXACTLY, listed=True, gated=True)
 
 
 @cell
