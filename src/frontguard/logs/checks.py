@@ -108,7 +108,7 @@ def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
     if outer + (rows - 1.0) * inner <= 0.0:
         return None
     correlation = (outer - inner) / (outer + (rows - 1.0) * inner)
-    return Resemblance(correlation, max(chi_square_tail(among, statistic), _LEAST), round(rows, 6))
+    return Resemblance(correlation, chi_square_tail(among, statistic), round(rows, 6))
 
 
 def _ranks(values: Floats) -> Floats:
@@ -163,7 +163,7 @@ def undeclared(log: Log) -> tuple[LooksClustered, ...]:
             seen = resemblance(of_arms)
             if seen is None or seen.inflation < INFLATION:
                 continue
-            chance = len(tried) * len(log.metrics) * seen.chance
+            chance = len(tried) * len(log.metrics) * max(seen.chance, _LEAST)
             if chance <= CLUSTER_CHANCE:
                 found.append(LooksClustered(name, metric, seen.correlation, seen.rows, seen.inflation, chance))
     return tuple(sorted(found, key=lambda each: -each.inflation)[:1])

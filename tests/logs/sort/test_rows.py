@@ -233,6 +233,25 @@ def test_names_may_be_whole_numbers_and_text_by_turns() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [["7", "10", "0"], [10, 7], ["7", "a"], ["10", "0"]],
+        [["1", "01"], ["01"], ["1", "001", "+1", "1.0", " 1"]],
+        [["0", "00", "9", "99", "100"], ["100", "4294967295", "4294967296"]],
+        [["16777215", "16777216", "999999999", "1000000000"], [16777216], ["1", "١", "-1"], [-1]],
+        [["1"], [], ["", "1"]],
+    ],
+)
+def test_names_that_are_numbers_are_told_apart_by_their_texts(batches: list[list[Any]]) -> None:
+    names, known = ArmNames(), dict[str, int]()
+    for each in batches:
+        kind = pl.Int64 if each and isinstance(each[0], int) else pl.String
+        wanted = [known.setdefault(str(name), len(known)) for name in each]
+        assert names.codes(pl.Series(each, dtype=kind)).tolist() == wanted
+    assert names.names == list(known)
+
+
 def test_the_part_of_a_name_depends_on_its_text_alone() -> None:
     """Machines that share a log send an arm to the same place."""
     names, again = ArmNames(), ArmNames()

@@ -1,7 +1,7 @@
 """Names of arms as codes: each different name gets a number, 0, 1, 2, … in order of first appearance.
 
 Polars encodes the names of a batch; a table maps its codes, which all of the process shares, to ours. Names that are
-small whole numbers are looked up in such a table by themselves, so that no text is made per row.
+small whole numbers, as such or as text, are looked up in such a table by themselves: no text is made or hashed per row.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int32]
 
 _LARGEST = 1 << 24  # whole numbers below this are looked up by themselves
+_TENS = 10 ** np.arange(1, 10, dtype=np.uint32)
 _UNKNOWN = -1
 
 
@@ -57,8 +58,9 @@ class ArmNames:
             raise BadArgument(
                 "arm", f"{names.null_count():,} rows have no arm, the first of them row {row + 1:,} of its batch"
             )
-        if names.dtype.is_integer():
-            numbers = names.to_numpy()
+        known = names if names.dtype.is_integer() else _numbered(names)
+        if known is not None:
+            numbers = known.to_numpy()
             if not len(numbers) or (numbers.min() >= 0 and numbers.max() < _LARGEST):
                 return self._coded(self._by_number, numbers, names)
         texts = names.cast(str)
@@ -94,6 +96,20 @@ class ArmNames:
         """The names of these codes."""
         names = self.names
         return [names[code] for code in codes.tolist()]
+
+
+def _numbered(names: pl.Series) -> pl.Series | None:
+    """The whole numbers that names stand for, where every one is written as its number is: "7", not "007" or "+7"."""
+    import polars as pl
+
+    if not len(names) or not names[0].isdigit():
+        return None
+    numbers = names.cast(pl.UInt32, strict=False)
+    if numbers.null_count():
+        return None
+    values = numbers.to_numpy()
+    more_digits = sum((values >= ten).view(np.uint8) for ten in _TENS)
+    return numbers if np.array_equal(names.str.len_bytes().to_numpy() - 1, more_digits) else None
 
 
 class _Table:

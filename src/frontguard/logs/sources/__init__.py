@@ -10,8 +10,7 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
   (hyperfine, pyperf and pytest-benchmark): the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
-- `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column, and
-  `long` pulls of a table with one value a row
+- `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column
 """
 
 from __future__ import annotations
