@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Contrast, Effect, Span, contrasts_of
+from frontguard.comparisons.effects import Comparable, Contrast, Effect, Span, against, contrasts_of, sharpened
 from frontguard.limits import Gate
 from frontguard.notices import Notice
 from frontguard.objectives import Objective
@@ -63,6 +64,33 @@ def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
     return found
 
 
+class Ends(NamedTuple):
+    """Inner values of some arms (..., C): ends of intervals, and point estimates, NaN where there are none."""
+
+    low: Floats
+    high: Floats
+    estimates: Floats
+
+
+def outcomes_between(
+    its: Ends, mine: Ends, apart: tuple[Floats, Floats], tolerances: Floats, limits: Iterable[tuple[int, float, float]]
+) -> Ints:
+    """Outcomes (P, M + Q) of P candidates against their baselines, in M objectives and Q limits.
+
+    `its` and `mine` are the ends (P, C) of intervals of inner values, the columns of the objectives first; `apart` has
+    upper bounds (P, M) of the candidate less its baseline, and of the baseline less the candidate, beside these. Of
+    each limit the column, and the inner values from which on a candidate keeps to it, and below which it is beyond it.
+    """
+    M = len(tolerances)
+    worst, best = mine.low[:, :M] - its.high[:, :M], mine.high[:, :M] - its.low[:, :M]
+    found = [outcomes_of(*sharpened(worst, best, *apart), tolerances)]
+    for column, within, beyond in limits:
+        low, high = mine.low[:, column], mine.high[:, column]
+        kept = np.where(low >= within, Outcome.NOT_WORSE, np.where(high < beyond, Outcome.WORSE, Outcome.OPEN))
+        found.append(kept[:, None])
+    return np.concatenate(found, axis=1)
+
+
 def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
     """That of several together: worse if any is, not worse if all are, else open.
 
@@ -103,13 +131,6 @@ class LimitCheck:
     stands_up_to: float | None = None
 
 
-def limit_check(gate: Gate, low: float, high: float, estimate: float, code: int) -> LimitCheck:
-    """Return the check of a limit by inner values: the ends of what is limited, its estimate, and the outcome."""
-    least, most = gate.metric.outward_interval(np.array([low]), np.array([high]))
-    span = Span(float(gate.metric.outward(np.array([estimate]))[0]), float(least[0]), float(most[0]))
-    return LimitCheck(gate, span, Outcome(code))
-
-
 @dataclass(frozen=True)
 class GatePair:
     """A candidate against its baseline. `name` says which, where it is printed; of logs, it is that of a benchmark."""
@@ -132,6 +153,68 @@ class GatePair:
     def outcome(self) -> Outcome:
         """What is certain of the candidate in all metrics and limits together."""
         return worst_of(check.outcome for check in self.all_checks)
+
+
+@dataclass(frozen=True)
+class GateQuestion:
+    """What is checked of a candidate: metrics with tolerances, and limits."""
+
+    metrics: tuple[Objective, ...]
+    gates: tuple[Gate, ...]
+    confidence: float
+
+    def pair(
+        self,
+        names: tuple[str, str, str],
+        pulls: tuple[int, int],
+        ends: Ends,
+        apart: Floats,
+        lasts: Floats | None = None,
+    ) -> GatePair:
+        """Return a candidate against its baseline.
+
+        Parameters
+        ----------
+        names, pulls
+            What the pair is called, the candidate, its baseline; pulls of the candidate and of the baseline.
+        ends
+            Of the baseline and of the candidate (2, C).
+        apart
+            Upper bounds (2, M) of the candidate less its baseline, and of the baseline less the candidate.
+        lasts
+            Up to which ε each outcome (M + Q,) stands, NaN where it is open; nothing where that is not known.
+        """
+        name, candidate, baseline = names
+        M = len(self.metrics)
+        bounds = np.full((2, 2, M), np.inf)
+        bounds[1, 0], bounds[0, 1] = apart
+        boxes = Comparable(
+            (baseline, candidate), self.metrics, ends.estimates[:, :M], ends.low[:, :M], ends.high[:, :M],
+            self.confidence, bounds,
+        )  # fmt: skip
+        stands = [None] * (M + len(self.gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
+        effects = against(boxes, 0, np.array([1])).of(0).effects
+        checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
+        its, mine = (Ends(*(each[row][None] for each in ends)) for row in range(2))
+        unknown = np.full((1, M), np.inf)
+        asked = [(gate.column, gate.within, gate.beyond) for gate in self.gates]
+        outcomes = outcomes_between(its, mine, (unknown, unknown), np.zeros(M), asked)[0, M:].tolist()
+        limits = tuple(
+            LimitCheck(gate, _span(gate, mine), Outcome(code), last)
+            for gate, code, last in zip(self.gates, outcomes, stands[M:], strict=True)
+        )
+        return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
+
+
+def _known(last: float) -> float | None:
+    return None if np.isnan(last) else last
+
+
+def _span(gate: Gate, mine: Ends) -> Span:
+    """What is limited of one arm, in its units."""
+    low, high, estimate = (each[:, gate.column] for each in mine)
+    least, most = gate.metric.outward_interval(low, high)
+    return Span(float(gate.metric.outward(estimate)[0]), float(least[0]), float(most[0]))
 
 
 @dataclass(frozen=True)

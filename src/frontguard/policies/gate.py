@@ -18,12 +18,11 @@ from typing import Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import sharpened
-from frontguard.comparisons.gate import Outcome, outcomes_of
+from frontguard.comparisons.gate import Ends, Outcome, outcomes_between
 from frontguard.errors import BadArgument
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.differences import Differences
-from frontguard.pareto.limits import LimitRule, keeping_of
+from frontguard.pareto.limits import LimitRule
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict
@@ -49,17 +48,17 @@ class AgainstBaseline:
         arms = differences.compared.arms
         if not 0 <= baseline < arms:
             raise BadArgument("baseline", must=f"be in 0..{arms - 1}", got=f"{baseline}")
-        self.baseline, self.limits = baseline, limits
+        self.baseline = baseline
         self._tolerances, self._usable = tolerances, differences.usable
-        M, Q = len(tolerances), len(limits.columns)
-        # By what each pair was last compared: the ends and the estimate of the candidate and of its baseline, ...
-        self.seen: Floats = np.empty((arms, 2, 3, M))
+        M = len(tolerances)
+        # Each objective and each limit is a check, by the column of boxes that it reads.
+        self._columns = np.concatenate([np.arange(M), limits.columns])
+        self._limits = list(zip(range(M, len(self._columns)), limits.within, limits.beyond, strict=True))
+        # By what each check was last made: the ends and the estimate of the candidate and of its baseline, ...
+        self.seen: Floats = np.empty((arms, 2, 3, len(self._columns)))
         self.seen[:, :, SEEN_LOW], self.seen[:, :, SEEN_HIGH], self.seen[:, :, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
-        # ... upper bounds of the candidate less its baseline, and of the baseline less the candidate, beside these, ...
+        # ... and upper bounds of the candidate less its baseline, and of the baseline less the candidate, beside these.
         self.apart: Floats = np.full((arms, 2, M), np.inf)
-        # ... and the ends and the estimate of what the candidate is limited in.
-        self.limited: Floats = np.empty((arms, 3, Q))
-        self.limited[:, SEEN_LOW], self.limited[:, SEEN_HIGH], self.limited[:, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
 
     def copy(self) -> Self:
         """Return the same, to go on with by itself: arrays are replaced, and never written to."""
@@ -68,36 +67,27 @@ class AgainstBaseline:
     @property
     def outcomes(self) -> Ints:
         """The `Outcome` (K, M + Q) of each arm, in each objective and limit; those of the baseline are not worse."""
-        mine, its = self.seen[:, CANDIDATE], self.seen[:, BASELINE]
-        worst, best = mine[:, SEEN_LOW] - its[:, SEEN_HIGH], mine[:, SEEN_HIGH] - its[:, SEEN_LOW]
-        compared = self._against(*sharpened(worst, best, self.apart[:, CANDIDATE], self.apart[:, BASELINE]))
-        return np.concatenate([compared, self._kept(self.limited[:, SEEN_LOW], self.limited[:, SEEN_HIGH])], axis=1)
+        mine, its = (Ends(*self.seen[:, side].transpose(1, 0, 2)) for side in (CANDIDATE, BASELINE))
+        return self._against(its, mine, (self.apart[:, CANDIDATE], self.apart[:, BASELINE]))
 
-    def _against(self, worst: Floats, best: Floats) -> Ints:
-        found = outcomes_of(worst, best, self._tolerances)
-        found[self.baseline] = Outcome.NOT_WORSE
-        return found
-
-    def _kept(self, low: Floats, high: Floats) -> Ints:
-        places = self.limits._replace(columns=np.arange(low.shape[1]))
-        found = keeping_of(low, high, places)  # within, open, beyond: in the order of outcomes
+    def _against(self, its: Ends, mine: Ends, apart: tuple[Floats, Floats]) -> Ints:
+        found = outcomes_between(its, mine, apart, self._tolerances, self._limits)
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
     def look(self, boxes: Floats) -> None:
-        """Compare anew what is open; what is certain stays as it was found."""
+        """Make anew the checks that are open; what is certain stays as it was found."""
         K, M = len(boxes), len(self._tolerances)
-        ends = boxes[:, [LOW, HIGH, ESTIMATE]]
+        ends = boxes[:, [LOW, HIGH, ESTIMATE]][..., self._columns]
         ends[:, SEEN_ESTIMATE][np.isneginf(ends[:, SEEN_ESTIMATE])] = np.nan
-        now = np.stack([ends, np.broadcast_to(ends[self.baseline], ends.shape)], axis=1)[..., :M]
+        now = np.stack([ends, np.broadcast_to(ends[self.baseline], ends.shape)], axis=1)
         apart = np.full((K, 2, M), np.inf)
         if boxes.shape[1] > COLUMNS:
             apart[:, CANDIDATE] = boxes[:, COLUMNS + self.baseline, :M]
             apart[:, BASELINE] = boxes[self.baseline, COLUMNS : COLUMNS + K, :M]
         still = self.outcomes == Outcome.OPEN
-        self.seen = np.where(still[:, None, None, :M], now, self.seen)
+        self.seen = np.where(still[:, None, None, :], now, self.seen)
         self.apart = np.where(still[:, None, :M], apart, self.apart)
-        self.limited = np.where(still[:, None, M:], ends[..., self.limits.columns], self.limited)
 
     def want(self, standing: Standing) -> None:
         """Want the baseline and every candidate that is open and may come to be decided; or stop."""
@@ -128,10 +118,11 @@ class AgainstBaseline:
         boxes, pulls, M = standing.boxes, standing.arms["pulls"], len(self._tolerances)
         many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
         if not many.any():
-            return np.zeros((len(pulls), M + len(self.limits.columns)), np.bool_)
-        low, high = boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]
-        its = self.baseline
-        compared = self._against(low[:, :M] - high[its, :M], high[:, :M] - low[its, :M])
-        compared[:, self._usable] = Outcome.NOT_WORSE
-        kept = self._kept(low[:, self.limits.columns], high[:, self.limits.columns])
-        return np.asarray((np.concatenate([compared, kept], axis=1) == Outcome.OPEN) & many[:, None])
+            return np.zeros((len(pulls), len(self._columns)), np.bool_)
+        low, high = boxes[:, LOW_FLOOR][:, self._columns], boxes[:, HIGH_FLOOR][:, self._columns]
+        mine = Ends(low, high, low)
+        its = Ends(*(np.broadcast_to(each[self.baseline], low.shape) for each in mine))
+        unknown = np.full((len(pulls), M), np.inf)
+        stays = self._against(its, mine, (unknown, unknown)) == Outcome.OPEN
+        stays[:, :M] &= ~self._usable
+        return np.asarray(stays & many[:, None])
