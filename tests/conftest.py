@@ -4,6 +4,7 @@ be shipped.
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +31,15 @@ settings.load_profile("frontguard")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", ROOT.parent / "shared" / "data"))
+
+
+gc.disable()  # until all tests are collected: what they bring along stays to the end
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and tests out of every search for garbage, which would look at all of them each time."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
