@@ -113,11 +113,15 @@ OF_VERSION = "import numba; numba.version_info = numba.version_info._replace(sho
 
 
 @pytest.mark.parametrize(
-    "before",
-    [HIDDEN, OF_VERSION.format(version=(0, 59)), OF_VERSION.format(version=(1, 0))],
-    ids=["none", "old", "new"],
+    ("before", "mode"),
+    [
+        (HIDDEN, "as needed"),
+        (HIDDEN, "compiled"),
+        (OF_VERSION.format(version=(0, 59)), "as needed"),
+        (OF_VERSION.format(version=(1, 0)), "compiled"),
+    ],
+    ids=["none-as needed", "none-compiled", "old", "new"],
 )
-@pytest.mark.parametrize("mode", ["as needed", "compiled"])
 def test_without_a_numba_that_is_known_kernels_are_interpreted(before: str, mode: str, tmp_path: Path) -> None:
     """The same answer, and one warning."""
     said = in_a_process(WITHOUT.format(before=before), tmp_path, FRONTGUARD_KERNELS=mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -67,6 +68,11 @@ def refuted(misses: Bools) -> bool:
     return lower_limit(int(misses.any(axis=(1, 2, 3)).sum()), len(misses)) > DELTA
 
 
+def caught(misses: Callable[[int], Bools]) -> bool:
+    """Whether some runs refute it, or as many as a test may take."""
+    return any(refuted(misses(runs)) for runs in (QUICK_RUNS // 8, QUICK_RUNS))
+
+
 @in_every_cell
 def test_boxes_hold_in_all_but_delta_of_the_runs(cell: Cell) -> None:
     assert not refuted(simulated(cell, QUICK_RUNS // 4, ranks_of(cell)))
@@ -76,7 +82,7 @@ def test_boxes_hold_in_all_but_delta_of_the_runs(cell: Cell) -> None:
 def test_ranks_one_and_a_half_times_too_bold_are_caught(cell: Cell) -> None:
     bold = bolder(cell.rule, ranks_of(cell))
     assert np.all(bold >= ranks_of(cell))
-    assert refuted(simulated(cell, QUICK_RUNS, bold))
+    assert caught(lambda runs: simulated(cell, runs, bold))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,8 @@ def test_averages_at_six_times_their_delta_are_caught(cell: Cell) -> None:
 
     Not where any share is replaced: ranks less ⌊εn⌋ leave so much to spare that nothing is missed at six times δ.
     """
-    assert refuted(find_average_misses(cell, QUICK_RUNS, seed=1000 + CELLS.index(cell), bolder=6.0))
+    seed = 1000 + CELLS.index(cell)
+    assert caught(lambda runs: find_average_misses(cell, runs, seed=seed, bolder=6.0))
 
 
 @pytest.mark.audit

@@ -211,9 +211,9 @@ def test_our_own_origin() -> None:
         "http://[::1]:8730", "http://[::ffff:7f00:1]:8730", "http://2130706433:8730", "*",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/", "/study/1.json", "/events/study/1", "/static/page.js"])
-def test_any_other_origin_is_refused(origin: str, path: str) -> None:
-    assert ask(path=path, origin=origin) == 403
+def test_any_other_origin_is_refused(origin: str) -> None:
+    paths = ("/", "/study/1.json", "/events/study/1", "/static/page.js")
+    assert [ask(path=path, origin=origin) for path in paths] == [403] * 4
 
 
 def test_one_wrong_origin_among_several_is_one_too_many() -> None:
@@ -259,7 +259,6 @@ def test_a_link_from_elsewhere_does_not_lead_to_data(path: str, site: str) -> No
     assert ask(path=path, sec_fetch_site=site, sec_fetch_mode="navigate", sec_fetch_dest="document") == 403
 
 
-@pytest.mark.parametrize("path", PAGES + DATA)
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "Same-Origin", "", "same-origin, cross-site", "elsewhere"])
 @pytest.mark.parametrize(
     ("mode", "dest"),
@@ -268,8 +267,9 @@ def test_a_link_from_elsewhere_does_not_lead_to_data(path: str, site: str) -> No
      ("no-cors", "image"), ("no-cors", "empty"), ("cors", "empty"), ("websocket", "websocket"), ("cors", "document"),
      ("navigate", ""), ("", "document")],
 )  # fmt: skip
-def test_other_sites_may_not_embed_or_fetch_anything(path: str, site: str, mode: str, dest: str) -> None:
-    assert ask(path=path, sec_fetch_site=site, sec_fetch_mode=mode, sec_fetch_dest=dest) == 403
+def test_other_sites_may_not_embed_or_fetch_anything(site: str, mode: str, dest: str) -> None:
+    headers = {"sec_fetch_site": site, "sec_fetch_mode": mode, "sec_fetch_dest": dest}
+    assert {path: ask(path=path, **headers) for path in PAGES + DATA} == dict.fromkeys(PAGES + DATA, 403)
 
 
 def test_a_link_from_elsewhere_is_a_get() -> None:
