@@ -1,6 +1,6 @@
-"""JSON schemas of what each command prints with `--json`: python -m tools.schemas writes docs/schemas/COMMAND.json.
+"""The JSON schema of answers: python -m tools.schemas writes docs/schemas/answer.json.
 
-With `--check` nothing is written; it fails if a file is not what the models say.
+With `--check` nothing is written; it fails if the file is not what `frontguard.schema` says.
 """
 
 from __future__ import annotations
@@ -18,28 +18,12 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from frontguard.documents.analysis import AnalyzeDocument
-from frontguard.documents.demo import DemoDocument
-from frontguard.documents.done import ReportDocument, RescueDocument, ServeDocument
-from frontguard.documents.gate import GateDocument
-from frontguard.documents.plan import PlanDocument
-from frontguard.documents.reproduce import ReproduceDocument
-from frontguard.documents.result import RunDocument
+from frontguard.schema import Answer, AnyAnswer, DemoAnswer, Gate
 
-FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
+FILE = Path(__file__).parents[1] / "docs" / "schemas" / "answer.json"
 
-PRINTED: dict[str, Any] = {
-    "run": RunDocument,
-    "analyze": AnalyzeDocument,
-    "gate": GateDocument,
-    "plan": PlanDocument,
-    "demo": DemoDocument,
-    "reproduce": ReproduceDocument,
-    "report": ReportDocument,
-    "rescue": RescueDocument,
-    "serve": ServeDocument,
-}
-"""What each command prints."""
+PRINTED: dict[str, Any] = {"run": AnyAnswer, "analyze": AnyAnswer, "gate": Gate, "demo": DemoAnswer}
+"""What commands that answer print."""
 
 
 class Printed(GenerateJsonSchema):
@@ -98,26 +82,27 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
     }
 
 
-def schema_of(command: str) -> str:
-    """The text of a command's schema."""
-    found = TypeAdapter(PRINTED[command]).json_schema(mode="serialization", schema_generator=Printed)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"frontguard {command} --json"}
-    return json.dumps(head | {key: value for key, value in found.items() if key != "title"}, indent=1) + "\n"
+def schema() -> str:
+    """The text of the schema."""
+    found = TypeAdapter(AnyAnswer | Gate | DemoAnswer).json_schema(mode="serialization", schema_generator=Printed)
+    kinds = found["$defs"]
+    # Entries of logs, of studies, and of what commands print alone.
+    optional = {*(AnyAnswer.model_fields.keys() - Answer.model_fields.keys()), "exit_code", "seconds"}
+    for name in ("AnyAnswer", "ReviewsAnswer", "DemoAnswer", "Gate"):
+        kinds[name]["required"] = [each for each in kinds[name]["required"] if each not in optional]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "frontguard --json"}
+    return json.dumps(head | found, indent=1) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the schemas, or say which ones are out of date."""
-    check = "--check" in (sys.argv[1:] if arguments is None else arguments)
-    stale = []
-    for command in PRINTED:
-        path, text = FOLDER / f"{command}.json", schema_of(command)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            stale.append(path.name)
-            if not check:
-                path.write_text(text, encoding="utf-8")
-    if check and stale:
-        print(f"out of date: {', '.join(stale)}; python -m tools.schemas writes them anew", file=sys.stderr)
+    """Write the schema, or say that it is out of date."""
+    text = schema()
+    if FILE.is_file() and FILE.read_text(encoding="utf-8") == text:
+        return 0
+    if "--check" in (sys.argv[1:] if arguments is None else arguments):
+        print(f"out of date: {FILE.name}; python -m tools.schemas writes it anew", file=sys.stderr)
         return 1
+    FILE.write_text(text, encoding="utf-8")
     return 0
 
 

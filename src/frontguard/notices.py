@@ -6,12 +6,12 @@ warns. A notice is stored, passed on and compared as a record, and nothing reads
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, ClassVar, Literal
 
+from frontguard._common.entries import plain
 from frontguard.objectives import Objective
 from frontguard.phrases import MOST_NAMES, cost_in_words, joined, number_of, one_line, percent
 from frontguard.statements import Statement
@@ -47,13 +47,6 @@ class Notice:
 
     def __str__(self) -> str:
         return self.template.format(**vars(self))
-
-
-def plain(value: Any) -> Any:
-    """A value of a record as JSON can hold it: tuples as lists, and None for what is not finite."""
-    if isinstance(value, tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # What measurements show -----------------------------------------------------------------------------------------------
@@ -843,6 +836,11 @@ def _span(least: int, most: int) -> str:
 
 def _allowed(contamination: float) -> str:
     return f"with at most {percent(contamination)} contamination" if contamination else "without contamination"
+
+
+def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """What people have to be told of these notices, in sentences: each of them once."""
+    return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
 
 
 def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[str]:

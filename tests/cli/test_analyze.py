@@ -21,8 +21,8 @@ from frontguard.cli.options.values import size_of
 from frontguard.errors import BadInput
 from tests.cli import commands
 from tests.cli.terminal import Terminal
-from tests.documents.printed import as_published
 from tests.support import warm
+from tests.support.printed import as_published
 from tests.support.snapshots import said
 
 process = partial(commands.process, "analyze")

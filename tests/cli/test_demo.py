@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.cli.demo import _print_reviews
 from frontguard.demo.reviews import analyze_reviews
 from tests.cli.commands import process, run
-from tests.documents.printed import as_published
+from tests.support.printed import as_published
 from tests.support.snapshots import said
 
 
@@ -61,12 +61,6 @@ def test_the_demo_ends_with_a_report(
         return re.sub(r"Made by .*? UTC|Answered.*? UTC", "", path.read_text(encoding="utf-8"))
 
     assert content(tmp_path / "later.html") == content(folder / "out" / "report.html")
-    whole = json.loads(ran.stdout)
-    old = {
-        key: whole[key] for key in whole if key not in ("estimates", "mean_estimates", "scale", "version", "command")
-    }
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    assert run("report", "old.json", "-o", "old.html", cwd=tmp_path).returncode == 0
 
 
 def test_the_demo_finds_what_means_miss_and_leaves_a_picture(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -17,9 +17,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.cli import commands
 from tests.cli.run.toy import told, wait_until
-from tests.documents.printed import as_published
 from tests.logs.test_gate import benchmark_file, hyperfine
 from tests.support import warm
+from tests.support.printed import as_published
 from tests.support.snapshots import said
 
 process = partial(commands.process, "gate")

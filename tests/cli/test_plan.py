@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from frontguard.cli.app import application
 from frontguard.cli.options.pilot import read_pilot
 from frontguard.objectives import Objective
 from tests.cli.commands import process, run
-from tests.documents.printed import as_published
 from tests.support.snapshots import said
 
 plan = partial(run, "plan")
@@ -50,7 +50,7 @@ def test_a_plan_for_machines(tmp_path: Path, snapshot: SnapshotAssertion) -> Non
     options = ("--tolerance", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM, *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    made = as_published("plan", ran.stdout)
+    made = json.loads(ran.stdout)
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
     assert made["largest_contamination"]["any_method"] == pytest.approx(norm.cdf(0.25) - 0.5)
     assert not made["possible"]
@@ -66,7 +66,7 @@ def test_a_plan_against_any_share(tmp_path: Path, snapshot: SnapshotAssertion) -
     options = ("--tolerance", "0.3", "--gaussian", "0.2", "--threat", "share", "--json")
     ran = plan(*PROBLEM, *options, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    made = as_published("plan", ran.stdout)
+    made = json.loads(ran.stdout)
     assert made["threat"] == "share"
     assert made["floor"] == pytest.approx([0.4 * norm.ppf(0.6)] * 2)
     rows = {(row["policy"], row["attack"]): row for row in made["expected_pulls"]}
@@ -79,7 +79,7 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path, snapshot
     options = ("--minimize", "seconds", "--maximize", "quality", "--tolerance", "0.05", "--tolerance", "10%", "--json")
     ran = plan(*ON_PILOT, *options, cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    made = as_published("plan", ran.stdout)
+    made = json.loads(ran.stdout)
     assert [(o["name"], o["relative"]) for o in made["objectives"]] == [("quality", False), ("seconds", True)]
     assert made["tolerance"] == pytest.approx([0.05, 0.1])
     with (folder / "pilot.csv").open() as file:
@@ -187,7 +187,7 @@ def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path, snapshot: Snaps
     (tmp_path / "spec.toml").write_text(SPEC)
     ran = plan("spec.toml", "--runs", "2", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    made = as_published("plan", ran.stdout)
+    made = json.loads(ran.stdout)
     assert (made["arms"], made["contamination"], made["tolerance"]) == (3, 0.02, pytest.approx([0.2, 0.01]))
     assert [(o["statistic"], o["bounds"], o["exact"]) for o in made["objectives"]] == [
         ("mean", [0.0, 1.0], False),
@@ -216,7 +216,7 @@ def test_a_pilot_of_rates(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "pilot.csv").write_text("\n".join(["flags,solved,bytes", *rows]))
     options = (*ON_PILOT, "--maximize", "solved", "--minimize", "bytes", "--tolerance", "solved=0.2", "--tolerance")
     counts = ("--mean", "solved", "--exact", "bytes")
-    made = as_published("plan", plan(*options, "bytes=0", *counts, "--json", cwd=tmp_path).stdout)
+    made = json.loads(plan(*options, "bytes=0", *counts, "--json", cwd=tmp_path).stdout)
     assert made["floor"] == pytest.approx([0.1 / 0.9, 0.0])
     told = " ".join(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout.split())
     assert said(plan(*options, "bytes=0", *counts, cwd=tmp_path).stdout) == snapshot
@@ -252,7 +252,7 @@ def test_a_pilot_of_true_and_false_is_one_of_rates(folder: Path, snapshot: Snaps
     assert said(ran.stderr) == snapshot
     declared = plan(*options, "--mean", "solved", "--json", cwd=folder)
     assert "'solved'" not in declared.stderr
-    assert as_published("plan", ran.stdout) == as_published("plan", declared.stdout)
+    assert json.loads(ran.stdout) == json.loads(declared.stdout)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_plan_with_limits_speaks_of_the_arms_within(folder: Path, snapshot: Sn
     goal = ("--maximize", "quality", "--tolerance", "0.05")
     ran = plan(*ON_PILOT, *goal, "--limit", "p75(seconds)<=2", "--limit", "seconds>=1.5", "--json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    made = as_published("plan", ran.stdout)
+    made = json.loads(ran.stdout)
     assert said(made["answer"]) == snapshot
     assert [each["limit"]["metric"] for each in made["limits"]] == ["seconds", "seconds"]
     assert [each["open_arms"] for each in made["limits"]] == [[], ["-O2"]]
@@ -313,7 +313,7 @@ command = ["true"]
 """
     (tmp_path / "spec.toml").write_text(spec)
     options = ("--gaussian", "0.1", "--span", "2", "--contamination", "0.02", "--runs", "1", "--json")
-    made = as_published("plan", plan("spec.toml", *options, "--limit", "p90(memory_mb)<=60", cwd=tmp_path).stdout)
+    made = json.loads(plan("spec.toml", *options, "--limit", "p90(memory_mb)<=60", cwd=tmp_path).stdout)
     assert said(made["answer"]) == snapshot
     (limit,) = made["limits"]
     assert 0.0 < limit["floor"] < 0.1

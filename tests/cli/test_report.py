@@ -18,7 +18,6 @@ from frontguard import Prescient
 from frontguard.experiments.tables import as_json
 from frontguard.studies import Study
 from tests.cli.commands import process, run
-from tests.documents.printed import as_published
 from tests.reports.samples import open_analysis, printed, rows, study_in
 from tests.support.servers import PostgresServer
 from tests.support.snapshots import said
@@ -40,7 +39,7 @@ def test_a_study_becomes_a_report(folder: Path, tmp_path: Path, snapshot: Snapsh
     before = (folder / "one.db").read_bytes()
     ran = process("report", str(folder / "one.db"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    told = as_published("report", ran.stdout)
+    told = json.loads(ran.stdout)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert said(told["answer"]) == snapshot
     assert (told["status"], told["kind"], told["format"], told["rows"]) == ("certified", "study", "html", 6)
@@ -69,7 +68,7 @@ def test_standard_input_and_output(folder: Path, tmp_path: Path) -> None:
 def test_the_folder_of_reproduce(folder: Path, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     ran = run("report", str(folder / "results"), "-o", str(tmp_path / "r.html"), "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    told = as_published("report", ran.stdout)
+    told = json.loads(ran.stdout)
     assert told["kind"] == "reproduce"
     assert said(told["warnings"]) == snapshot
     text = (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -19,7 +19,6 @@ from typer.testing import CliRunner, Result
 
 from frontguard.cli.reproduce import reproduce
 from tests.cli import commands
-from tests.documents.printed import as_published
 from tests.support.snapshots import said
 
 app = typer.Typer(add_completion=False)
@@ -46,7 +45,7 @@ def run(*arguments: str | Path) -> Result:
 
 def rows_of(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
-    rows: list[dict[str, Any]] = as_published("reproduce", result.stdout)
+    rows: list[dict[str, Any]] = json.loads(result.stdout)
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -21,7 +22,6 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.cli.serve import serve
 from frontguard.errors import BadInput
 from tests.cli.commands import FRONTGUARD
-from tests.documents.printed import as_published
 from tests.support.signals import ignoring_signal
 from tests.support.snapshots import refused
 from tests.web.serving import PATIENCE, begin, measure
@@ -55,7 +55,7 @@ def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, process.communicate()[1]
-    read: dict[str, str | None] = as_published("serve", line)
+    read: dict[str, str | None] = json.loads(line)
     return read
 
 

@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
 from frontguard import BadInput, Objective, Prescient, Study, analyze
-from frontguard.documents.pieces import Origin, analyze_pieces
+from frontguard._common.entries import json_pieces
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sort.progress import LogProgress
@@ -156,10 +156,8 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     assert (found.status == "certified") == (not opened)
     assert list(found.more_pulls()) == opened
     check_profile(found, by_arm, objectives, threat, confidence, goal)
-    printed = json.loads("".join(analyze_pieces(found, "so it is", Origin())))
-    assert printed["answer"] == "so it is"
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert {key: printed[key] for key in plain} == plain
+    printed = json.loads("".join(json_pieces(found.entries())))
+    assert printed == json.loads(json.dumps(found.to_dict()))
 
 
 def check_profile(

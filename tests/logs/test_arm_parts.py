@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study, analyze
-from frontguard.cli.analyze import _print_json, write_csv
-from frontguard.documents.analysis import AnalyzeDocument
-from frontguard.documents.base import read
+from frontguard._common.entries import json_pieces
+from frontguard.cli.analyze import write_csv
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.sources.values import joined, parts_of
 from frontguard.logs.state import LogState
@@ -107,18 +105,16 @@ def test_csv_files_have_a_column_for_each_part(tmp_path: Path) -> None:
 
 
 def test_json_keeps_the_name_as_key_and_adds_the_parts(snapshot: SnapshotAssertion) -> None:
-    found, out = analysis(), io.StringIO()
-    with redirect_stdout(out):
-        _print_json(found, ["log.csv"])
-    printed = json.loads(out.getvalue())
+    found = analysis()
+    printed = json.loads("".join(json_pieces(found.entries())))
     assert printed["arm_columns"] == COLUMNS
     assert {name: tuple(parts) for name, parts in printed["arm_parts"].items()} == EXPECTED
     assert list(printed["verdicts"]) == list(found.arms)
-    back = read(AnalyzeDocument, printed, "it").analysis()
+    back = Analysis.from_dict(printed, "it")
     assert parts_by_name(back) == EXPECTED
     printed["arm_parts"][found.arms[0]].pop()
     with refused(BadInput, snapshot):
-        read(AnalyzeDocument, printed, "it")
+        Analysis.from_dict(printed, "it")
 
 
 def test_the_table_of_a_report_has_a_column_for_each_part() -> None:

@@ -15,8 +15,6 @@ from typer.testing import CliRunner
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Study, Subgaussian, analyze
 from frontguard.cli.app import application
-from frontguard.documents.analysis import AnalyzeDocument
-from frontguard.documents.base import read
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.notices import SetAside, UnderWay
@@ -211,7 +209,7 @@ def test_what_analyze_prints_is_the_study(study_file: Path) -> None:
     plain = own.to_dict()
     for key in ("status", "pareto_set", "verdicts", "certificate", "intervals", "pulls", "notices", "warnings"):
         assert printed[key] == plain[key], key
-    back = read(AnalyzeDocument, printed, "a.json").analysis()
+    back = Analysis.from_dict(printed, "a.json")
     assert back.verdicts == own.verdicts
     assert back.failed_pulls.tolist() == analyze(study_file).failed_pulls.tolist()
     text = CliRunner().invoke(application(), ["analyze", str(study_file), "--strict"])

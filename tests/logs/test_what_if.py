@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, analyze
-from frontguard.documents.analysis import AnalysisDocument
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader
@@ -142,6 +141,6 @@ def test_what_would_be_decided_otherwise_is_what_asking_so_gives() -> None:
 def test_a_guess_and_what_if_survive_json() -> None:
     found = asked(a_log(6, 9), tolerance="5%", threat=Prescient(0.1))
     assert found.what_if
-    back = AnalysisDocument.model_validate(found.to_dict()).analysis()
+    back = Analysis.from_dict(found.to_dict())
     for entry in ("best_guess", "least_pulls", "what_if", "notices"):
         assert back.to_dict()[entry] == found.to_dict()[entry]

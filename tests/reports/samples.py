@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from frontguard import Objective, Prescient, Study
-from frontguard.cli.analyze import _print_json
+from frontguard._common.entries import json_pieces
 from frontguard.demo.treatments import analyze_flags
 from frontguard.experiments.metrics import Score, Spread
 from frontguard.experiments.plan import Published
@@ -21,6 +19,8 @@ from frontguard.experiments.tables import as_json
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.results import Origin
+from frontguard.words import analysis as summary
 
 OBJECTIVES = (Objective("seconds", "minimize", "5%"), Objective("quality", "maximize", 0.2))
 ARMS = ("-O2", "slow | <b>", "broken", "lied to", "=1+1", "weak")
@@ -68,10 +68,9 @@ def open_analysis() -> Analysis:
 
 def printed(found: Analysis, log: tuple[str, ...] = ("log.csv",)) -> dict[str, Any]:
     """What `analyze --json` prints of an analysis."""
-    out = io.StringIO()
-    with redirect_stdout(out):
-        _print_json(found, log)
-    plain: dict[str, Any] = json.loads(out.getvalue())
+    made = Origin(version="1", command="frontguard analyze", source=list(log), at="2026-01-01 00:00:00 UTC")
+    told = {"answer": summary.answer(found), **vars(made)}
+    plain: dict[str, Any] = json.loads("".join(json_pieces([*found.entries(), *told.items()])))
     return plain
 
 

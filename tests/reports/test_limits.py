@@ -78,8 +78,8 @@ def test_live_page_and_its_twins(study: Study, snapshot: SnapshotAssertion) -> N
     arm = document(arm_page(overview, Address(1, 0), measured))
     assert "memory" in arm
     twin = study_twin(overview, Address(1))
-    assert twin["limits"] == ["p75(memory) ≤ 4"]
-    assert {each["name"]: each["keeping"][0]["keeping"] for each in twin["arms"]}["fast"] == "beyond"
+    assert twin["certificate"]["limits"] == ["p75(memory) ≤ 4"]
+    assert twin["keeping"]["fast"][0]["keeping"] == "beyond"
     assert said(arm_twin(overview, Address(1, 0), measured)["why"]) == snapshot
 
 

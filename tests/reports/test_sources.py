@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from frontguard._common.entries import gathered
 from frontguard.commands.run import Ended
-from frontguard.documents.analysis import AnalyzeDocument
-from frontguard.documents.base import Origin, read
-from frontguard.documents.result import PlainDocument, RunDocument
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.reports.sources import report_from_json, report_from_values, report_on
 from frontguard.reports.write import text_of
+from frontguard.results import Origin, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
@@ -38,7 +37,9 @@ def run_json() -> dict[str, Any]:
         seconds=1.5,
     )
     made = Origin(version="0.1.0", seed=4, spec="[study]\nname = 'flags'")
-    plain: dict[str, Any] = json.loads(RunDocument.of(Ended("done", snapshot), "flags.db", made).text())
+    ended = Ended("done", snapshot)
+    told = {"answer": ended.answer, "storage": "flags.db", **vars(made)}
+    plain: dict[str, Any] = json.loads(json.dumps(gathered(ended.entries()) | told))
     return plain
 
 
@@ -61,7 +62,7 @@ def guaranteed(found: Analysis) -> str:
 @pytest.mark.parametrize("found", [flags, open_analysis], ids=["certified", "open"])
 def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
     before: Analysis = found()
-    after = read(AnalyzeDocument, printed(before), "a.json").analysis()
+    after = Analysis.from_dict(printed(before), "a.json")
     assert (after.arms, after.objectives) == (before.arms, before.objectives)
     assert after.metrics == tuple(each.spelled_out for each in before.metrics)
     assert (after.status, after.anytime, after.certificate) == (before.status, before.anytime, before.certificate)
@@ -103,9 +104,7 @@ def test_a_report_of_json_is_the_report_of_the_analysis() -> None:
 
 def test_a_run_comes_back_with_its_failures() -> None:
     plain = run_json()
-    document = read(RunDocument, plain, "run.json")
-    snapshot = document.snapshot()
-    assert document.directed
+    snapshot = Snapshot.from_dict(plain, "run.json")
     assert snapshot.result.metrics == tuple(each.spelled_out for each in OBJECTIVES)
     assert snapshot.aside == ["broken"]
     assert snapshot.failures["broken"] == plain["failures"]["broken"]
@@ -132,10 +131,11 @@ def test_old_json_without_objectives_says_nothing_of_directions() -> None:
 
 
 def test_a_plain_result_without_estimates_has_a_report() -> None:
-    document = read(PlainDocument, result_json(), "r.json")
-    assert not document.directed
-    assert np.isnan(document.result().estimates).all()
-    assert report_from_values(result_json()).kind == "result"
+    plain = {key: value for key, value in result_json().items() if key not in ("estimates", "objectives")}
+    found = Result.from_dict(plain, "r.json")
+    assert not found.metrics
+    assert np.isnan(found.estimates).all()
+    assert report_from_values(plain).kind == "result"
 
 
 def test_rows_of_reproduce_come_back(snapshot: SnapshotAssertion) -> None:

@@ -51,11 +51,11 @@ def test_the_pages_show_the_study(live: Live, file: Path) -> None:
     assert 'data-events="/events/study/1?x=1"' in live.get("/study/1?x=1").text
     assert ARMS[2] in live.get("/study/1/arm/2").text
     twin = live.get("/study/1.json").json
-    assert {each["name"]: each["verdict"] for each in twin["arms"]} == study.result().verdicts
+    assert twin["verdicts"] == study.result().verdicts
     assert twin["trouble"] is None
     assert live.get("/study/1/arm/2.json").json["name"] == ARMS[2]
     (listed,) = live.get("/studies.json").json["studies"]
-    assert (listed["number"], listed["name"]) == (1, "flags")
+    assert (listed["number"], listed["study"]) == (1, "flags")
 
 
 def test_the_page_links_what_is_there(live: Live) -> None:
@@ -238,8 +238,8 @@ def test_bound_to_every_address_a_token_opens_the_page(file: Path) -> None:
         assert welcome.headers.items() >= STANDARD.items()
         cookie = welcome.headers["set-cookie"].partition(";")[0]
         assert "flags" in live.get("/", Cookie=cookie).text
-        assert live.get("/study/1.json", Cookie=cookie).json["name"] == "flags"
-        assert live.get("/study/1.json", Authorization=f"Bearer {token}").json["name"] == "flags"
+        assert live.get("/study/1.json", Cookie=cookie).json["study"] == "flags"
+        assert live.get("/study/1.json", Authorization=f"Bearer {token}").json["study"] == "flags"
         assert live.events("/events/study/1", Cookie=cookie).next()["title"]
         # By address, by the name that was allowed, by no other.
         assert live.get("/", Cookie=cookie, Host=f"lab.example.org:{live.port}").status == 200
@@ -278,7 +278,7 @@ def test_events_bring_all_regions_first_and_then_those_that_changed(tmp_path: Pa
         late = live.events("/events/study/1").next()["regions"]
         assert set(late) == set(hello["regions"])
         assert study.result().pulls > told
-        until(lambda: live.get("/study/1.json").json["facts"]["pulls"] == study.result().pulls)
+        until(lambda: live.get("/study/1.json").json["pulls"] == study.result().pulls)
 
 
 def test_events_of_an_arm_and_of_the_list(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_only_the_studies_that_were_asked_for(tmp_path: Path) -> None:
     for name in ("first", "second", "third"):
         begin(tmp_path / "many.db", name)
     with serving(tmp_path / "many.db", ["second", "fourth"]) as live:
-        assert [each["name"] for each in live.get("/studies.json").json["studies"]] == ["second"]
+        assert [each["study"] for each in live.get("/studies.json").json["studies"]] == ["second"]
         assert [live.get(f"/study/{number}").status for number in (1, 2, 3)] == [404, 200, 404]
         begin(tmp_path / "many.db", "fourth")
         assert live.get("/study/4").status == 200  # also before the list has been looked at again

@@ -79,13 +79,10 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
         assert row[2 + len(OBJECTIVES)] == f"{result.pulls_per_arm[arm]:,}"
     twin = server.json(f"{where}.json")
     assert twin["status"] == result.status
-    assert {each["name"]: each["verdict"] for each in twin["arms"]} == result.verdicts
-    for each in twin["arms"]:
-        arm = result.arms.index(each["name"])
-        assert each["estimates"] == estimates[arm].tolist()
-        assert [each["low"], each["high"]] == [
-            [value if abs(value) != float("inf") else None for value in ends[arm].tolist()] for ends in (low, high)
-        ]
+    plain = result.to_dict()
+    assert [twin[key] for key in ("verdicts", "estimates", "intervals")] == [
+        plain[key] for key in ("verdicts", "estimates", "intervals")
+    ]
 
 
 # The story ------------------------------------------------------------------------------------------------------------
@@ -229,8 +226,8 @@ def test_an_arm_is_opened_by_a_click(open_page: OpenPage, half_way: Served) -> N
     assert page.url == f"{half_way.url}/study/1/arm/{arm}"
     assert page.inner_text("h1") == "-Os"
     twin = half_way.json(f"/study/1/arm/{arm}.json")
-    assert page.inner_text("#head .verdict") == twin["verdict"]
-    assert page.locator("#latest tbody tr").count() == min(50, twin["pulls"])
+    assert page.inner_text("#head .verdict") == twin["verdicts"][twin["name"]]
+    assert page.locator("#latest tbody tr").count() == min(50, twin["pulls_per_arm"][twin["name"]])
     page.click("#next-arm")
     page.wait_for_url(f"**/study/1/arm/{arm + 1}")
     page.go_back()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,13 +45,13 @@ from frontguard.cli.options.declared import (
 )
 from frontguard.cli.options.values import by_metric, read_limits, read_tolerance, size_of
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import console, print_answer
+from frontguard.cli.screen import console, print_answer, print_json
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.comparisons.picks import Beside
-    from frontguard.documents.pieces import Origin
     from frontguard.logs.analysis import Analysis
+    from frontguard.results import Origin
 
 LARGE = "Logs that are large, or grow"
 
@@ -260,7 +259,10 @@ def analyze(
     if csv is not None:
         write_csv(found, csv, beside)
     if json:
-        _print_json(found, log, beside)
+        from frontguard.words.analysis import answer
+
+        told = {"answer": answer(found), **beside.entries(), **vars(_origin(log))}
+        print_json(found.entries(), told.items())
     else:
         _print(found, top, append, beside)
     if report is not None:
@@ -290,14 +292,6 @@ def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
-
-
-def _print_json(found: Analysis, log: Sequence[str], beside: Beside | None = None) -> None:
-    from frontguard.documents.pieces import analyze_pieces
-    from frontguard.words.analysis import answer
-
-    sys.stdout.writelines(analyze_pieces(found, answer(found), _origin(log), beside))
-    sys.stdout.write("\n")
 
 
 def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from frontguard._common.written import checked_share
 from frontguard.cli.options.declared import flag, whole_from
 from frontguard.cli.report import origin
-from frontguard.cli.screen import console, say
+from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -40,7 +41,6 @@ def demo(
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
     from frontguard.demo.treatments import run_demo
-    from frontguard.documents.demo import DemoDocument
     from frontguard.reports.demo import demo_report
     from frontguard.reports.write import save
 
@@ -48,15 +48,15 @@ def demo(
     try:
         output.mkdir(parents=True, exist_ok=True)
         made = origin(seed=seed)
-        document = DemoDocument.of(found, made)
-        (output / "demo.json").write_text(document.text(indent=1) + "\n", encoding="utf-8")
+        told = found.to_dict() | vars(made)
+        (output / "demo.json").write_text(dumps(told, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
         report = demo_report(found, made)
         written = save(report, output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
-        print(document.text())
+        print_json(told.items())
     else:
         _print(found, report)
         _print_reviews(found.reviews)

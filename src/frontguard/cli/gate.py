@@ -48,7 +48,7 @@ from frontguard.cli.options.declared import (
 from frontguard.cli.options.values import by_metric, read_tolerance
 from frontguard.cli.report import checked_folder, origin
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
-from frontguard.cli.screen import console, say
+from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -317,11 +317,13 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
     if junit is not None:
         _write("--junit", junit, sent.junit(found, open_passes=open_passes))
     if json:
-        from frontguard.documents.gate import GateDocument
+        from frontguard.words.gate import answer
 
         seed, text = (None, None) if ended.spec is None else (ended.spec.seed, ended.spec.source_text or None)
         source = [without_password(each) for each in ended.source] if isinstance(ended.source, list) else ended.source
-        print(GateDocument.of(found, code, origin(source, seed=seed, spec=text), ended.seconds).text())
+        made = origin(source, seed=seed, spec=text)
+        told = {"answer": answer(found), "exit_code": code, "seconds": ended.seconds, **vars(made)}
+        print_json(found.to_dict().items(), told.items())
         for line in marks:
             say(line)
     else:

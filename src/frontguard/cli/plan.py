@@ -29,7 +29,7 @@ from frontguard.cli.options.declared import (
     whole_from,
 )
 from frontguard.cli.options.values import by_metric, known_metrics, read_limits, read_number
-from frontguard.cli.screen import console, say
+from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -166,9 +166,10 @@ def plan(
     with ProgressDisplay() as progress:
         made = make_plan(task, runs=runs, seed=seed, watcher=progress)
     if json:
-        from frontguard.documents.plan import PlanDocument
+        from frontguard.words.plan import answer, warnings
 
-        print(PlanDocument.of(made).text())
+        told = {"answer": answer(made), **made.to_dict(), "warnings": list(warnings(made))}
+        print_json(told.items())
     else:
         _print(made)
 

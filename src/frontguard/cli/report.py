@@ -13,12 +13,12 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard.cli.options.beside import read_asked
 from frontguard.cli.options.declared import Baseline, PickOne, flag
-from frontguard.cli.screen import say
+from frontguard.cli.screen import print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.documents.pieces import Origin
     from frontguard.reports.model import Report
+    from frontguard.results import Origin
 
 DEFAULT = "report.html"
 
@@ -58,7 +58,6 @@ def report(
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
     asked = read_asked(baseline, pick)
-    from frontguard.documents.done import ReportDocument
     from frontguard.reports.beside import asked_for
     from frontguard.reports.sources import report_from
     from frontguard.reports.write import format_of, save
@@ -71,19 +70,19 @@ def report(
         return
     size = saved.stat().st_size
     if json:
-        said = ReportDocument(
-            answer=made.answer,
-            status=made.status,
-            kind=made.kind,
-            title=made.title,
-            path=str(saved),
-            format=format_of(output, format),
-            bytes=size,
-            rows=len(made.table.rows),
-            pictures=len(made.pictures) + sum(len(part.shown) for part in made.parts),
-            warnings=list(made.warnings),
-        )
-        print(said.text())
+        told = {
+            "answer": made.answer,
+            "status": made.status,
+            "kind": made.kind,
+            "title": made.title,
+            "path": str(saved),
+            "format": format_of(output, format),
+            "bytes": size,
+            "rows": len(made.table.rows),
+            "pictures": len(made.pictures) + sum(len(part.shown) for part in made.parts),
+            "warnings": list(made.warnings),
+        }
+        print_json(told.items())
     else:
         print(made.answer)
     say(f"report: {saved} ({size / 1000:,.0f} kB)")
@@ -119,7 +118,7 @@ def keep(made: Report, path: Path) -> None:
 def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
     from frontguard import __version__
-    from frontguard.documents.pieces import Origin
+    from frontguard.results import Origin
 
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
     command = shlex.join(["frontguard", *map(without_password, sys.argv[1:])])

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.options.declared import flag
+from frontguard.cli.screen import print_json
 
 
 def rescue(
@@ -25,9 +26,7 @@ def rescue(
 
     rescued = save(damaged, new)
     if json:
-        from frontguard.documents.done import RescueDocument
-
-        print(RescueDocument(**asdict(rescued), damaged=str(damaged), new=str(new)).text())
+        print_json(asdict(rescued).items(), {"damaged": str(damaged), "new": str(new)}.items())
         return
     print(f"Saved {number_of(rescued.told, 'measurement')} of {', '.join(rescued.studies)}.")
     lost = f" and {number_of(rescued.lost_studies, 'whole log')}" if rescued.lost_studies else ""

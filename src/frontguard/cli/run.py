@@ -54,7 +54,7 @@ from frontguard.cli.options.declared import (
 )
 from frontguard.cli.options.values import by_metric, known_metrics, read_limits, read_tolerance
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import console, print_answer, say
+from frontguard.cli.screen import console, print_answer, print_json, say
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
@@ -181,12 +181,12 @@ def run(
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
         beside = beside_of(ended.snapshot.result, asked)
         if json:
-            from frontguard.documents.result import RunDocument
             from frontguard.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
-            print(RunDocument.of(ended, without_password(where), made, beside).text())
+            told = {"answer": ended.answer, "storage": without_password(where), **beside.entries(), **vars(made)}
+            print_json(ended.entries(), told.items())
             if sys.stderr.isatty():  # the view has shown them, and is gone
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from frontguard.phrases import in_lines
@@ -11,6 +12,7 @@ from frontguard.phrases import in_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from frontguard._common.entries import Entries
     from frontguard.words.arm_table import ArmTable
 
 
@@ -28,6 +30,14 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
         if said:
             screen.print(said)
     screen.print()
+
+
+def print_json(*entries: Entries) -> None:
+    """Print one object of these entries, in pieces: there may be a million arms."""
+    from frontguard._common.entries import json_pieces
+
+    sys.stdout.writelines(json_pieces(chain(*entries)))
+    print(flush=True)
 
 
 def say(message: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.options.declared import flag
-from frontguard.cli.screen import say
+from frontguard.cli.screen import print_json, say
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
@@ -60,7 +60,6 @@ def serve(
             f'the live page needs {error.name}, which is not installed: pip install "frontguard[web]"'
         ) from None
     from frontguard._common.secrets import without_password
-    from frontguard.documents.done import ServeDocument
 
     only, allowed = study or [], allow_host or []
     where = without_password(storage)
@@ -80,7 +79,7 @@ def serve(
         if bound.rules.by_address and not allowed:
             notes.append("by address only; if people use a name for this machine, give it with --allow-host NAME")
     if json:
-        print(ServeDocument(url=bound.url, token=bound.rules.token).text(), flush=True)
+        print_json({"url": bound.url, "token": bound.rules.token}.items())
     say(f"{where} is shown at {bound.url} (Ctrl-C ends it)")
     for note in notes:
         say(note)

@@ -12,19 +12,28 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from frontguard._common.entries import Entries
 from frontguard.commands.arm import CommandMeasurement, Commands, in_words, last_words
 from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import RunProgress, drive, lasting
 from frontguard.measure.first_pulls import FirstPulls
-from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble, TakenAsRate
+from frontguard.notices import (
+    AllFailed,
+    CleaningUp,
+    Notice,
+    StepFailed,
+    Stopping,
+    StorageTrouble,
+    TakenAsRate,
+    said_once,
+)
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
-from frontguard.results import said_once
 from frontguard.storage.contract import Pull
 from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
-from frontguard.studies.overview import Snapshot
+from frontguard.studies.overview import Snapshot, snapshot_of
 from frontguard.studies.study import Study
 from frontguard.words.study import How, answer
 
@@ -71,6 +80,12 @@ class Ended:
     def warnings(self) -> tuple[str, ...]:
         """The same in sentences, as far as people have to be told."""
         return said_once(self.notices)
+
+    def entries(self) -> Entries:
+        """Entries of JSON: the study at the end. Its status is `budget` where its time was over before."""
+        result = self.snapshot.result
+        status = "budget" if self.how == "time" and result.status == "running" else result.status
+        return replace(self.snapshot, result=replace(result, status=status, notices=self.notices)).entries()
 
     @property
     def unsaid(self) -> tuple[Notice, ...]:
@@ -204,27 +219,21 @@ class CommandedRun:
     def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         study, state, progress = self.study, self.study.state(), self._progress
-        names, policy, result = study.arms, state.policy, state.result(study.alarms())
         gated = study.settings.baseline is not None
-        ahead = None if gated else forecast(policy)
-        return Snapshot(
-            study=study.name,
-            result=result,
-            failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
-            said={names[arm]: said for arm, said in state.said.items()},
-            reachable=policy.reachable().in_units(study.objectives) if final and not gated else None,
-            pulls_left=None if ahead is None else ahead.pulls_left,
-            max_pulls=self.spec.budget.max_pulls,
-            cost_left=None if ahead is None else state.cost_of(ahead),
-            max_cost=study.settings.budget.max_cost,
+        ahead = None if gated else forecast(state.policy)
+        snapshot = snapshot_of(
+            state,
+            study.name,
+            study.alarms(),
+            (None, None) if ahead is None else (ahead.pulls_left, state.cost_of(ahead)),
+            final=final and not gated,
             seconds=progress.seconds,
             max_time=self.spec.budget.max_time,
             rate=progress.rate or None,
             busy=progress.out,
-            side_by_side=state.side_by_side,
             preparing=tuple(self.commands.preparing),
-            gate=gate_of(state, result) if gated else None,
         )
+        return replace(snapshot, gate=gate_of(state, snapshot.result)) if gated else snapshot
 
 
 def warm_up(spec: Spec) -> None:

@@ -13,16 +13,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from frontguard._common.attached import attached
+from frontguard._common.entries import finite_rows
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 
-AT_A_TIME = 20_000
-"""Arms that are brought to plain values in one piece."""
+if TYPE_CHECKING:
+    from frontguard.schema import EffectEntries, SpanEntries
 
 
 class Contrast(IntEnum):
@@ -58,6 +59,12 @@ class Span:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, given: SpanEntries) -> Span:
+        """The number that was written down."""
+        ends = ((given.estimate, math.nan), (given.low, -math.inf), (given.high, math.inf))
+        return cls(*(instead if each is None else each for each, instead in ends))
+
     def to_dict(self) -> dict[str, float | None]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
@@ -74,6 +81,13 @@ class Effect:
     difference: Span
     ratio: Span | None
     contrast: Contrast
+
+    @classmethod
+    def of(cls, metric: Objective, given: EffectEntries) -> Effect:
+        """The effect that was written down."""
+        contrast = next(each for each in Contrast if each.word == given.contrast)
+        ratio = None if given.ratio is None else Span.of(given.ratio)
+        return cls(metric, Span.of(given.difference), ratio, contrast)
 
     @property
     def told(self) -> Span:
@@ -150,13 +164,9 @@ class SpanTable:
     low: Floats
     high: Floats
 
-    def plain(self, rows: slice) -> list[list[list[float | None]]]:
-        """Some rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
-        table = np.stack([self.estimates[rows], self.low[rows], self.high[rows]], axis=2)
-        plain = table.astype(object)
-        plain[~np.isfinite(table)] = None
-        found: list[list[list[float | None]]] = plain.tolist()
-        return found
+    def plain(self) -> Iterator[list[list[float | None]]]:
+        """The rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
+        return finite_rows(np.stack([self.estimates, self.low, self.high], axis=2))
 
     def at(self, row: int, column: int) -> Span:
         """One of them."""
@@ -217,22 +227,19 @@ class Comparisons:
         """Each arm with plain values that JSON can hold, one after another: what `to_dict` of each would say."""
         names, words = [metric.name for metric in self.metrics], [contrast.word for contrast in Contrast]
         keys = ("estimate", "low", "high")
-        for start in range(0, len(self.arms), AT_A_TIME):
-            part = slice(start, start + AT_A_TIME)
-            differences, ratios = self.differences.plain(part), self.ratios.plain(part)
-            missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
-            for arm, row in zip(self.arms[part], zip(differences, ratios, missing, codes, strict=True), strict=True):
-                yield (
-                    arm,
-                    {
-                        name: {
-                            "difference": dict(zip(keys, difference, strict=True)),
-                            "ratio": None if none else dict(zip(keys, ratio, strict=True)),
-                            "contrast": words[code],
-                        }
-                        for name, difference, ratio, none, code in zip(names, *row, strict=True)
-                    },
-                )
+        missing, codes = finite_rows(np.isnan(self.ratios.low)), finite_rows(self.contrasts)
+        for arm, *row in zip(self.arms, self.differences.plain(), self.ratios.plain(), missing, codes, strict=True):
+            yield (
+                arm,
+                {
+                    name: {
+                        "difference": dict(zip(keys, difference, strict=True)),
+                        "ratio": None if none else dict(zip(keys, ratio, strict=True)),
+                        "contrast": words[code],
+                    }
+                    for name, difference, ratio, none, code in zip(names, *row, strict=True)
+                },
+            )
 
     def _repr_html_(self) -> str:
         return str(attached("comparisons in a notebook")(self))

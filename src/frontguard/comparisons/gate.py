@@ -9,18 +9,21 @@ has to keep to them as well: *worse* if it is certainly beyond one, *open* while
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparable, Contrast, Effect, Span, against, contrasts_of, sharpened
-from frontguard.limits import Gate
-from frontguard.notices import Notice
+from frontguard.limits import Gate, columns_for
+from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective
+
+if TYPE_CHECKING:
+    from frontguard.schema import PairEntries
 
 
 class Outcome(IntEnum):
@@ -120,6 +123,10 @@ class Check:
         """What is compared."""
         return self.effect.metric
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {"outcome": self.outcome.word, **self.effect.to_dict(), "stands_up_to": self.stands_up_to}
+
 
 @dataclass(frozen=True)
 class LimitCheck:
@@ -129,6 +136,11 @@ class LimitCheck:
     span: Span
     outcome: Outcome
     stands_up_to: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        told = {"limit": str(self.limit), "outcome": self.outcome.word, "stands_up_to": self.stands_up_to}
+        return told | self.span.to_dict()
 
 
 @dataclass(frozen=True)
@@ -153,6 +165,32 @@ class GatePair:
     def outcome(self) -> Outcome:
         """What is certain of the candidate in all metrics and limits together."""
         return worst_of(check.outcome for check in self.all_checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        plain = {name: value for name, value in vars(self).items() if name != "checks"}
+        return plain | {
+            "aside": list(self.aside),
+            "outcome": self.outcome.word,
+            "metrics": {check.metric.name: check.to_dict() for check in self.checks},
+            "limits": [check.to_dict() for check in self.limits],
+        }
+
+    @classmethod
+    def of(cls, given: PairEntries, metrics: Iterable[Objective], gates: Iterable[Gate]) -> GatePair:
+        """The pair that was written down."""
+        plain = {name: getattr(given, name) for name in ("name", "candidate", "baseline", "pulls", "baseline_pulls")}
+        outcomes = {outcome.word: outcome for outcome in Outcome}
+        checks = ((metric, given.metrics[metric.name]) for metric in metrics)
+        return cls(
+            **plain,
+            checks=tuple(Check(Effect.of(metric, each), each.stands_up_to) for metric, each in checks),
+            aside=tuple(given.aside),
+            limits=tuple(
+                LimitCheck(gate, Span.of(each), outcomes[each.outcome], each.stands_up_to)
+                for gate, each in zip(gates, given.limits, strict=True)
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -261,6 +299,44 @@ class GateResult:
         if self.outcome == Outcome.WORSE:
             return max((eps for eps in known if eps is not None), default=None)
         return None if None in known else min(eps for eps in known if eps is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        plain = {name: list(each) if isinstance(each, tuple) else each for name, each in vars(self).items()}
+        metrics = [asdict(metric.spelled_out) for metric in plain.pop("metrics")]
+        return plain | {
+            "outcome": self.outcome.word,
+            "stands_up_to": self.stands_up_to,
+            "objectives": metrics,
+            "limits": [asdict(check.limit.limit) for check in self.pairs[0].limits] if self.pairs else [],
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "warnings": list(said_once(self.notices)),
+            "notices": [notice.to_dict() for notice in self.notices],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> GateResult:
+        """The gate that `to_dict` gave, be it through JSON; the error says where in `where` it is none."""
+        from frontguard._common.reading import read
+        from frontguard.schema import Gate
+
+        given = read(Gate, values, where)
+        metrics = tuple(given.objectives)
+        gates = columns_for(metrics, tuple(given.limits)).gates
+        return cls(
+            pairs=tuple(GatePair.of(pair, metrics, gates) for pair in given.pairs),
+            metrics=metrics,
+            confidence=given.confidence,
+            threat=given.threat,
+            contamination=given.contamination,
+            status=given.status,
+            pulls=given.pulls,
+            anytime=given.anytime,
+            notices=given.notices,
+            only_baseline=tuple(given.only_baseline),
+            only_candidate=tuple(given.only_candidate),
+            every_row=given.every_row,
+        )
 
 
 def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:

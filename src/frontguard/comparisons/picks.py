@@ -23,6 +23,7 @@ import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.checks import real_number
+from frontguard._common.entries import ByArm
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard._common.written import read_amount
 from frontguard.comparisons.effects import Comparable, Comparisons, against
@@ -76,7 +77,7 @@ class Pick:
             "among": list(self.among),
             "behind": finite[3],
             "score": dict(zip(("estimate", "low", "high"), finite, strict=False)),
-            "others": {} if self.others is None else {each.arm: each.to_dict()["metrics"] for each in self.others},
+            "others": {} if self.others is None else dict(self.others.plain()),
             "confidence": self.confidence,
         }
 
@@ -328,6 +329,14 @@ class Beside:
     def columns(self, arms: int) -> dict[str, Any]:
         """Columns for a table of all arms (K,)."""
         return {} if self.compared is None else self.compared.columns(arms)
+
+    def entries(self) -> dict[str, Any]:
+        """Entries of JSON; the comparisons by arm, for there may be a million."""
+        return {
+            "baseline": None if self.compared is None else self.compared.baseline,
+            "comparisons": ByArm(() if self.compared is None else self.compared.plain()),
+            "pick": None if self.pick is None else self.pick.to_dict(),
+        }
 
 
 def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Asked:

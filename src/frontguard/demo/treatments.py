@@ -9,13 +9,16 @@ third is a real job: compiler flags, measured beside a noisy neighbour.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from frontguard._common.entries import table_of
 from frontguard._common.typing import Floats
-from frontguard.demo.reviews import Reviews, analyze_reviews
+from frontguard.demo.reviews import BOMBED, Reviews, analyze_reviews
+from frontguard.errors import BadInput
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.logs.analysis import Analysis
@@ -72,10 +75,37 @@ class Demo:
             "true_pareto_set": self.truth,
             "mean_based": self.by_means.to_dict(),
             "minutes": dict(zip(self.robust.arms, self.true_minutes.tolist(), strict=True)),
+            "scale": {"centre": self.centre.tolist(), "deviation": self.deviation.tolist()},
             "reviews": self.reviews.to_dict(),
             "compiler_flags": self.flags.to_dict(),
             "seconds": round(self.seconds, 3),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> Demo:
+        """The demonstration that `to_dict` gave, be it through JSON."""
+        from frontguard._common.reading import read
+        from frontguard.schema import DemoAnswer
+
+        given = read(DemoAnswer, values, where)
+        robust, by_means, reviews = Result.of(given), Result.of(given.mean_based), Analysis.of(given.reviews)
+        if by_means.arms != robust.arms or not (robust.objectives == by_means.objectives == OBJECTIVES):
+            same = f"both methods on the same arms, with the objectives {' and '.join(OBJECTIVES)}"
+            raise BadInput(f"{where}: mean_based: wanted {same}; got others")
+        if BOMBED not in reviews.arms:
+            raise BadInput(f"{where}: reviews: wanted the bundled movies, {BOMBED} among them; got others")
+        return cls(
+            contamination=robust.certificate.contamination,
+            robust=robust,
+            by_means=by_means,
+            truth=[arm for arm in given.true_pareto_set if arm in given.verdicts],
+            true_minutes=np.array([given.minutes.get(arm, [np.nan, np.nan]) for arm in robust.arms]),
+            centre=np.array(given.scale.centre),
+            deviation=np.array(given.scale.deviation),
+            reviews=Reviews(reviews, table_of(given.reviews.true_means, reviews.arms, reviews.objectives)),
+            flags=Analysis.of(given.compiler_flags),
+            seconds=given.seconds,
+        )
 
 
 def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:

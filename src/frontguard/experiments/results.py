@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from frontguard.experiments.contestants import ExperimentPolicy
+from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
 from frontguard.experiments.metrics import Score, Spread, judge, score
-from frontguard.experiments.plan import TITLES, Published, Setting
+from frontguard.experiments.plan import DATASETS, TITLES, Published, Setting
 from frontguard.experiments.store import Run
 
 
@@ -100,6 +100,68 @@ def as_record(row: Row) -> dict[str, Any]:
     }
 
 
+def rows_of(values: Any, where: str = "JSON") -> list[Row]:
+    """The rows that `as_record` gave, be it through JSON; the error says where in `where` there are none."""
+    from pydantic import Field, create_model
+
+    from frontguard._common.reading import read
+    from frontguard.schema import Amount, Count, Number, Share, Text
+
+    spread = {f"{name}_{part}": (Number | None, None) for name in _SPREADS for part in _PARTS}
+    published = {f"published_{name}": (Amount | None, None) for name in Published._fields}
+    model: Any = create_model(
+        "Row",
+        dataset=(Literal[DATASETS], ...),
+        variant=(Text, ""),
+        policy=(Text, ...),
+        contamination=(Share, ...),
+        runs=(Annotated[Count, Field(ge=1)], ...),
+        rsr=(Annotated[Number, Field(ge=0.0, le=1.0)], ...),
+        rsr_low=(Amount | None, None),
+        rsr_high=(Amount | None, None),
+        **dict.fromkeys(("sc", "ro", "rf1"), (Amount, ...)),
+        **dict.fromkeys(("returned", "returned_off_front", "accuracy"), (Amount | None, None)),
+        **dict.fromkeys(("seconds", "bias"), (Amount, 0.0)),
+        pareto_arms=(Count, 0),
+        told_threat=(Text, ""),
+        **spread,
+        **published,
+    )  # type: ignore[call-overload]
+    kind: Any = Annotated[list[model], Field(min_length=1, max_length=2000)]
+    return [_row_of(row) for row in read(kind, values, where)]
+
+
+def _row_of(given: Any) -> Row:
+    figures = {name: math.nan if value is None else value for name, value in vars(given).items()}
+    published = [getattr(given, f"published_{name}") for name in Published._fields]
+    spreads = [Spread(figures[name], *(figures[f"{name}_{part}"] for part in _PARTS)) for name in _SPREADS]
+    return Row(
+        dataset=given.dataset,
+        variant=given.variant,
+        policy=given.policy,
+        policy_title=CONTESTANTS[given.policy].title if given.policy in CONTESTANTS else given.policy,
+        epsilon=given.contamination,
+        bias=given.bias,
+        accuracy=figures["accuracy"],
+        threat=given.told_threat,
+        pareto_arms=given.pareto_arms,
+        score=Score(
+            given.runs,
+            given.rsr,
+            given.rsr if given.rsr_low is None else given.rsr_low,
+            given.rsr if given.rsr_high is None else given.rsr_high,
+            *spreads,
+        ),
+        seconds=given.seconds,
+        published=None if None in published else Published(*published),
+    )
+
+
+_SPREADS = ("sc", "ro", "rf1", "returned", "returned_off_front")
+_PARTS = ("std", "se", "low", "high")
+
+
 def _spread_fields(name: str, spread: Spread) -> dict[str, float | None]:
-    fields = {"std": spread.deviation, "se": spread.error, "low": spread.low, "high": spread.high}
-    return {f"{name}_{part}": None if math.isnan(value) else value for part, value in fields.items()}
+    values = (spread.deviation, spread.error, spread.low, spread.high)
+    parts = zip(_PARTS, values, strict=True)
+    return {f"{name}_{part}": None if math.isnan(value) else value for part, value in parts}

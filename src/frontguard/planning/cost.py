@@ -10,12 +10,13 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
 from frontguard._common.checks import checked_count, checked_delta
+from frontguard._common.entries import plain
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
@@ -260,6 +261,15 @@ class SimulatedCost:
     capped: int  # runs that were cut off: the mean is more than this
     note: str
 
+    def to_dict(self, metrics: Sequence[Objective]) -> dict[str, Any]:
+        """Plain values that JSON can hold; what was promised is in the units of the metrics."""
+        known = {name: plain(value) for name, value in vars(self).items() if name not in ("capped", "note")}
+        for name, inner in (("accuracy", self.accuracy), ("coverage", self.coverage)):
+            known[name] = None if inner is None else plain(differences_in_units(metrics, inner))
+        if not self.runs:
+            known |= {"least": None, "most": None}
+        return known | {"more_than": self.capped > 0, "cut_off": self.capped}
+
 
 class RunWatcher(Protocol):
     """Is told how far the runs are: `show(what, finished, all, seconds left)`."""
@@ -469,6 +479,38 @@ class CostPlan:
     def of(self, policy: str, attack: str = "none") -> SimulatedCost:
         """The forecast of a policy."""
         return next(row for row in self.costs if (row.policy, row.attack) == (policy, attack))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; what is not bounded or not known becomes None."""
+        task = self.task
+        source = "pilot" if task.pilot is not None else "normal" if task.medians_only else "mixed"
+        return {
+            "arms": task.arms,
+            "objectives": [_metric_entries(metric) for metric in task.metrics],
+            "threat": task.threat.name,
+            "contamination": task.threat.eps,
+            "confidence": round(1.0 - task.delta, 12),
+            "tolerance": plain(differences_in_units(task.metrics, task.accuracy)),
+            "coverage": plain(differences_in_units(task.metrics, task.coverage)),
+            "possible": self.possible,
+            "floor": plain(self.floor),
+            "floor_arms": plain(self.floor_arms),
+            "rpsi_floor": plain(self.rpsi_floor),
+            "limits": [
+                {"limit": vars(each.gate.limit), "floor": plain(each.width), "open_arms": plain(each.open_arms)}
+                for each in self.limits
+            ],
+            "largest_contamination": {"any_method": self.possible_up_to, "whatever_the_attack": self.safe_up_to},
+            "first_pulls_per_arm": self.first_pulls,
+            "theorem1": {"worst_case": plain(self.theorem1_worst_case), "with_these_gaps": plain(self.theorem1_gaps)},
+            "instances": {"source": source, "sigma": task.sigma, "span": task.span},
+            "expected_pulls": [row.to_dict(task.metrics) for row in self.costs],
+        }
+
+
+def _metric_entries(metric: Objective) -> dict[str, Any]:
+    names = ("name", "direction", "relative", "quantile", "statistic", "bounds", "sigma", "exact")
+    return {name: plain(getattr(metric, name)) for name in names}
 
 
 def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None) -> CostPlan:

@@ -8,19 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontguard import plot
-from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, listed, percent
 from frontguard.reports.model import (
     Fact,
     Figure,
-    Kind,
     Report,
     Section,
     shown_in_units,
 )
 from frontguard.reports.result import failed_pulls, report_of
-from frontguard.results import Result
+from frontguard.results import Origin, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words import analysis as summary
@@ -59,6 +57,7 @@ def _sources(origin: Origin | None) -> list[str]:
 
 def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
     """The report on an analysis."""
+    found = shown_in_units(found)
     plain = with_short_names(found)
     verdicts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
     to_settle = summary.to_settle(plain, most=12)
@@ -138,29 +137,21 @@ def _failures(found: Analysis) -> Section:
 # Plain results --------------------------------------------------------------------------------------------------------
 
 
-def result_report(
-    result: Result,
-    origin: Origin | None = None,
-    *,
-    kind: Kind = "result",
-    title: str = "",
-    directed: bool = True,
-) -> Report:
+def result_report(result: Result, origin: Origin | None = None) -> Report:
     """The report on what a policy answered."""
-    directed = directed and bool(result.metrics)
     full = shown_in_units(result)
     plain = with_short_names(full)
     answer = study_answer(Snapshot(study="", result=plain)) if full.arms else "There are no arms."
-    if full.status == "certified" and len(full.metrics) == 1 and not directed:
+    if full.status == "certified" and len(full.metrics) == 1 and not result.metrics:
         answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {names_in_short(plain.pareto_set)}."
     return report_of(
         full,
-        kind=kind,
-        title=title or f"{result.policy}: {len(result.arms):,} arms",
+        kind="result",
+        title=f"{result.policy}: {len(result.arms):,} arms",
         answer=answer,
         guarantee=(guarantee(plain),),
         anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
-        directed=directed,
+        directed=bool(result.metrics),
         open=open_part(plain),
         steps=origin_steps(origin),
         course=pulls_part(plain),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from frontguard.results import AT_A_TIME
+from frontguard._common.entries import AT_A_TIME
 
 # Full-width signs too: some spreadsheets fold them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")

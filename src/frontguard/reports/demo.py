@@ -9,14 +9,13 @@ from frontguard import plot
 from frontguard.demo.pictures import demo_picture, reviews_picture
 from frontguard.demo.reviews import BOMBED, CONTAMINATION, Reviews
 from frontguard.demo.treatments import OBJECTIVES, Demo
-from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.model import Fact, Figure, Report, Section
 from frontguard.reports.result import arms_table, failed_pulls, report_of
-from frontguard.results import Inner, Result
+from frontguard.results import Inner, Origin, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from frontguard.words.instead import take_instead

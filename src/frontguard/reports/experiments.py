@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Sequence
 
 from frontguard import __version__, plot
-from frontguard.documents.base import Origin
 from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.tables import row_cells, row_headings
 from frontguard.phrases import article, joined, percent
 from frontguard.reports.analysis import origin_steps
 from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable
+from frontguard.results import Origin
 from frontguard.words.certificate import status_in_words
 
 GOAL = 0.9

@@ -19,6 +19,7 @@ from frontguard.phrases import cut_in_the_middle
 from frontguard.plot.picture import Picture
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import AnyResult
 
 Kind: TypeAlias = Literal["study", "run", "analysis", "result", "demo", "reproduce"]
 
@@ -135,7 +136,7 @@ class Report:
         return tuple(part for part in every if not part.blank)
 
 
-def shown_in_units(result: Result) -> Result:
+def shown_in_units(result: AnyResult) -> AnyResult:
     """A result with metrics: those it has, or, for one in inner values, its objectives as they are, maximised."""
     if result.metrics:
         return result

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from frontguard._common.secrets import without_password
-from frontguard.documents.base import Origin, parsed, read
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import refuse_unless_file, whole
 from frontguard.phrases import one_line, shown
 from frontguard.reports.model import Progress, Report
+from frontguard.results import Origin
 
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "
@@ -151,35 +151,26 @@ def report_from_json(content: bytes, where: str, study: str | None = None) -> Re
         raise BadInput(f"{where}: wanted {WANTED}; got a file that is neither") from None
     if text.lstrip()[:1] not in ("{", "["):
         raise BadInput(f"{where}: wanted {WANTED}; got a text that begins with {text.lstrip()[:20]!r}")
+    from frontguard._common.reading import parsed
+
     return report_from_values(parsed(text, where), where)
 
 
 def report_from_values(value: Any, where: str = "JSON") -> Report:
     """The report on parsed JSON; its kind is seen by its entries."""
-    from frontguard.documents.analysis import AnalyzeDocument
-    from frontguard.documents.demo import DemoDocument
-    from frontguard.documents.reproduce import ReproduceDocument
-    from frontguard.documents.result import PlainDocument, RunDocument
-    from frontguard.reports.analysis import result_report
+    from frontguard.demo.treatments import Demo
+    from frontguard.experiments.results import rows_of
+    from frontguard.logs.analysis import Analysis
     from frontguard.reports.study import run_report
+    from frontguard.results import Result
+    from frontguard.studies.overview import Snapshot
 
     if isinstance(value, list):
-        return report_on([row.row() for row in read(ReproduceDocument, value, where)])
+        return report_on(rows_of(value, where))
     if "verdicts" not in value:
         raise BadInput(f"{where}: wanted {WANTED}; got an object without verdicts")
-    if all(value.get(key) is not None for key in ("mean_based", "estimates", "mean_estimates", "scale")):
-        demo = read(DemoDocument, value, where)
-        return report_on(demo.demo(), origin=Origin.of(demo))
-    if "mean_based" not in value and "study" in value:
-        run = read(RunDocument, value, where)
-        return run_report(
-            run.snapshot(), Origin.of(run), said=run.answer, where=run.storage or "", directed=run.directed
-        )
-    if "mean_based" not in value and "mean_set" in value:
-        analysis = read(AnalyzeDocument, value, where)
-        return report_on(analysis.analysis(), origin=Origin.of(analysis))
-    plain = read(PlainDocument, value, where)
-    named: dict[str, Any] = {}
-    if "mean_based" in value:  # the demonstration, without what its pictures need
-        named = {"kind": "demo", "title": "Demonstration"}
-    return result_report(plain.result(), Origin.of(plain), directed=plain.directed, **named)
+    if "study" in value:
+        snapshot, said = Snapshot.from_dict(value, where), value.get("answer", "")
+        return run_report(snapshot, Origin.of(value), said=said, where=value.get("storage") or "")
+    kind = Demo if "mean_based" in value else Analysis if "mean_set" in value else Result
+    return report_on(kind.from_dict(value, where), origin=Origin.of(value))

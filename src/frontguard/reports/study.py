@@ -14,13 +14,13 @@ import numpy as np
 
 from frontguard import __version__, plot
 from frontguard._common.typing import Bools
-from frontguard.documents.base import Origin
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.phrases import duration, number_of, percent
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
-from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section
+from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, shown_in_units
 from frontguard.reports.result import report_of
+from frontguard.results import Origin
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Measurements, Overview, Snapshot
@@ -60,13 +60,14 @@ def study_report(
     )
 
 
-def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str = "", directed: bool = True) -> Report:
+def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str = "") -> Report:
     """The report on what `run --json` printed: without the course of the study, which only its storage has."""
     steps = origin_steps(origin)
     if where:
         again = shlex.join(["frontguard", "report", where, "--study", snapshot.study])
         steps.insert(1, Fact("Study", f"{snapshot.study} in {where}"))
         steps.append(Fact("With robustness and course", again, verbatim=True))
+    directed, snapshot = bool(snapshot.result.metrics), replace(snapshot, result=shown_in_units(snapshot.result))
     course = pulls_part(snapshot.result)
     return _report("run", snapshot, said, facts=_facts(snapshot), directed=directed, steps=steps, course=course)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frontguard._common.attached import attached
-from frontguard.notices import plain
+from frontguard._common.entries import plain
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import quoted
+
+if TYPE_CHECKING:
+    from frontguard.schema import CertificateEntries
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,22 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
         return {name: plain(value) for name, value in vars(self).items() if name != "relative"}
+
+    @classmethod
+    def of(cls, given: CertificateEntries, objectives: Sequence[Objective]) -> Certificate:
+        """The certificate that was written down; with a number for each objective where these are known."""
+        return cls(
+            accuracy=_amounts(given.accuracy, objectives),
+            coverage=_amounts(given.coverage, objectives),
+            confidence=given.confidence,
+            threat=given.threat,
+            contamination=given.contamination,
+            relative=tuple(objective.relative for objective in objectives),
+            void=given.void,
+            arms=given.arms,
+            aside=tuple(given.aside),
+            limits=tuple(given.limits),
+        )
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
         """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
@@ -73,3 +93,11 @@ class Certificate:
 
 def _each(value: float | tuple[float, ...], objectives: Sequence[Objective]) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,) * len(objectives)
+
+
+def _amounts(given: float | list[float | None] | None, objectives: Sequence[Objective]) -> float | tuple[float, ...]:
+    """Amounts that were written down: infinite where nothing is bounded."""
+    if isinstance(given, list):
+        return tuple(math.inf if amount is None else amount for amount in given)
+    amount = math.inf if given is None else given
+    return _each(amount, objectives) if objectives else amount

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from frontguard._common.attached import attached
+from frontguard._common.entries import AT_A_TIME, ByArm, TableByArm, finite_rows, gathered, table_of
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
 from frontguard.comparisons.picks import Asked, Beside, Field, Pick, pick, wish_of
+from frontguard.comparisons.replacing import Excelling, Replacement, find_best, find_replacing
 from frontguard.errors import BadArgument
 from frontguard.limits import Limit
-from frontguard.notices import Notice
+from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, listed, quoted, shown
-from frontguard.replacing import Excelling, Replacement, find_best, find_replacing
-from frontguard.results.by_arm import AT_A_TIME, ArmParts, ByArm, TableByArm, finite_rows
 from frontguard.results.certificate import Certificate
-from frontguard.results.facts import CostSoFar, Guess, Inner, Kept
+from frontguard.results.facts import ArmParts, CostSoFar, Guess, Inner, Kept
 from frontguard.verdicts import BEYOND, VERDICT_ORDER, WITHIN, Keeping, Verdict
 
-
-def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
-    """What people have to be told of these notices, in sentences: each of them once."""
-    return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
-
+if TYPE_CHECKING:
+    from frontguard.schema import AnyAnswer
 
 MOST_HINTED = 20_000
 """Arms among which a near miss of a name is looked for: among a million it would take half a minute."""
@@ -274,7 +271,7 @@ class Result:
         outlook = None if self.outlook is None else replace(self.outlook, limits=names)
         return replace(self, limits=limits, certificate=replace(self.certificate, limits=names), outlook=outlook)
 
-    def in_units(self, objectives: Sequence[Objective]) -> Result:
+    def in_units(self, objectives: Sequence[Objective]) -> Self:
         """The same result, shown in the units and directions of these objectives."""
         outlook = None if self.outlook is None else self.outlook.in_units(objectives)
         certificate = self.certificate.in_units(objectives)
@@ -305,7 +302,10 @@ class Result:
         yield "pareto_set", self.pareto_set
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
+        yield "outlook", None if self.outlook is None else self.outlook.to_dict()
         yield "pulls", self.pulls
+        yield "objectives", [asdict(metric.spelled_out) for metric in self.metrics]
+        yield "estimates", self.by_arm(self.estimates)
         yield "intervals", TableByArm(arms, self.objectives, self.lower, self.upper)
         yield "arm_columns", [] if self.parts is None else list(self.parts.names)
         yield "arm_parts", ByArm(() if self.parts is None else zip(arms, self.parts.rows(), strict=True))
@@ -336,7 +336,58 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is infinite or not known becomes None."""
-        return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in self.entries()}
+        return gathered(self.entries())
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> Self:
+        """The answer that `to_dict` gave, be it through JSON; the error says where in `where` it is none.
+
+        >>> from frontguard import Certified, Prescient
+        >>> result = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1).result(["a", "b"], ["speed"])
+        >>> Result.from_dict(result.to_dict()).to_dict() == result.to_dict()
+        True
+        """
+        from frontguard._common.reading import read
+        from frontguard.schema import AnyAnswer
+
+        return cls.of(read(AnyAnswer, values, where))
+
+    @classmethod
+    def of(cls, given: AnyAnswer) -> Self:
+        """The answer that was written down."""
+        return cls(**cls._fields(given))
+
+    @classmethod
+    def _fields(cls, given: AnyAnswer) -> dict[str, Any]:
+        """What was written down, by the names of fields."""
+        arms, names, metrics, columns = list(given.verdicts), given.names, given.metrics, given.arm_columns
+        places = {arm: place for place, arm in enumerate(arms)}
+        codes = {verdict.word: int(verdict) for verdict in Verdict}
+        low, high = (
+            table_of({arm: {name: ends[k] for name, ends in row.items()} for arm, row in given.intervals.items()},
+                     arms, names, instead)
+            for k, instead in ((0, -np.inf), (1, np.inf))
+        )  # fmt: skip
+        return {
+            "policy": given.policy,
+            "status": given.status,
+            "arms": tuple(arms),
+            "objectives": tuple(names),
+            "verdict_codes": np.array([codes[word] for word in given.verdicts.values()], np.int64),
+            "inner": Inner.of(metrics, low, high, table_of(given.estimates, arms, names)),
+            "pulls_per_arm": np.array([given.pulls_per_arm.get(arm, 0) for arm in arms], np.int64),
+            "decided_by": np.array([places.get(given.decided_by.get(arm, ""), -1) for arm in arms], np.int64),
+            "certificate": Certificate.of(given.certificate, metrics),
+            "notices": given.notices,
+            "metrics": metrics,
+            "parts": ArmParts.of(columns, (given.arm_parts[arm] for arm in arms)) if columns else None,
+            "outlook": None if given.outlook is None else Certificate.of(given.outlook, metrics),
+            "guess": Guess.of(given, arms),
+            "limits": Kept.of(given, arms),
+            "apart": _apart(given, arms, names) if given.differences else None,
+            "cost": CostSoFar.of(given.cost, arms),
+            "goal": given.aim,
+        }
 
     def place(self, arm: str, what: str = "arm") -> int:
         """The number of an arm by its name."""
@@ -447,37 +498,33 @@ class Result:
 
     def columns(self) -> dict[str, Any]:
         """The table of arms as columns: verdict, estimates, bounds, pulls, who decides."""
-        estimates, lower, upper = self.estimates, self.lower, self.upper
         columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
+        tables = {"": self.estimates, " low": self.lower, " high": self.upper, **self._tables()}
         for d, name in enumerate(self.objectives):
-            columns[name] = estimates[:, d]
-            columns[f"{name} low"] = lower[:, d]
-            columns[f"{name} high"] = upper[:, d]
-        columns |= self.limit_columns()
-        columns["pulls"] = self.pulls_per_arm
+            columns |= {name + what: table[:, d] for what, table in tables.items()}
+        if self.limits is not None:
+            low, high = self.limits.ends
+            for q, gate in enumerate(self.limits.gates):
+                columns[str(gate)] = [Keeping(code).word for code in self.limits.codes[:, q].tolist()]
+                columns[f"{gate.of} low"], columns[f"{gate.of} high"] = low[:, q], high[:, q]
+        columns |= self._counts()
         columns["decided by"] = [self.arms[j] if j >= 0 else "" for j in self.decided_by.tolist()]
-        return self.with_parts(columns | self.list_columns())
-
-    def list_columns(self) -> dict[str, Any]:
-        """Where the goal is the list: which listed arm to take in the place of one that is not."""
-        if self.goal != "list":
-            return {}
-        return {"take instead": [self.arms[k] if k >= 0 else "" for k in self.replaced_by().tolist()]}
-
-    def limit_columns(self) -> dict[str, Any]:
-        """For each limit the interval of what is limited, and how arms stand to it; nothing where there are none."""
-        if self.limits is None:
-            return {}
-        low, high = self.limits.ends
-        columns: dict[str, Any] = {}
-        for q, gate in enumerate(self.limits.gates):
-            columns[str(gate)] = [Keeping(code).word for code in self.limits.codes[:, q].tolist()]
-            columns[f"{gate.of} low"], columns[f"{gate.of} high"] = low[:, q], high[:, q]
-        return columns
-
-    def with_parts(self, columns: dict[str, Any]) -> dict[str, Any]:
-        """These columns of all arms, the first of which names them, with what they are made of beside it, if known."""
+        if self.goal == "list":
+            columns["take instead"] = [self.arms[k] if k >= 0 else "" for k in self.replaced_by().tolist()]
+        columns |= self._more_columns()
         return columns if self.parts is None else self.parts.beside(columns)
+
+    def _tables(self) -> dict[str, Any]:
+        """Further tables (K, M) of what is known in each objective, by what they add to its name."""
+        return {}
+
+    def _counts(self) -> dict[str, Any]:
+        """Columns (K,) of how often arms were pulled."""
+        return {"pulls": self.pulls_per_arm}
+
+    def _more_columns(self) -> dict[str, Any]:
+        """Columns (K,) that come last."""
+        return {}
 
     def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Drawing:
         """The arms' boxes and verdicts as a picture, by objectives x and y or by all pairs; saved if a path is given.
@@ -503,3 +550,15 @@ class Result:
 
     def _repr_html_(self) -> str:
         return str(attached("notebook")(self))
+
+
+def _apart(given: AnyAnswer, arms: Sequence[str], names: Sequence[str]) -> Floats:
+    """Upper bounds (K, 2, M) of differences that were written down, as `Result.apart` has them."""
+    minimized = {metric.name for metric in given.metrics if metric.minimized}
+    apart = np.full((len(arms), 2, len(names)), np.inf)
+    for i, arm in enumerate(arms):
+        for d, name in enumerate(names):
+            low, high = given.differences.get(arm, {}).get(name, (None, None))
+            ends = [np.inf if low is None else -low, np.inf if high is None else high]
+            apart[i, :, d] = ends if name in minimized else ends[::-1]
+    return apart

@@ -22,7 +22,7 @@ from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Storage, Told
 from frontguard.studies.clusters import counted_and_held
-from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, Snapshot
+from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, snapshot_of
 from frontguard.studies.pulls import NOT_USABLE, reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
@@ -178,7 +178,16 @@ class Follower:
         self._overview = Overview(
             name=self.name,
             settings=replay.settings,
-            snapshot=self._snapshot(state, out),
+            snapshot=snapshot_of(
+                state,
+                self.name,
+                self._replay.alarms(),
+                self._ahead(state),
+                final=state.stopped,
+                seconds=max(self._last - self._began, 0.0),
+                rate=self._rate(),
+                busy=out,
+            ),
             history=self._recorder.history(moment_of(state)),
             rate=self._spans.rate(),
             failed_at=dict(self._failed_at),
@@ -190,25 +199,6 @@ class Follower:
         )
         self._shown = now
         return self._overview
-
-    def _snapshot(self, state: Replay, out: int) -> Snapshot:
-        settings, policy = state.settings, state.policy
-        names, ahead = settings.arms, self._ahead(state)
-        return Snapshot(
-            study=self.name,
-            result=state.result(self._replay.alarms()),
-            failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
-            said={names[arm]: said for arm, said in state.said.items()},
-            reachable=policy.reachable().in_units(settings.objectives) if state.stopped else None,
-            pulls_left=ahead[0],
-            max_pulls=settings.budget.max_pulls,
-            cost_left=ahead[1],
-            max_cost=settings.budget.max_cost,
-            seconds=max(self._last - self._began, 0.0),
-            rate=self._rate(),
-            busy=out,
-            side_by_side=self._replay.side_by_side,
-        )
 
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
         """How many pulls are left by the forecast, and what they cost."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frontguard._common.entries import ByArm, finite, gathered
 from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.gate import GateResult
 from frontguard.notices import BudgetOver
@@ -17,6 +19,8 @@ from frontguard.results import Certificate, Result
 from frontguard.storage.contract import Told
 
 if TYPE_CHECKING:
+    from frontguard.notices import Alarm
+    from frontguard.studies.replay import Replay
     from frontguard.studies.settings import Settings
 
 
@@ -40,6 +44,51 @@ class Snapshot:
     side_by_side: bool = False  # whether pulls were measured several at a time
     preparing: tuple[str, ...] = ()  # arms
     gate: GateResult | None = None  # where candidates are compared with a baseline
+
+    def entries(self) -> Iterator[tuple[str, Any]]:
+        """Entries of `to_dict`: those of the result, and what only a study tells."""
+        yield from self.result.entries()
+        yield "study", self.study
+        yield "failures", ByArm((arm, dict(reasons)) for arm, reasons in self.failures.items())
+        yield "set_aside", sorted(self.aside)
+        yield "goal", {each.name: each.tolerance for each in self.objectives}
+        yield "pulls_left", self.pulls_left
+        yield "pulls_left_range", self.pulls_left_range and list(self.pulls_left_range)
+        yield "cost_left", self.cost_left
+        yield "cost_left_range", self.cost_left_range and list(self.cost_left_range)
+        yield "max_pulls", self.max_pulls
+        yield "max_cost", self.max_cost
+        yield "max_time", self.max_time
+        yield "seconds", round(self.seconds, 3)
+        yield "pulls_a_second", self.rate
+        yield "under_way", self.busy
+        yield "side_by_side", self.side_by_side
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; what is infinite or not known becomes None."""
+        return gathered(self.entries())
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> Snapshot:
+        """The state that `to_dict` gave, be it through JSON; the error says where in `where` it is none."""
+        from frontguard._common.reading import read
+        from frontguard.schema import AnyAnswer
+
+        given = read(AnyAnswer, values, where)
+        return cls(
+            study=given.study,
+            result=Result.of(given),
+            failures={arm: Counter(reasons) for arm, reasons in given.failures.items()},
+            pulls_left=given.pulls_left,
+            max_pulls=given.max_pulls,
+            cost_left=given.cost_left,
+            max_cost=given.max_cost,
+            seconds=given.seconds,
+            max_time=given.max_time,
+            rate=given.pulls_a_second,
+            busy=given.under_way,
+            side_by_side=given.side_by_side,
+        )
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -107,6 +156,35 @@ class Snapshot:
         return None
 
 
+def snapshot_of(
+    state: Replay,
+    study: str,
+    alarms: Sequence[Alarm],
+    ahead: tuple[int | None, float | None],
+    *,
+    final: bool,
+    **now: Any,
+) -> Snapshot:
+    """The state of a study by its log, with `ahead` (pulls and cost by the forecast) and what holds only `now`.
+
+    Only a `final` state says what further pulls could bring at best.
+    """
+    names, budget = state.settings.arms, state.settings.budget
+    return Snapshot(
+        study=study,
+        result=state.result(alarms),
+        failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+        said={names[arm]: said for arm, said in state.said.items()},
+        reachable=state.policy.reachable().in_units(state.settings.objectives) if final else None,
+        pulls_left=ahead[0],
+        max_pulls=budget.max_pulls,
+        cost_left=ahead[1],
+        max_cost=budget.max_cost,
+        side_by_side=state.side_by_side,
+        **now,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Moment:
     """What was known after so many pulls. Arrays have a row for each arm; values are in the metrics' units."""
@@ -119,6 +197,14 @@ class Moment:
     low: Floats  # (K, M), low ≤ high whatever the direction; infinite where nothing is known
     high: Floats  # (K, M)
     uncertain: Floats  # (M,): within what the answer held then, to be compared with the tolerances; inf if unbounded
+
+    def to_dict(self, arm: int | None = None) -> dict[str, Any]:
+        """Plain values that JSON can hold: within what the answer held, and with an arm what was known of it."""
+        known: dict[str, Any] = {"pulls": self.pulls, "at": self.at, "uncertain": finite(self.uncertain)}
+        if arm is not None:
+            boxes = {name: finite(getattr(self, name)[arm]) for name in ("estimates", "low", "high")}
+            known |= {"pulls_of_arm": int(self.pulls_per_arm[arm]), **boxes}
+        return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,3 +254,20 @@ class Overview:
     out: int  # pulls handed out and not told yet
     began: float | None  # seconds since the epoch of the first told pull
     last: float | None  # and of the last one
+
+    def entries(self, arm: int | None = None) -> Iterator[tuple[str, Any]]:
+        """Entries of JSON: those of the state, and how it came about, with an arm as far as that is concerned."""
+        yield from self.snapshot.entries()
+        failed_at: dict[str, dict[str, float]] = {}
+        for (name, reason), at in self.failed_at.items():
+            failed_at.setdefault(name, {})[reason] = at
+        spec = self.settings.about.get("spec")
+        yield "failed_at", ByArm(failed_at.items())
+        yield "told", self.told
+        yield "began", self.began
+        yield "last", self.last
+        yield "revision", self.version
+        yield "history", [moment.to_dict(arm) for moment in self.history.moments]
+        yield "rate", {name: finite(each) for name, each in vars(self.rate).items()}
+        yield "seed", self.settings.seed
+        yield "spec", spec if isinstance(spec, str) else None

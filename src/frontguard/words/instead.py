@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from frontguard._common.typing import Ints
+from frontguard.comparisons.replacing import Excelling, Replacement
 from frontguard.objectives import Objective
 from frontguard.phrases import at_least, at_most, joined, percentage, rounded_up
-from frontguard.replacing import Excelling, Replacement
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict

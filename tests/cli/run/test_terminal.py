@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -17,7 +18,6 @@ from tests.cli.run.toy import (
     write_spec,
 )
 from tests.cli.terminal import Terminal
-from tests.documents.printed import as_published
 from tests.support import warm
 from tests.support.snapshots import said
 
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_refused_and_what_can_be_read_of_it_goes_on(folder: Pa
 
     ran = run(folder, "toy.db", "new.db", "--json", command="rescue")
     assert ran.returncode == 0, ran.stderr
-    saved = as_published("rescue", ran.stdout)
+    saved = json.loads(ran.stdout)
     assert saved["studies"] == ["toy"]
     assert 0 < saved["told"] < 400
     assert saved["told"] == told(folder / "new.db")

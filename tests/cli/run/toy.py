@@ -11,8 +11,8 @@ from typing import Any
 from frontguard.errors import BadInput
 from frontguard.storage import open_storage
 from tests.cli import commands
-from tests.documents.printed import as_published
 from tests.support import warm
+from tests.support.printed import as_published
 from tests.support.signals import ignoring_signal
 
 MEASURE = """

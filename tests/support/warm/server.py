@@ -20,11 +20,7 @@ from typing import Any
 
 IMPORTED = (
     "frontguard.cli.app",
-    "frontguard.documents.analysis",
-    "frontguard.documents.demo",
-    "frontguard.documents.done",
-    "frontguard.documents.plan",
-    "frontguard.documents.result",
+    "frontguard.schema",
     "frontguard.commands.live",
     "frontguard.commands.run",
     "frontguard.measure",

@@ -1,51 +1,19 @@
-"""What all documents are made of: kinds of values, entries that say how something was made, and the check of JSON."""
+"""Checking JSON by pydantic: the error is one line that says where something else was wanted, and what was got.
+
+Imported only where JSON is read: pydantic takes longer to import than most logs take to analyse.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, Strict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from frontguard.documents.pieces import Origin as Origin
 from frontguard.errors import BadInput
-from frontguard.notices import KINDS, Notice
 from frontguard.phrases import number_of, shortened
-
-FARTHEST = 1e300
-"""Values beyond are not read back: they would overflow as soon as anything is computed with them."""
-
-Text = Annotated[str, Strict()]
-Truth = Annotated[bool, Strict()]
-Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # exact as floats, and far beyond any count of pulls
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Amount = Annotated[Number, Field(ge=0.0)]
-Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
-if TYPE_CHECKING:
-    AnyNotice = Notice
-else:
-    AnyNotice = reduce(or_, KINDS)  # told apart by their `kind`
-Notices = tuple[
-    Annotated[AnyNotice, Field(discriminator="kind"), PlainSerializer(lambda notice: notice.to_dict())],
-    ...,
-]
-
-
-class Document(BaseModel):
-    """Base of all documents. What is not known or not finite is null; entries that nobody knows are left out."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
-    def text(self, indent: int | None = None) -> str:
-        """The JSON, in ASCII, so that any terminal, pipe or file takes it."""
-        return json.dumps(self.model_dump(), indent=indent, allow_nan=False)
-
-
-# Reading --------------------------------------------------------------------------------------------------------------
 
 Read = TypeVar("Read")
 Place = tuple[str | int, ...]
@@ -71,18 +39,17 @@ def _refused(constant: str) -> float:
 
 
 def read(kind: type[Read], value: Any, where: str) -> Read:
-    """The document that plain values are; an error says where in them something else was wanted."""
+    """Plain values as a pydantic model, or any other kind that pydantic checks."""
     try:
-        # The context asks documents to check what their entries say of each other: those that we make ourselves agree.
-        return TypeAdapter(kind).validate_python(value, context=where)
+        return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise BadInput(_complaint(error, value, where)) from None
 
 
 def wrong(place: Place, wanted: str, got: Any) -> ValidationError:
-    """The error that something else was wanted at a place within a document."""
+    """The error that something else was wanted at a place within a model."""
     kind = PydanticCustomError("wanted", "{wanted}", {"wanted": wanted})
-    return ValidationError.from_exception_data("document", [InitErrorDetails(type=kind, loc=place, input=got)])
+    return ValidationError.from_exception_data("JSON", [InitErrorDetails(type=kind, loc=place, input=got)])
 
 
 def _complaint(error: ValidationError, value: Any, where: str) -> str:

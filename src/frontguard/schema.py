@@ -1,0 +1,531 @@
+"""The JSON of answers, described once: published as docs/schemas/answer.json, and checked where JSON is read back.
+
+Classes with facts write it (`Result.to_dict`, `Analysis.to_dict`, `GateResult.to_dict`, what `--json` prints) and read
+it (`from_dict`); here is what each entry may hold, and which entries must agree with each other. Imported only where
+JSON is read, as pydantic takes long to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import product
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+
+from frontguard._common.reading import wrong
+from frontguard.limits import Limit
+from frontguard.notices import KINDS, Notice
+from frontguard.objectives import Objective, parse_objectives
+from frontguard.theory.threats import threat_named
+
+FARTHEST = 1e300
+"""Values beyond are not read back: they would overflow as soon as anything is computed with them."""
+
+Text = Annotated[str, Strict()]
+Truth = Annotated[bool, Strict()]
+Count = Annotated[int, Field(strict=True, ge=0, le=2**53)]  # exact as floats, and far beyond any count of pulls
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Amount = Annotated[Number, Field(ge=0.0)]
+Amounts = Amount | None | list[Amount | None]
+Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
+Probability = Annotated[Number, Field(gt=0.0, lt=1.0)]
+Ends = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
+Counts = Annotated[list[Count], Field(min_length=2, max_length=2)]
+Costs = Annotated[list[Amount], Field(min_length=2, max_length=2)]
+Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Values = dict[Text, dict[Text, Number | None]]
+VerdictWord = Literal["in", "undecided", "covered", "set aside", "out"]
+ContrastWord = Literal["better", "no worse", "alike", "no better", "worse", "open"]
+OutcomeWord = Literal["not worse", "open", "worse"]
+if TYPE_CHECKING:
+    AnyNotice = Notice
+else:
+    AnyNotice = reduce(or_, KINDS)  # told apart by their `kind`
+Notices = tuple[Annotated[AnyNotice, Field(discriminator="kind")], ...]
+
+
+class Described(BaseModel):
+    """Base of all descriptions. What is not known or not finite is null; entries that nobody knows are left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class CertificateEntries(Described):
+    """What a result guarantees; null where nothing is bounded."""
+
+    accuracy: Amounts
+    """By how much a returned arm may be beaten at once: one number, or one for each objective."""
+    coverage: Amounts
+    """By how much a returned arm may be worse than one of the true front."""
+    confidence: Probability | None
+    """The probability of it all; null where nothing is promised, and then `void` says why."""
+    threat: Text
+    contamination: Share
+    void: Literal["", "running", "contamination", "bias", "medians"] = ""
+    """Why there is no probability: the policy promises only once it has stopped, needs clean measurements, has a bias
+    that was set by hand, or is proved for means only."""
+    arms: Count | None = None
+    """Of how many arms it speaks."""
+    aside: list[Text] = []
+    """Arms that were set aside, and are not spoken of."""
+    limits: list[Text] = []
+    """Limits that the arms it speaks of must keep to."""
+
+    @model_validator(mode="after")
+    def _known_threat(self) -> Self:
+        if (self.confidence is None) != bool(self.void):
+            raise wrong(("void",), "a reason where the confidence is null, and only there", self.void)
+        if self.threat not in ("", "none"):
+            threat_named(self.threat, self.contamination)
+        return self
+
+
+class LeastPulls(Described):
+    """Pulls of an arm, none of which fails, without which nothing can be said; null where no number would do."""
+
+    first: Count | None = None
+    """Before any end of its intervals is bounded."""
+    whole: Count | None = None
+    """Before all of them are."""
+
+
+class KeepingEntries(Described):
+    """How an arm stands to a limit, and what is known of what is limited."""
+
+    limit: Text = ""
+    keeping: Literal["within", "open", "beyond"]
+    estimate: Number | None = None
+    interval: Ends
+
+
+class ExcellingEntries(Described):
+    """An objective in which a returned arm is the best of all (within the limits), certainly or by the estimates."""
+
+    objective: Text
+    certain: Truth
+
+
+class ReplacementEntries(Described):
+    """The returned arm that does for another one. Amounts are in the metrics' units, or shares as their tolerances."""
+
+    by: Text
+    costs: dict[Text, Amount]
+    """By how much it may be worse at most; 0 where it is certainly as good."""
+    gains: dict[Text, Amount]
+    """By how much it is better at least; 0 where that is not certain."""
+
+
+class SpanEntries(Described):
+    """An estimate, and the ends between which the true value certainly lies; null where that is not known."""
+
+    estimate: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+
+
+class EffectEntries(Described):
+    """An arm against the baseline in one metric, in its units."""
+
+    difference: SpanEntries
+    """Arm − baseline."""
+    ratio: SpanEntries | None = None
+    """Arm / baseline; null where either may be negative, or the baseline 0."""
+    contrast: ContrastWord
+    """What is certain, where a difference up to the metric's tolerance is none."""
+
+
+class PickEntries(Described):
+    """The arm that --pick chooses, how sure that is, and what it gives up."""
+
+    arm: Text | None
+    """Null where no arm certainly keeps to the limits."""
+    rule: Literal["weights", "knee"]
+    weights: dict[Text, Number] | None = None
+    """What a unit of each metric is worth or, where its tolerance is a percentage, one per cent of it."""
+    limits: list[Text] = []
+    certain: Truth
+    """Whether certainly no other arm has a higher score."""
+    among: list[Text] = []
+    """Arms among which the one with the highest score certainly is."""
+    behind: Number | None = None
+    """By how much the chosen one may be behind that one, in units of the score."""
+    score: SpanEntries
+    others: dict[Text, dict[Text, EffectEntries]] = {}
+    """Every other returned arm against the chosen one, by metric."""
+    confidence: Number | None = None
+
+
+class HypervolumeEntries(Described):
+    """The volume that the front dominates beyond a reference point, in units; null where it is not bounded or known."""
+
+    reference: dict[Text, Number]
+    certain: Number | None = None
+    """At least: that of the lower ends of the returned arms' boxes."""
+    estimate: Number | None = None
+    """That of the returned arms' estimates."""
+    possible: Number | None = None
+    """At most: that of the upper ends of all arms' boxes."""
+
+
+class ArmCostEntries(Described):
+    """What the pulls of an arm have cost, and what a further one is taken to cost; null where that is not known."""
+
+    spent: Amount
+    a_pull: Amount | None = None
+
+
+class CostEntries(Described):
+    """What pulls have cost so far. It steers whom to pull, and is no part of the evidence."""
+
+    unit: Text
+    metric: Text | None = None
+    """What pulls report as their cost; null where arms have a number each."""
+    spent: Amount
+    by_arm: dict[Text, ArmCostEntries] = {}
+
+
+class ProfileEntries(Described):
+    """How many arms are in, by how much may lie (ε)."""
+
+    levels: list[Share]
+    in_front: list[Count]
+    resolution: Annotated[Number, Field(ge=1e-9, le=0.5)]
+    """To how much levels are exact."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if len(self.levels) != len(self.in_front) or (np.diff(self.levels) <= 0.0).any():
+            raise wrong((), "rising levels, and for each how many arms are in", {})
+        return self
+
+
+class WhatIfEntries(Described):
+    """The arms that would be decided at another confidence or contamination, had it been chosen beforehand."""
+
+    confidence: Probability
+    contamination: Share
+    verdicts: dict[Text, VerdictWord]
+
+
+class Made(Described):
+    """What commands say of how an answer was made, and the answer in words."""
+
+    answer: Text = ""
+    """The answer in a sentence or two."""
+    version: Text | None = None
+    command: Text | None = None
+    source: Text | list[Text] | None = None
+    """The files of the log, or that of the spec."""
+    at: Text | None = None
+    """When it was printed."""
+    seed: Count | None = None
+    spec: Text | None = None
+    """The text of the spec."""
+
+
+class Answer(Described):
+    """Entries that every answer has. Intervals are in the metrics' units; an end that is not known is null."""
+
+    policy: Text = "certified"
+    status: Literal["certified", "budget", "unreachable", "running"]
+    pareto_set: list[Text] = []
+    """The arms that are in."""
+    verdicts: dict[Text, VerdictWord]
+    certificate: CertificateEntries
+    outlook: CertificateEntries | None = None
+    """While it goes on: the certificate with which the present candidates could be returned."""
+    pulls: Count = 0
+    objectives: list[Objective] = []
+    """The metrics; none where values are those that a policy compares, larger ones being better."""
+    estimates: Values = {}
+    """By arm, then by objective: medians, or what else counts of an objective."""
+    intervals: dict[Text, dict[Text, Ends]]
+    """By arm, then by objective: [low, high]."""
+    arm_columns: list[Text] = []
+    """The columns of a log, or the parameters of a grid, that name the arms together; none where a name is a name."""
+    arm_parts: dict[Text, list[Text]] = {}
+    """By arm: its value of each of these, as it is in the data."""
+    warnings: list[Text] = []
+    """The notices that people have to be told of, in sentences."""
+    notices: Notices = ()
+    """What happened, as records."""
+    pulls_per_arm: dict[Text, Count] = {}
+    decided_by: dict[Text, Text] = {}
+    """The arm that put an arm out, or that keeps it open."""
+    differences: dict[Text, dict[Text, Ends]] = {}
+    """Where arms were compared on the same items: by arm and objective, between what the arm less the one that decides
+    it lies, [low, high] in the metric's units."""
+    aim: Literal["front", "list"] = "front"
+    """What is returned: all arms that none beats, or as few as are enough."""
+    best_at: dict[Text, list[ExcellingEntries]] = {}
+    """By returned arm: what it is best at."""
+    replaced_by: dict[Text, ReplacementEntries] = {}
+    """By arm that is not returned: which returned one does for it."""
+    best_guess: list[Text] | None = None
+    """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
+    least_pulls: LeastPulls | None = None
+    """Where no arm is in: the pulls that an arm needs at least."""
+    hypervolume: HypervolumeEntries | None = None
+    """What the front is worth; null for many arms."""
+    limits: list[Limit] = []
+    """What arms must keep to: the front is that of the arms within."""
+    keeping: dict[Text, list[KeepingEntries]] = {}
+    """Where there are limits: by arm, how it stands to each of them."""
+    cost: CostEntries | None = None
+    """Where pulls have costs: what they have cost so far."""
+
+
+class AnyAnswer(Answer, Made):
+    """What `to_dict()` of results, analyses and states of studies gives, and `run` and `analyze` print with --json."""
+
+    # Of a log
+    counts: dict[Text, Count] = {}
+    """How many arms have each verdict."""
+    anytime: Truth = False
+    """Whether the log may have been looked at while it grew."""
+    means: Values = {}
+    mean_set: list[Text] = []
+    """The front that a comparison of means would have called."""
+    failed: dict[Text, dict[Text, Count]] = {}
+    """Values that failed, by arm and objective, of arms with any."""
+    failed_pulls: dict[Text, Count] | None = None
+    """Pulls that lack any value, by arm, of arms with any."""
+    stands_up_to: dict[Text, Share] | None = None
+    """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
+    front_changes_at: Share | None = None
+    """The ε at which the front as a whole is no longer certain; null where that is not known."""
+    profile: ProfileEntries | None = None
+    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance", "limit"]] = {}
+    """For each open arm how many more pulls of it would settle it, or why no number would."""
+    more_pulls_of_rival: dict[Text, Count] = {}
+    """For each open arm how many more pulls the arm that decides it would need."""
+    what_if: list[WhatIfEntries] = []
+    """Where no arm is decided: what would be at a lower confidence, or at a lower contamination."""
+
+    # Of a study
+    study: Text = ""
+    storage: Text | None = None
+    failures: dict[Text, dict[Text, Count]] = {}
+    """Failed pulls by arm and reason."""
+    set_aside: list[Text] = []
+    """Arms that cannot be measured: the answer is about the others."""
+    goal: dict[Text, Number | Text] = {}
+    """Tolerances by objective."""
+    pulls_left: Count | None = None
+    """Until certified, by the forecast."""
+    pulls_left_range: Counts | None = None
+    """Between how many it will likely be: so it was four times out of five in simulated studies."""
+    cost_left: Amount | None = None
+    """What these pulls will cost, in the unit of the cost, where pulls have costs."""
+    cost_left_range: Costs | None = None
+    """Between how much it will likely be."""
+    max_pulls: Count | None = None
+    max_cost: Amount | None = None
+    """The budget of what pulls may cost, in that unit."""
+    max_time: Amount | None = None
+    """The budget of seconds."""
+    seconds: Amount = 0.0
+    pulls_a_second: Amount | None = None
+    under_way: Count = 0
+    """Pulls that are being measured."""
+    side_by_side: Truth = False
+    """Whether pulls were measured several at a time."""
+
+    # What was asked for besides
+    baseline: Text | None = None
+    """The arm that --baseline names."""
+    comparisons: dict[Text, dict[Text, EffectEntries]] = {}
+    """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
+    pick: PickEntries | None = None
+    """What --pick chooses."""
+
+    @property
+    def metrics(self) -> tuple[Objective, ...]:
+        """The objectives; none where there are only names."""
+        return parse_objectives(self.objectives) if self.objectives else ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the objectives."""
+        named = [metric.name for metric in self.metrics]
+        return named or list(next(iter(self.intervals.values()), ()))
+
+    # What entries say of each other -----------------------------------------------------------------------------------
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if not self.verdicts:
+            raise wrong(("verdicts",), "a verdict for one arm at least", {})
+        if not self.names:
+            raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
+        relative = dict.fromkeys(self.names, False) | {each.name: each.relative for each in self.metrics}
+        self.check_values(relative, intervals=self.intervals, estimates=self.estimates)
+        self.check_values(dict.fromkeys(relative, False), failed=self.failed, means=self.means)
+        for entry in (
+            *("pulls_per_arm", "decided_by", "differences", "best_at", "replaced_by", "arm_parts", "keeping"),
+            *("stands_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls", "failures"),
+        ):
+            self.check_arms(entry, getattr(self, entry) or ())
+        self.check_arms("cost", () if self.cost is None else self.cost.by_arm)
+        for each in self.what_if:
+            self.check_arms("what_if", each.verdicts)
+        self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
+        self.check_named("decided_by", self.decided_by.items())
+        self.check_named("best_guess", enumerate(self.best_guess or ()))
+        self.check_named("mean_set", enumerate(self.mean_set))
+        self._check_lengths("arm_parts", "arm_columns", f"{len(self.arm_columns)} texts")
+        self._check_lengths("keeping", "limits", f"{len(self.limits)} entries")
+        for entry, name in product(("certificate", "outlook"), ("accuracy", "coverage")):
+            given = getattr(getattr(self, entry), name, None)
+            if isinstance(given, list) and len(given) != len(relative):
+                raise wrong((entry, name), f"a number for each of {len(relative)} objectives", given)
+        return self
+
+    def _check_lengths(self, entry: str, columns: str, wanted: str) -> None:
+        """Refuse what arms have for each of some columns unless every arm has as many."""
+        by_arm, count = getattr(self, entry), len(getattr(self, columns))
+        for arm in self.verdicts if by_arm or count else ():
+            if len(by_arm.get(arm, ())) != count:
+                got = list(by_arm.get(arm, ()))
+                raise wrong((entry, arm), f"{wanted}, one for each of {columns}, for every arm", got)
+
+    def check_arms(self, entry: str, arms: Iterable[str]) -> None:
+        """Refuse entries by arm that have one without a verdict."""
+        for arm in arms:
+            if arm not in self.verdicts:
+                raise wrong((entry,), "the names of arms that have a verdict", arm)
+
+    def check_named(self, entry: str, named: Iterable[tuple[str | int, str]]) -> None:
+        """Refuse an entry that names, at some place, an arm without a verdict."""
+        for place, arm in named:
+            if arm not in self.verdicts:
+                raise wrong((entry, place), "the name of an arm that has a verdict", arm)
+
+    def check_values(self, relative: Mapping[str, bool], **by_arm: Mapping[str, Mapping[str, Any]]) -> None:
+        """Refuse entries by arm and objective that have unknown ones, or values that no such objective has."""
+        for entry, given in by_arm.items():
+            self.check_arms(entry, given)
+            for arm, row in given.items():
+                for name, value in row.items():
+                    if name not in relative:
+                        raise wrong((entry, arm), f"the objectives {', '.join(relative)[:200]}", name)
+                    numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+                    if any(abs(each) > FARTHEST for each in numbers):
+                        raise wrong((entry, arm, name), f"numbers from {-FARTHEST:g} to {FARTHEST:g}", value)
+                    # The lower end of an interval may be 0, where nothing is known.
+                    upper = value[1] if isinstance(value, list) else value
+                    if relative[name] and upper is not None and upper <= 0.0:
+                        share = f"positive values of {name!r}, whose tolerance is a percentage"
+                        raise wrong((entry, arm, name), share, value)
+
+
+class ReviewsAnswer(AnyAnswer):
+    """The analysis of the bundled review log, and the truth beside it."""
+
+    bombed: list[Text] = []
+    """The movies that a campaign was against."""
+    true_means: Values
+    true_mean_set: list[Text] = []
+    """The front of means had there been no campaign, and endless reviews."""
+
+
+class Scale(Described):
+    """minutes = centre − standardised · deviation, for each objective."""
+
+    centre: Pair
+    deviation: Pair
+
+
+class DemoAnswer(AnyAnswer):
+    """What `demo` prints with --json: the robust answer, the mean-based one and the truth, two logs."""
+
+    true_pareto_set: list[Text]
+    mean_based: AnyAnswer
+    minutes: dict[Text, Pair]
+    """The true minutes of each treatment above and below the safe range."""
+    scale: Scale
+    reviews: ReviewsAnswer
+    compiler_flags: AnyAnswer
+
+
+class CheckEntries(EffectEntries):
+    """One metric of a candidate against its baseline."""
+
+    outcome: OutcomeWord
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+
+
+class LimitCheckEntries(SpanEntries):
+    """One limit of a candidate, and what is limited in its units."""
+
+    limit: Text
+    outcome: OutcomeWord
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+
+
+class PairEntries(Described):
+    """A candidate against its baseline."""
+
+    name: Text
+    """That of the candidate; of logs with several arms, that of the arm."""
+    candidate: Text
+    baseline: Text
+    outcome: OutcomeWord
+    pulls: Count
+    """Of the candidate."""
+    baseline_pulls: Count
+    aside: list[Text] = []
+    """Those of the two that could not be measured."""
+    metrics: dict[Text, CheckEntries]
+    limits: list[LimitCheckEntries] = []
+    """In the order of the gate's limits."""
+
+
+class Gate(Made):
+    """What `GateResult.to_dict()` gives, and `gate` prints with --json. All that is certain holds at once."""
+
+    outcome: OutcomeWord
+    """Worse if any candidate is so in any metric, not worse if all are so in all."""
+    status: Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]
+    """Decided, or why it is not."""
+    confidence: Probability
+    threat: Text
+    contamination: Share
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+    objectives: list[Objective]
+    """With the tolerances, by which a candidate may be worse."""
+    limits: list[Limit] = []
+    """What candidates must keep to."""
+    pairs: list[PairEntries]
+    pulls: Count
+    anytime: Truth
+    """Whether it holds however often one looked while it was measured."""
+    every_row: Truth
+    """Whether rows of one process were said to count by themselves."""
+    only_baseline: list[Text] = []
+    """Arms that the baseline's log has only, and of which nothing is said."""
+    only_candidate: list[Text] = []
+    """Arms that are new."""
+    warnings: list[Text] = []
+    notices: Notices = ()
+    exit_code: Count = 0
+    """With which the command ends."""
+    seconds: Amount | None = None
+    """That measuring took; null of logs."""
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        names = [metric.name for metric in self.objectives]
+        for place, pair in enumerate(self.pairs):
+            if list(pair.metrics) != names:
+                raise wrong(("pairs", place, "metrics"), f"the objectives {', '.join(names)[:200]}", list(pair.metrics))
+            if len(pair.limits) != len(self.limits):
+                raise wrong(("pairs", place, "limits"), f"{len(self.limits)} entries, one for each limit", pair.limits)
+        return self
