@@ -123,16 +123,17 @@ def test_a_mean_that_sketches_were_not_begun_with_is_refused(tmp_path: Path, sna
         analyze(state, objectives=[STARS])
 
 
-def test_sums_of_bets_that_no_sketch_has_are_refused(
+def test_wealth_that_no_sketch_has_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     state = tmp_path / "state"
     analyze(part(tmp_path, 1, 1500), append=state, sketch=100, **ASKED)
     loaded = LogState.load(state)
     for wrong in (-1e9, 1.0, np.nan):
-        sums = loaded.data._bets  # type: ignore[union-attr]
-        for which in sums:
-            sums[which] = np.full_like(sums[which], wrong)
+        sketches = loaded.data._sketches  # type: ignore[union-attr]
+        for which, each in list(sketches.items()):
+            if each.wealth is not None:
+                sketches[which] = replace(each, wealth=np.full_like(each.wealth, wrong))
         loaded.save(state)
         with refused(BadInput, snapshot):
             LogState.load(state)

@@ -34,7 +34,7 @@ from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.more_pulls import needed
 from frontguard.logs.profile import profile
-from frontguard.logs.sort import bets
+from frontguard.logs.sort import wealth
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.logs.what_if import what_if
@@ -219,7 +219,7 @@ def test_blocks_add_up_to_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
         for times in (1.0, 3.0):
             how = ((0.0, 1.0), 9.0, pulls, np.full(3, float(taken)), times * pulls)
             log = Ordered(["a", "b", "c"], ("x",), pulls, starts, (values,))
-            found = bets.unrefuted(log, 0, np.arange(3), bets.MeanQuestion(*how))
+            found = wealth.unrefuted(log, 0, np.arange(3), wealth.MeanQuestion(*how))
             for arm in range(3):
                 own = values[starts[0, arm] : starts[0, arm + 1]]
                 for side, xi in enumerate((own, 1.0 - own)):
@@ -233,9 +233,9 @@ def test_a_share_of_an_arm_known_by_its_sums_alone_is_bounded_no_tighter() -> No
     values = np.sort(np.random.default_rng(4).beta(5, 2, 900))
     log = Ordered(["a"], ("x",), np.array([950]), np.array([[0, 900]]), (values,))
     for taken in (0, 90):
-        asked = bets.MeanQuestion((0.0, 1.0), 9.0, log.pulls, np.array([float(taken)]), np.array([950.0]))
-        exact = bets.unrefuted(log, 0, np.array([0]), asked)
-        loose = bets.unrefuted_by(bets.sums_of(values, (0.0, 1.0))[None], asked, np.array([900]))
+        asked = wealth.MeanQuestion((0.0, 1.0), 9.0, log.pulls, np.array([float(taken)]), np.array([950.0]))
+        exact = wealth.unrefuted(log, 0, np.array([0]), asked)
+        loose = wealth.unrefuted_by(wealth.sums_of(values, (0.0, 1.0))[None], asked, np.array([900]))
         assert (loose >= exact - 1e-12).all()
         assert taken or loose == pytest.approx(exact, abs=1e-12)
 

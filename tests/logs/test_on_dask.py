@@ -330,6 +330,13 @@ def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch:
     assert bits(*whole.values, whole.pulls, whole.failed_pulls) == bits(*here.values, here.pulls, here.failed_pulls)
 
 
+def test_the_part_of_a_name_depends_on_its_text_alone() -> None:
+    """Machines that share a log send an arm to the same place."""
+    names = ["", "a", "arm-0000001", "ä" * 8]
+    assert dask_tasks.parts_of(names, 1000).tolist() == [0, 907, 260, 358]
+    assert dask_tasks.parts_of([*names[::-1], "x"], 1000).tolist()[:4] == [358, 260, 907, 0]
+
+
 def test_small_files_are_read_together(tmp_path: Path) -> None:
     def planned(size: int) -> dask_tasks.PlannedFile:
         return dask_tasks.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)

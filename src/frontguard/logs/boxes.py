@@ -7,7 +7,7 @@ rows may be wrong (`Threat.taken`), so many are taken from every rank. What is s
 Quantiles commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to
 all: for a minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
 
-The mean of values with known bounds has the interval that bets leave of it (`logs.sort.bets`) and, for one look at
+The mean of values with known bounds has the interval that bets leave of it (`logs.sort.wealth`) and, for one look at
 values that are all 0 or 1, the narrower of it and the exact binomial one, with a part of δ' each; that of values with a
 known deviation the one of a normal law's tail, or of a mixture for many looks, where nothing failed and ε = 0; and an
 exact value is its own interval, unless two different ones were measured: then nothing is known.
@@ -31,8 +31,8 @@ from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fix
 from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative
 from frontguard.evidence.means import RATES_SHARE, highest_rate, normal_reach, threshold_of
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_means, noisy, statistics_of
-from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.wealth import MeanQuestion
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
 from frontguard.theory.threats import Threat, checked_threat

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,11 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from frontguard._common.dask import said
-from frontguard._common.typing import Floats
+from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.sort.merge import Shard, cut_by_arm, merge_shards
+from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import RowBuffer
 from frontguard.logs.sources import files_log
@@ -172,7 +175,7 @@ def _here() -> str:
 
 
 def read(job: ReadingJob) -> list[Any]:
-    """Read the files of a job and cut them by arm, some rows at a time: the shards of each part, then `JobNotes`."""
+    """Read the files of a job and cut them by arm, some rows at a time: the pieces of each part, then `JobNotes`."""
     pieces: list[Any] = [[] for _ in range(job.parts)]
     empty = partial(RowBuffer, job.request.metrics, job.usable)
     rows = empty()
@@ -199,17 +202,22 @@ def read(job: ReadingJob) -> list[Any]:
     return [*pieces, JobNotes(rows_read, pulls, tuple(notes), kinds, unusable)]
 
 
-def _cut(rows: RowBuffer, pieces: list[list[Shard]]) -> None:
-    """Move the rows to the pieces."""
-    for part, shard in enumerate(cut_by_arm(rows, len(pieces))):
-        if len(shard.pulls):
-            # A copy: as a view it would hold the values of all parts in memory until the last of them is merged.
-            pieces[part].append(replace(shard, values=[flat.copy() for flat in shard.values]))
+def _cut(rows: RowBuffer, pieces: list[list[Ordered]]) -> None:
+    """Move the rows to the pieces, each arm to its part."""
+    log = rows.ordered()
+    part_of = parts_of(log.arms, len(pieces))
+    for part in np.unique(part_of).tolist():
+        pieces[part].append(log.only(part_of == part))
 
 
-def merged(pieces: Sequence[Sequence[Shard]], metrics: Sequence[str]) -> Ordered:
-    """All that was read of a part, sorted."""
-    return merge_shards([shard for shards in pieces for shard in shards], metrics)
+def parts_of(arms: Sequence[str], count: int) -> Ints:
+    """A number below `count` for each name (K,), which depends on the name alone."""
+    return np.array([zlib.crc32(name.encode()) % count for name in arms], np.int64)
+
+
+def merged(pieces: Sequence[Sequence[Ordered]], metrics: Sequence[str]) -> Ordered:
+    """All that was read of a part."""
+    return merge_ordered([piece for each in pieces for piece in each], metrics)
 
 
 def about(share: Ordered, few: int) -> Ordered:

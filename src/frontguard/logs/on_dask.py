@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from operator import attrgetter, getitem
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -32,11 +32,11 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.logs import dask_tasks
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.dask_tasks import JobNotes, ReadingJob, ReadingPlan
-from frontguard.logs.sort.bets import MeanQuestion
 from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import RowBuffer
+from frontguard.logs.sort.wealth import MeanQuestion
 from frontguard.logs.sources.files import STDIN, is_address
 from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
@@ -117,7 +117,7 @@ class ClusterOrdered:
         self.failed_pulls: Ints = np.concatenate([about.failed_pulls for about in known])[self._order]
         self._here: Ordered | None = None  # all of it, where that is little
         if all(about.values for about in known):
-            self._here = reduce(merge_ordered, known)
+            self._here = merge_ordered(known, self.metrics)
             sorting.stop()
 
     @property
@@ -154,7 +154,7 @@ class ClusterOrdered:
         return found
 
     def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that bets do not refute: one round of tasks."""
+        """The largest means (n, 2) of some arms that are not refuted: one round of tasks."""
         if self._here is not None and self._shares:
             return self._here.unrefuted(metric, arms, asked)
         return self._of_arms(

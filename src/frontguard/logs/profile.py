@@ -5,9 +5,9 @@ other arms are in, or one is open that was not, so that those that are in might 
 ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
 
 As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. So do the boxes of
-means: bets leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where α falls or β rises
-with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c* rises. What is exact
-stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From this:
+means: e-processes leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where α falls or β
+rises with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c* rises. What is
+exact stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From this:
 
 - The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too, as did that an
   arm is beyond a limit, or that j is within all of them.

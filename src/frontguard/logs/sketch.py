@@ -3,8 +3,8 @@
 One sketch for each arm and metric (Karnin, Lang and Liberty, 2016, arXiv:1603.05346), with the counts of pulls and good
 values beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an
 arm's sample is kept as it is, and read without any error. docs/logs-streams.md says what may be read from sketches, and
-why. Of a mean with known bounds the sums of bets on it (`logs.sort.bets`) are kept beside the sketch: they add up,
-exactly.
+why. Of a mean with known bounds a sketch has the logarithms of wealth of e-processes against it (`logs.sort.wealth`):
+these add up, exactly.
 
 Coins come from the operating system, so that no process shares them with another, and nobody foresees them: two
 sketches of the same data differ, within what is promised of them.
@@ -26,10 +26,10 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS
-from frontguard.logs.sort import bets
-from frontguard.logs.sort.bets import Bounds, MeanQuestion
+from frontguard.logs.sort import wealth
 from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.wealth import Bounds, MeanQuestion
 from frontguard.phrases import shown
 
 AnyArray = npt.NDArray[Any]
@@ -74,7 +74,6 @@ class Sketches:
         self.size = size
         self._bounds = tuple(_pair((bounds or {}).get(name)) for name in metrics)  # of the means that are asked for
         self._sketches: dict[tuple[int, str], Sketch] = {}  # of a metric and an arm
-        self._bets: dict[tuple[int, str], Floats] = {}  # (2, BETS), of those sketched whose mean is asked for
         self._sums = np.zeros((len(metrics), 0))
         # The arms, their pulls, and the values of those that are not sketched.
         starts, none = np.zeros((len(metrics), 1), np.int64), np.zeros(0, np.int64)
@@ -114,8 +113,6 @@ class Sketches:
         for which, sketch in other._sketches.items():
             mine = self._sketches.get(which)
             self._sketches[which] = sketch if mine is None else merge_sketches(mine, sketch, self.size)
-        for which, sums in other._bets.items():
-            self._bets[which] = self._bets.get(which, 0.0) + sums
         self._take(other._kept, other._sums)
 
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[SketchOrdered, float]:
@@ -130,13 +127,12 @@ class Sketches:
         """
         place = {name: index for index, name in enumerate(self.arms)}
         sketches = {(d, place[name]): sketch for (d, name), sketch in self._sketches.items()}
-        known = {(d, place[name]): sums for (d, name), sums in self._bets.items()}
         uncertain = sum(any(each.compactions) for each in sketches.values())
         sharing = len(self.arms) * len(self.metrics) if anytime else uncertain
         share = SKETCH_SHARE * delta / (2 * sharing) if sharing else 1.0
         error = lasting_error if anytime else allowed_error
         errors = {which: error(*each.rank_error, share) for which, each in sketches.items()}
-        reads = _laid_out(self._kept, self._sums, sketches, errors, self._bounds, known)
+        reads = _laid_out(self._kept, self._sums, sketches, errors, self._bounds)
         return reads, (1.0 - SKETCH_SHARE) * delta if uncertain or anytime else delta
 
     def to_arrays(self) -> tuple[Ordered, dict[str, AnyArray]]:
@@ -157,7 +153,7 @@ class Sketches:
             "compactions": compactions,
             "extremes": np.array([sketch.extremes for sketch in sketches]).reshape(-1, 2),
             "sketches": np.concatenate([_NONE, *(values for sketch in sketches for values in sketch.levels)]),
-            "bets": np.array([self._bets[each] for each in which if each in self._bets]).reshape(-1, 2, BETS),
+            "bets": np.array([each.wealth for each in sketches if each.wealth is not None]).reshape(-1, 2, BETS),
         }
 
     @classmethod
@@ -173,20 +169,17 @@ class Sketches:
         for values, ((d, arm), held, compactions, (low, high)) in zip(samples, rows, strict=False):
             depth = max((level + 1 for level, count in enumerate(held) if count), default=0)
             levels = tuple(part.copy() for part in np.split(values, np.cumsum(held[:depth])[:-1]))
-            which = d, kept.arms[arm]
-            found._sketches[which] = Sketch(levels, tuple(compactions[:depth]), (low, high))
-            if found._bounds[d] is not None:
-                found._bets[which] = next(sums)
+            wealth = None if found._bounds[d] is None else next(sums)
+            found._sketches[d, kept.arms[arm]] = Sketch(levels, tuple(compactions[:depth]), (low, high), wealth)
         return found
 
     def _take(self, ordered: Ordered, sums: Floats) -> None:
-        same_metrics(self.metrics, ordered.metrics)
-        arms, mine, theirs = united(self.arms, ordered.arms)
+        merged = merge_ordered([self._kept, ordered], self.metrics)
+        arms, (mine, theirs) = united([self.arms, ordered.arms])
         together = np.zeros((len(self.metrics), len(arms)))
         together[:, mine] += self._sums
         with np.errstate(over="ignore", invalid="ignore"):
             together[:, theirs] += sums
-        merged = merge_ordered(self._kept, ordered)
         good, starts = merged.good, np.zeros_like(merged.starts)
         values = []
         for d in range(len(self.metrics)):
@@ -204,9 +197,8 @@ class Sketches:
         for index in arms.tolist():
             which = d, merged.arms[index]
             new = merged.values[d][merged.starts[d, index] : merged.starts[d, index + 1]]
-            self._sketches[which] = merge_sketches(self._sketches.get(which, EMPTY), sketch_of(new), self.size)
-            if (known := self._bounds[d]) is not None:
-                self._bets[which] = self._bets.get(which, 0.0) + bets.sums_of(new, known)
+            added = sketch_of(new, self._bounds[d])
+            self._sketches[which] = merge_sketches(self._sketches.get(which, EMPTY), added, self.size)
 
 
 def _pair(bounds: Sequence[float] | None) -> Bounds | None:
@@ -224,6 +216,7 @@ class Sketch:
     levels: tuple[Floats, ...]
     compactions: tuple[int, ...]  # how many there were of each level
     extremes: tuple[float, float]  # the lowest and the highest value that went in
+    wealth: Floats | None = None  # (2, BETS), of all that went in, where their mean has known bounds
 
     @property
     def count(self) -> int:
@@ -240,9 +233,10 @@ class Sketch:
 EMPTY = Sketch((), (), (math.inf, -math.inf))
 
 
-def sketch_of(values: Floats) -> Sketch:
-    """Some values, all of them kept."""
-    return Sketch((values,), (0,), (float(values.min()), float(values.max())))
+def sketch_of(values: Floats, bounds: Bounds | None = None) -> Sketch:
+    """Some values, all of them kept; `bounds` of their mean, if it is asked for."""
+    sums = None if bounds is None else wealth.sums_of(values, bounds)
+    return Sketch((values,), (0,), (float(values.min()), float(values.max())), sums)
 
 
 def merge_sketches(first: Sketch, second: Sketch, size: int) -> Sketch:
@@ -268,7 +262,8 @@ def merge_sketches(first: Sketch, second: Sketch, size: int) -> Sketch:
         levels[level + 1] = np.concatenate([levels[level + 1], values[odd + secrets.randbits(1) :: 2]])
         compactions[level] += 1
     extremes = min(first.extremes[0], second.extremes[0]), max(first.extremes[1], second.extremes[1])
-    return Sketch(tuple(levels), tuple(compactions), extremes)
+    sums = [each.wealth for each in (first, second) if each.wealth is not None]
+    return Sketch(tuple(levels), tuple(compactions), extremes, sum(sums[1:], sums[0]) if sums else None)
 
 
 @functools.cache
@@ -314,7 +309,7 @@ class SketchOrdered:
     values: tuple[Floats, ...]  # what is held of every arm, ascending; of a sketch, between its extremes
     counts: tuple[Ints, ...]  # how many values, of this arm and all earlier ones, are at or below each
     bounds: tuple[Bounds | None, ...]  # of the metrics (M,) whose mean was asked for when the sketches were begun
-    bets: Mapping[tuple[int, int], Floats]  # of these, by metric and arm, the sums (2, BETS) of those sketched
+    wealth: Mapping[tuple[int, int], Floats]  # of these, by metric and arm, that of those sketched
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
@@ -337,7 +332,7 @@ class SketchOrdered:
         return np.sqrt(np.bincount(arm_of, weights * away**2, K)) / np.where(good > 0, good, np.nan)
 
     def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
+        """The largest means (n, 2) of some arms that are not refuted, see `wealth.unrefuted`."""
         sketched, own = self.sketched[metric][arms], self.bounds[metric]
         if sketched.any() and own != asked.bounds:
             had = "none" if own is None else f"{own[0]:g} and {own[1]:g}"
@@ -347,10 +342,10 @@ class SketchOrdered:
             )
         found = np.empty((len(arms), 2))
         whole, some = np.flatnonzero(~sketched), np.flatnonzero(sketched)
-        found[whole] = bets.unrefuted(self, metric, arms[whole], asked.among(whole))
+        found[whole] = wealth.unrefuted(self, metric, arms[whole], asked.among(whole))
         if len(some):
-            kept = np.array([self.bets[metric, arm] for arm in arms[some].tolist()])
-            found[some] = bets.unrefuted_by(kept, asked.among(some), self.good[metric][arms[some]])
+            kept = np.array([self.wealth[metric, arm] for arm in arms[some].tolist()])
+            found[some] = wealth.unrefuted_by(kept, asked.among(some), self.good[metric][arms[some]])
         return found
 
 
@@ -360,7 +355,6 @@ def _laid_out(
     sketches: Mapping[tuple[int, int], Sketch],
     errors: Mapping[tuple[int, int], int],
     bounds: tuple[Bounds | None, ...],
-    known: Mapping[tuple[int, int], Floats],
 ) -> SketchOrdered:
     """Exact samples, and sketches with their rank errors by metric and arm, as one log."""
     good = kept.good
@@ -402,5 +396,5 @@ def _laid_out(
         tuple(values),
         tuple(counts),
         bounds,
-        known,
+        {which: each.wealth for which, each in sketches.items() if each.wealth is not None},
     )

@@ -207,7 +207,7 @@ class LogState:
             raise BadInput(f"{twice[0]}{more}; --again (again=True) counts it once more")
         sources = _in_order([*self.sources, *other.sources])
         if isinstance(self.data, Ordered) and isinstance(other.data, Ordered):
-            return LogState(merge_ordered(self.data, other.data), self.about, sources)
+            return LogState(merge_ordered([self.data, other.data], self.metrics), self.about, sources)
         size = next(data.size for data in (self.data, other.data) if isinstance(data, Sketches))
         both = Sketches(self.metrics, size, self.about.get("bounds"))
         for data in (self.data, other.data):
@@ -404,7 +404,7 @@ def _checks(words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Iterato
         return
 
     which, sums, held, compactions = (arrays[name] for name in ("sketched", "sums", "held", "compactions"))
-    extremes, values, bets = (arrays[name] for name in ("extremes", "sketches", "bets"))
+    extremes, values, wealth = (arrays[name] for name in ("extremes", "sketches", "bets"))
     yield "its sums", _is_array(sums, np.float64, (M, K))
     count, levels = held.shape
     yield "the arms of its sketches", _is_array(which, np.int64, (count, 2)) and bool((which >= 0).all())
@@ -421,10 +421,10 @@ def _checks(words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Iterato
     yield "the extremes of its sketches", bool(np.isfinite(extremes).all())
     low, high = np.repeat(extremes, here, axis=0).T
     yield "the values of its sketches", bool(((low <= values) & (values <= high)).all())
-    bet_on = np.isin(metric, [d for d in range(M) if metrics[d] in bounds])
-    yield "its sums of bets", _is_array(bets, np.float64, (int(bet_on.sum()), 2, BETS))
-    least = (1.0 + 1e-9) * pulls[arm[bet_on]][:, None, None] * WORST - 1e-9
-    yield "its sums of bets", bool(((bets <= 1e-9) & (bets >= least)).all())
+    bounded = np.isin(metric, [d for d in range(M) if metrics[d] in bounds])
+    yield "its wealth", _is_array(wealth, np.float64, (int(bounded.sum()), 2, BETS))
+    least = (1.0 + 1e-9) * pulls[arm[bounded]][:, None, None] * WORST - 1e-9
+    yield "its wealth", bool(((wealth <= 1e-9) & (wealth >= least)).all())
 
 
 def _are_texts(value: Any) -> bool:

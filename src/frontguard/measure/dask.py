@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -57,8 +58,13 @@ class Dask(Workers):
             load = pickled(LoadedAs(measure))
         except Exception as error:
             raise BadInput(f"evaluate cannot be sent to a Dask worker: {failure_in_words(error)}") from None
-        say_waiting = _SayWaiting()
-        self._cluster = Cluster(executor, Needs(load=load, what="evaluate"), say_waiting)
+        say_once = cache(lambda cluster: _say(WaitingForWorkers(cluster, _dask.PATIENCE)))
+
+        def waiting(cluster: str, seconds: float) -> None:
+            if seconds >= _SAY_AFTER:
+                say_once(cluster)
+
+        self._cluster = Cluster(executor, Needs(load=load, what="evaluate"), waiting)
         self.count = count or sum(self._cluster.threads.values())
         self._run = uuid.uuid4().hex
         self._tasks: dict[int, _Task] = {}  # by pull, until they are done: a task that nobody holds is dropped
@@ -183,18 +189,6 @@ def _measure_once(measure: bytes, candidate: bytes, claim: str) -> bytes | None:
         return None
     event.set()
     return answered(pickle.loads(measure), lambda: pickle.loads(candidate))
-
-
-class _SayWaiting:
-    """Says on stderr, once, that a worker is waited for."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def __call__(self, cluster: str, seconds: float) -> None:
-        if not self._said and seconds >= _SAY_AFTER:
-            self._said = True
-            _say(WaitingForWorkers(cluster, _dask.PATIENCE))
 
 
 def _say(notice: Notice) -> None:

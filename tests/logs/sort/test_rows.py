@@ -252,15 +252,6 @@ def test_names_that_are_numbers_are_told_apart_by_their_texts(batches: list[list
     assert names.names == list(known)
 
 
-def test_the_part_of_a_name_depends_on_its_text_alone() -> None:
-    """Machines that share a log send an arm to the same place."""
-    names, again = ArmNames(), ArmNames()
-    names.codes(pl.Series(["", "a", "arm-0000001", "ä" * 8]))
-    again.codes(pl.Series(["x", "ä" * 8, "arm-0000001", "a", ""]))
-    assert names.parts(1000).tolist() == again.parts(1000)[:0:-1].tolist()
-    assert names.parts(1000).tolist() == [0, 907, 260, 358]
-
-
 def test_a_batch_is_not_changed() -> None:
     values = np.array([-0.0, NAN, -1.0, INF])
     values.flags.writeable = False

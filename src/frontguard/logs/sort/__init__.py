@@ -5,6 +5,6 @@ Knows errors and objectives, and nothing of where rows come from. Where to start
 - `ordered`: what comes out, and the contract of all that can be read so (`Readable`)
 - `rows`: rows in memory, laid out by arm and sorted; `names`: arms as numbers
 - `spill`: rows that do not fit in memory, by way of temporary files (`ordered_from` is the usual way in)
-- `merge`: sorted logs, and shards of one, put together
+- `merge`: sorted logs put together
 - `progress`: how far it is
 """

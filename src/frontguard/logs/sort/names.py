@@ -6,7 +6,6 @@ small whole numbers, as such or as text, are looked up in such a table by themse
 
 from __future__ import annotations
 
-import zlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -81,10 +80,6 @@ class ArmNames:
     def names(self) -> list[str]:
         """All names (K,), by code."""
         return list(self._code_of)
-
-    def parts(self, count: int) -> Codes:
-        """A number below `count` for each name (K,), by code, that depends on the name alone."""
-        return np.array([zlib.crc32(name.encode()) % count for name in self._code_of], np.int32)
 
     def in_order(self) -> Codes:
         """The codes (K,) of the names in plain text order."""

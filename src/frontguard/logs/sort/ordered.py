@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from frontguard._common.typing import Floats, Ints
-from frontguard.logs.sort.bets import MeanQuestion, standard_errors, unrefuted
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.logs.sort.wealth import MeanQuestion, standard_errors, unrefuted
 
 
 class Readable(Protocol):
@@ -51,7 +52,7 @@ class Readable(Protocol):
         """Of the means of a metric (K,), as the values show them; NaN where all failed."""
 
     def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
+        """The largest means (n, 2) of some arms that are not refuted, see `wealth.unrefuted`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,13 @@ class Ordered:
     def good(self) -> Ints:
         """How many values of each metric and arm (M, K) did not fail."""
         return np.diff(self.starts, axis=1)
+
+    def only(self, kept: Bools) -> Ordered:
+        """The same of the arms (K,) that are kept, with copies of their values."""
+        arms = [name for name, keep in zip(self.arms, kept.tolist(), strict=True) if keep]
+        values = tuple(flat[np.repeat(kept, good)] for flat, good in zip(self.values, self.good, strict=True))
+        broken = None if self.broken is None else self.broken[kept]
+        return Ordered(arms, self.metrics, self.pulls[kept], starts_of(self.good[:, kept]), values, broken)
 
     @property
     def failed(self) -> Ints:
@@ -116,5 +124,10 @@ class Ordered:
         return standard_errors(self, metric, self.means[metric])
 
     def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that bets do not refute, see `bets.unrefuted`."""
+        """The largest means (n, 2) of some arms that are not refuted, see `wealth.unrefuted`."""
         return unrefuted(self, metric, arms, asked)
+
+
+def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
+    """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
+    return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)

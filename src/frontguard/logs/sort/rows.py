@@ -20,7 +20,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, starts_of
 from frontguard.objectives import Objective
 
 if TYPE_CHECKING:
@@ -240,11 +240,6 @@ def _sorted(
             watched.take(metric, 0, flat, begins)
         sort_within(flat, begins)
     return Ordered(arms, metrics, pulls, starts, tuple(values), broken)
-
-
-def starts_of(counts: Sequence[Ints] | Ints) -> Ints:
-    """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
-    return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
 def _any_failed(columns: Sequence[Floats]) -> Bools:

@@ -14,10 +14,10 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,9 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.merge import lay_out
 from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, starts_of
 from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within, starts_of
+from frontguard.logs.sort.rows import Batch, RowBuffer, sort_within
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
@@ -92,51 +92,59 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
         yield replace(batch, arms=batch.arms[part], values=[column[part] for column in batch.values])
 
 
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Rows on disk: arms in the order of names, how many good values of each metric each has, and where these begin."""
+
+    arms: Codes  # (k,), those that have rows
+    good: npt.NDArray[np.uint32]  # (M, k)
+    begins: list[int]  # (M,), in the files of values; arm after arm
+
+
 class _Runs:
-    """The rows on disk: for each run its arms, in the order of names, how many values each has, and these."""
+    """All rows on disk."""
 
     def __init__(self, kept: RowBuffer, folder: Folder, stack: ExitStack) -> None:
         self.rows = 0
         self._kept = kept
-        # Where each run stands among the arms of all runs, and where it begins among the values of each metric.
-        self._runs: list[tuple[slice, list[int]]] = []
-        self._pulls: Ints = np.zeros(0, np.int64)  # by code, like the next two
+        self._runs: list[_Run] = []
+        self._pulls: Ints = np.zeros(0, np.int64)  # by code, as is the next
         self._broken: Ints = np.zeros(0, np.int64)
-        self._good: list[Ints] = [np.zeros(0, np.int64) for _ in kept.metrics]
-        self._codes = StoredArray(np.int32, folder, stack)
-        self._counts = [StoredArray(np.uint32, folder, stack) for _ in kept.metrics]
-        self._values = [StoredArray(np.float64, folder, stack) for _ in kept.metrics]
-        self._results = [StoredArray(np.float64, folder, stack) for _ in kept.metrics]
+        self._values, self._results = ([StoredArray(folder, stack) for _ in kept.metrics] for _ in range(2))
 
     def write(self) -> None:
         """Move the rows that are in memory to disk."""
         self.rows += self._kept.count
         order = self._kept.names.in_order()
         pulls, broken = self._kept.pulls(), self._kept.broken()
-        present = order[pulls[order] > 0]
+        arms = order[pulls[order] > 0]
         counts, values = self._kept.take_grouped(order)
-        first = self._codes.append(present)
-        places = []
-        for metric, (each, flat) in enumerate(zip(counts, values, strict=True)):
-            self._counts[metric].append(each[present])
-            places.append(self._values[metric].append(flat))
-            self._good[metric] = _sum(self._good[metric], each)
+        good = np.array([each[arms] for each in counts], np.uint32)
+        self._runs.append(
+            _Run(arms, good, [file.append(flat) for file, flat in zip(self._values, values, strict=True)])
+        )
         self._pulls, self._broken = _sum(self._pulls, pulls), _sum(self._broken, broken)
-        self._runs.append((slice(first, self._codes.length), places))
 
     def ordered(self, memory: int, clock: Clock) -> Ordered:
         """Lay the runs out block by block, and sort."""
-        order = self._kept.names.in_order()
+        metrics, order = self._kept.metrics, self._kept.names.in_order()
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        pulls = self._pulls[order]
-        self._kept.watched.choose(pulls, order, len(self._results))
-        starts = starts_of([each[order] for each in self._good])
+        pulls, good = self._pulls[order], np.zeros((len(metrics), len(order)), np.int64)
+        for run in self._runs:
+            good[:, rank[run.arms]] += run.good
+        self._kept.watched.choose(pulls, order, len(metrics))
+        starts = starts_of(good)
         # A block of each thread, and at most as much of one run, stay in memory while they are worked on.
         edges = _blocks(starts, max(1, memory // (3 * 8 * usable_cores())))
-        arms_at, values_at = self._cut(rank, edges)
-        for stored, begins in zip(self._results, starts, strict=True):
-            stored.reserve(int(begins[-1]))
+        # Where blocks begin and end among the arms of each run (blocks + 1,), and among the values (M, blocks + 1).
+        arms_at = [np.searchsorted(rank[run.arms], edges) for run in self._runs]
+        values_at = [
+            np.array(run.begins)[:, None] + starts_of(run.good)[:, at]
+            for run, at in zip(self._runs, arms_at, strict=True)
+        ]
+        for file, begins in zip(self._results, starts, strict=True):
+            file.reserve(int(begins[-1]))
 
         def arrange(job: tuple[int, int]) -> None:
             block, metric = job
@@ -145,34 +153,19 @@ class _Runs:
             whole = self._results[metric].mapped(int(begins[0]), int(begins[-1]))
             begins = begins - begins[0]
             places = begins[:-1].copy()
-            for at, found in zip(arms_at, values_at[:, metric], strict=True):
-                arms = rank[self._codes.mapped(*at[block : block + 2])] - first
-                counts = self._counts[metric].mapped(*at[block : block + 2])
-                lay_out(arms, counts, self._values[metric].mapped(*found[block : block + 2]), places, whole)
+            for run, at, found in zip(self._runs, arms_at, values_at, strict=True):
+                some = slice(*at[block : block + 2])
+                values = self._values[metric].mapped(*found[metric, block : block + 2].tolist())
+                lay_out(rank[run.arms[some]] - first, run.good[metric, some], values, places, whole)
             self._kept.watched.take(metric, first, whole, begins)
             sort_within(whole, begins, threads=False)
-            clock.sorted(int(pulls[first:last].sum()) / len(self._results))
+            clock.sorted(int(pulls[first:last].sum()) / len(metrics))
 
-        side_by_side(arrange, product(range(len(edges) - 1), range(len(self._results))))
-        results = tuple(stored.mapped() for stored in self._results)
+        side_by_side(arrange, product(range(len(edges) - 1), range(len(metrics))))
+        results = tuple(file.mapped() for file in self._results)
         for flat in results:
             flat.flags.writeable = False
-        return Ordered(self._kept.names.texts(order), self._kept.metrics, pulls, starts, results, self._broken[order])
-
-    def _cut(self, rank: Codes, edges: Ints) -> tuple[Ints, Ints]:
-        """Where the blocks of arms begin and end in the files, run by run.
-
-        Edges among the arms (runs, blocks + 1), and among the values of each metric (runs, M, blocks + 1).
-        """
-        arms_at = np.empty((len(self._runs), len(edges)), np.int64)
-        values_at = np.empty((len(self._runs), len(self._counts), len(edges)), np.int64)
-        for number, (own, begins) in enumerate(self._runs):
-            within = np.searchsorted(rank[self._codes.mapped(own.start, own.stop)], edges)
-            arms_at[number] = own.start + within
-            for metric, begin in enumerate(begins):
-                counts = self._counts[metric].mapped(own.start, own.stop)
-                values_at[number, metric] = begin + starts_of([counts])[0, within]
-        return arms_at, values_at
+        return Ordered(self._kept.names.texts(order), metrics, pulls, starts, results, self._broken[order])
 
 
 def _sum(known: Ints, more: Ints) -> Ints:
@@ -197,33 +190,31 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StoredArray:
-    """A flat array in a temporary file, which is open as long as the stack is; its maps live on.
+    """A flat array of float64 in a temporary file, which is open as long as the stack is; its maps live on.
 
     >>> with ExitStack() as stack:
-    ...     stored = StoredArray(np.int64, None, stack)
-    ...     stored.append(np.array([5, 6])), stored.append(np.array([7]))
+    ...     stored = StoredArray(None, stack)
+    ...     stored.append(np.array([5.0, 6.0])), stored.append(np.array([7.0]))
     ...     stored.mapped()
     (0, 2)
-    array([5, 6, 7])
+    array([5., 6., 7.])
     """
 
-    def __init__(self, kind: Any, folder: Folder, stack: ExitStack) -> None:
-        self.length = 0
-        self._kind = np.dtype(kind)
+    def __init__(self, folder: Folder, stack: ExitStack) -> None:
+        self._length = 0
         self._where = Path(tempfile.gettempdir() if folder is None else folder)
         try:
             self._file: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(buffering=0, dir=self._where))  # noqa: SIM115
         except OSError as error:
             raise BadInput(f"no temporary file can be made in {self._where}: {error.strerror}") from None
 
-    def append(self, array: npt.NDArray[Any]) -> int:
+    def append(self, array: Floats) -> int:
         """Write at the end. Returns where that was."""
-        start = self.length
-        left = np.ascontiguousarray(array, self._kind).view(np.uint8).data
+        start, self._length = self._length, self._length + len(array)
+        left = np.ascontiguousarray(array).view(np.uint8).data
         with self._in_words():
             while len(left):
                 left = left[self._file.write(left) :]
-        self.length += len(array)
         return start
 
     def reserve(self, length: int) -> None:
@@ -232,11 +223,18 @@ class StoredArray:
         The disk's room is taken at once: to write to the map of a file that turns out not to fit ends the process.
         """
         if not length or not hasattr(os, "posix_fallocate"):
-            self.append(np.zeros(length, self._kind))
+            self.append(np.zeros(length))
             return
         with self._in_words():
-            os.posix_fallocate(self._file.fileno(), 0, length * self._kind.itemsize)
-        self.length = length
+            os.posix_fallocate(self._file.fileno(), 0, 8 * length)
+        self._length = length
+
+    def mapped(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Elements start … stop − 1, all unless told, as a memory map: in memory no longer than it is in use."""
+        count = (self._length if stop is None else stop) - start
+        if count == 0:
+            return np.empty(0)
+        return np.asarray(np.memmap(self._file, np.float64, "r+", 8 * start, (count,)))
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -249,10 +247,3 @@ class StoredArray:
                 f"the log does not fit in memory, and its temporary files do not fit in {self._where} "
                 f"({error.strerror}): give a folder with more room, or more memory"
             ) from None
-
-    def mapped(self, start: int = 0, stop: int | None = None) -> npt.NDArray[Any]:
-        """Elements start … stop − 1, all unless told, as a memory map: in memory no longer than it is in use."""
-        count = int((self.length if stop is None else stop) - start)
-        if count == 0:
-            return np.empty(0, self._kind)
-        return np.asarray(np.memmap(self._file, self._kind, "r+", int(start) * self._kind.itemsize, (count,)))

@@ -1,4 +1,4 @@
-"""Means of sorted values with known bounds: what bets against them add up to (`evidence.means`), arm by arm.
+"""Means of sorted values with known bounds: the wealth of e-processes against them (`evidence.means`), arm by arm.
 
 With u = (x − low) / (high − low) in [0, 1], all that a bound of a mean needs of n values are their sums of log(1 − θ u)
 for 24 θ, and those of log(1 − θ (1 − u)) for its other end. Sums of every `BLOCK` neighbours among an arm's sorted
@@ -80,7 +80,7 @@ _known: WeakKeyDictionary[SortedValues, dict[tuple[int, Bounds], _Blocks]] = Wea
 
 
 def unrefuted(log: SortedValues, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-    """The largest means (n, 2) that bets do not refute: of u, and of what it lacks of 1.
+    """The largest means (n, 2) that no e-process refutes: of u, and of what it lacks of 1.
 
     Values that failed may be anything: they count as 1. So do the `taken` smallest of the others.
     """
@@ -244,7 +244,7 @@ def _add_stretch(
 
 @kernel
 def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float, one_look: bool) -> float:
-    """What bets leave of `foreseen` pulls that go on as these did."""
+    """The largest mean that is not refuted by `foreseen` pulls that go on as these did."""
     if foreseen > pulls:
         for l in range(BETS):  # noqa: E741
             sums[l] *= foreseen / pulls
