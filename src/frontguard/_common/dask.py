@@ -56,7 +56,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a worker must have: packages as they are here, others of any version, and something that it can load."""
+    """Needs of a worker: packages as they are here, others of any version, and something that it can load."""
 
     like_here: tuple[str, ...] = ("frontguard", "numpy", "numba")
     any_version: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Cluster:
             raise
 
     def call(self, method: Callable[..., Any], *given: Any, limit: float | None = None, **options: Any) -> Any:
-        """What a method of the client gives; `TimeoutError` if that takes too long."""
+        """The answer of a method of the client; `TimeoutError` if that takes too long."""
         return self.client.sync(method, *given, callback_timeout=LIMIT if limit is None else limit, **options)
 
     @property
@@ -179,7 +179,7 @@ class Cluster:
             return Worker(address, host, f"cannot be asked what it has: {said(error)}")
 
     async def _lacks(self, run: Callable[..., Any]) -> str:
-        """What a worker lacks, the first thing that it does."""
+        """The first thing that a worker lacks."""
         python = await run(platform.python_version)
         if _series(str(python)) != _series(platform.python_version()):
             return f"has Python {python}; wanted {_series(platform.python_version())}, as here"
@@ -212,7 +212,7 @@ class LoadedAs:
 
 
 def is_client(executor: object) -> bool:
-    """Whether this is a client of Dask's, which nobody can have who has not imported it."""
+    """True for a client of Dask's, which nobody can have who has not imported it."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 
@@ -246,7 +246,7 @@ def _client(executor: object) -> tuple[Any, bool]:
 
 
 def _within(seconds: float, make: Callable[[], Any]) -> Any:
-    """What `make` gives: in a thread, for a client waits without end for whatever takes a connection and is mute."""
+    """The answer of `make`, in a thread: a client waits without end for whatever takes a connection and is mute."""
     made: Future[Any] = Future()
 
     def run() -> None:

@@ -14,7 +14,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time in a period,
 
 
 def usable_cores() -> int:
-    """How many cores this process may use: by its affinity, and by the limit of its container (cgroups v2)."""
+    """Cores that this process may use: by its affinity, and by the limit of its container (cgroups v2)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, _allowed()))
 
@@ -50,7 +50,7 @@ def available_memory() -> int:
 
 
 def _of_group(folder: Path) -> int | None:
-    """What a container has left: its limit without what it uses, where files that are cached do not count."""
+    """Bytes that a container has left: its limit without what it uses, where files that are cached do not count."""
     try:
         limit = int((folder / "memory.max").read_text())
         used = int((folder / "memory.current").read_text())

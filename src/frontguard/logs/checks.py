@@ -40,7 +40,7 @@ CLUSTER_CHANCE = 1e-3
 """Probability of a hint at clusters in a log whose rows are independent, over all columns and metrics."""
 
 INFLATION = 1.2
-"""How much larger the variance of a mean must be than that of independent rows, for a hint: 1 + (m − 1) ρ."""
+"""Times that the variance of a mean must be that of independent rows, for a hint: 1 + (m − 1) ρ."""
 
 MOST_ARMS = 64
 """Arms that are looked at: those with most rows."""
@@ -73,12 +73,12 @@ class Resemblance:
 
     @property
     def inflation(self) -> float:
-        """How many times as large the variance of a mean is as it would be of independent rows."""
+        """The variance of a mean, as a multiple of that of independent rows."""
         return 1.0 + (self.rows - 1.0) * max(0.0, self.correlation)
 
 
 def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
-    """What the samples of some arms say; None where no cluster has several values, or no arm several clusters.
+    """The resemblance in samples of some arms; None where no cluster has several values, or no arm several clusters.
 
     >>> rng = np.random.default_rng(0)
     >>> clusters = np.repeat(np.arange(20), 25)
@@ -118,7 +118,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def in_clusters(log: Clustered, objectives: Iterable[Objective]) -> InClusters:
-    """What is said of a log with clusters, with the largest correlation within these of any objective."""
+    """The notice of a log with clusters, with the largest correlation within these of any objective."""
     seen = [_within(log, log.metrics.index(objective.name)) for objective in objectives]
     known = [each.correlation for each in seen if each is not None]
     counts = log.clusters
@@ -133,14 +133,14 @@ def in_clusters(log: Clustered, objectives: Iterable[Objective]) -> InClusters:
 
 
 def _within(log: Clustered, metric: int) -> Resemblance | None:
-    """How much rows of a cluster resemble each other in one metric."""
+    """The resemblance of rows of a cluster in one metric."""
     arms = np.argsort(-log.pulls, kind="stable")[:MOST_ARMS]
     some = (slice(*log.starts[metric, arm : arm + 2].tolist()) for arm in arms.tolist())
     return resemblance(Sample(log.values[metric][each], log.owners[metric][each]) for each in some)
 
 
 def looks_like_cluster(name: str) -> bool:
-    """Whether a column's name says that it tells runs, hosts, processes, days or the like apart.
+    """True if a column's name says that it tells runs, hosts, processes, days or the like apart.
 
     >>> names = ("run_id", "hostName", "PID", "runtime", "weekday", "day", "updated")
     >>> [name for name in names if looks_like_cluster(name)]
@@ -197,7 +197,7 @@ CHANCE = 1e-4
 """Probability of a hint in a log whose rows are in random order, over all arms and metrics that are looked at."""
 
 EFFECT = 0.15
-"""By how much more than ε the share of pairs in which one part has the larger value must differ from one half.
+"""Least difference, beyond ε, of one half and the share of pairs in which one part has the larger value.
 
 Where replaced values are the lowest in one part and the highest in another, they alone make ε of it at most.
 """
@@ -269,7 +269,7 @@ class Ends:
     effect: float
 
     def matter(self, objective: Objective) -> bool:
-        """Whether the medians differ by more than what does not matter."""
+        """True if the medians differ by more than the tolerance."""
         if objective.relative and self.medians[0] <= 0.0:  # which the values of a mean may be
             return self.medians[0] < self.medians[1]
         low, high = objective.inward(np.array(self.medians))
@@ -359,7 +359,7 @@ def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Obj
 
 
 def _shared(values: Sequence[float] | np.ndarray) -> Bools:
-    """Which values occur more than once."""
+    """A mask of the values that occur more than once."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray(counts[which] > 1)
 
@@ -453,7 +453,7 @@ class UnusableCheck:
 
 
 def out_of_bounds(objective: Objective, example: float, arm: str) -> str:
-    """That values do not lie between the bounds of a mean, with one of them, its arm, and the remedy."""
+    """The sentence about values outside the bounds of a mean, with one of them, its arm, and the remedy."""
     low, high = objective.bounds or (0.0, 1.0)
     return (
         f"do not lie between the bounds {low:g} and {high:g} of its mean, such as {example:g} of arm {shown(arm)}: "

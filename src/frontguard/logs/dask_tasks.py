@@ -51,7 +51,7 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """What is to be read."""
+    """The files that are to be read."""
 
     format: str
     shown: str
@@ -93,7 +93,7 @@ class ReadingJob:
 
 @dataclass(frozen=True)
 class JobNotes:
-    """What the client is told of a job."""
+    """News of a job for the client."""
 
     rows: int
     pulls: int
@@ -221,5 +221,5 @@ def merged(pieces: Sequence[Sequence[Ordered]], metrics: Sequence[str]) -> Order
 
 
 def about(share: Ordered, few: int) -> Ordered:
-    """What the client is told of a part: all but its values, unless these are few."""
+    """A part as the client gets it: without its values, unless these are few."""
     return share if sum(map(len, share.values)) <= few else replace(share, values=())

@@ -48,7 +48,7 @@ LOOK = 1.0
 """Seconds between two looks at who is there, and how far they are."""
 
 TIMES = 3
-"""How often a log is read before it is given up, when all workers that it was given to are gone."""
+"""Times that a log is read before it is given up, when all workers that it was given to are gone."""
 
 FEW = 1 << 22
 """Values up to which the client takes them all, sorted: an answer takes hundreds of rounds, which would cost more."""
@@ -122,7 +122,7 @@ class ClusterOrdered:
 
     @property
     def notes(self) -> tuple[Notice, ...]:
-        """What came up while reading, and later."""
+        """Notices of reading, and of later."""
         return (*self._sorting.notes, *self._sorting.left_out)
 
     @property
@@ -164,7 +164,7 @@ class ClusterOrdered:
     def _of_arms(
         self, arms: Ints, found: Floats, task: Callable[[Ints, Ints], tuple[Callable[..., Floats], tuple[Any, ...]]]
     ) -> Floats:
-        """What the shares say of some arms; `task` makes the task of those there, which are these of ours."""
+        """Answers of the shares about some arms; `task` makes the task of those there, which are these of ours."""
         share_of = self._share_of[arms]
         parts = [(share, np.flatnonzero(share_of == share)) for share in np.unique(share_of).tolist()]
         asked = [(share, *task(self._there[arms][own], own)) for share, own in parts]
@@ -173,7 +173,7 @@ class ClusterOrdered:
         return found
 
     def _round(self, asked: Sequence[tuple[int, Callable[..., Floats], tuple[Any, ...]]]) -> list[Floats]:
-        """What these tasks say of these shares."""
+        """Answers of these tasks about these shares."""
         if not self._shares:
             raise RuntimeError("this log on a cluster was closed")
         for _ in range(TIMES):
@@ -258,7 +258,7 @@ class _Sorting:
         )
 
     def answers(self, asked: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
-        """What tasks say, in their order."""
+        """Answers of tasks, in their order."""
         found: list[Any] = [None] * len(asked)
         try:
             for number, (function, given) in enumerate(asked):
@@ -384,7 +384,7 @@ class _Sorting:
                     yield task
 
     def _result(self, task: _Task) -> Any:
-        """What a task that ended has to say; errors in words."""
+        """The answer of a task that ended; its error as one of ours."""
         if task.future.status in ("cancelled", "lost"):
             raise BadArgument(
                 "executor", f"the Dask cluster at {self.cluster.address} gave up {task.about}: is it still there?"

@@ -51,7 +51,7 @@ _MOST_COARSE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Up to which ε verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
+    """The ε up to which verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
 
     `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
     smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
@@ -66,7 +66,7 @@ class Profile:
 
 
 def resolution_for(arms: int) -> float:
-    """How fine the profile of so many arms is: 0.001 up to 20,000, in proportion to them beyond, 0.02 at most.
+    """The resolution of a profile of so many arms: 0.001 up to 20,000, in proportion to them beyond, 0.02 at most.
 
     >>> resolution_for(100), resolution_for(100_000), resolution_for(1_000_000)
     (0.001, 0.005, 0.02)
@@ -118,7 +118,7 @@ def profile(
         return known[level]
 
     def alike(level: int, end: int) -> bool:
-        """Whether verdicts are the same at both levels, and hence between them."""
+        """True if verdicts are the same at both levels, and hence between them."""
         if not np.array_equal(codes(level), codes(end)):
             return False
         if end - level <= 1 or not choices:
@@ -160,7 +160,7 @@ def profile(
 
 
 def _falls(codes: Ints, present: Ints) -> bool:
-    """Whether the present answer as a whole is no longer certain where verdicts are these."""
+    """True if the present answer as a whole is no longer certain where verdicts are these."""
     others_in = (codes == Verdict.IN) != (present == Verdict.IN)
     newly_open = (codes == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
     return bool((others_in | newly_open).any())

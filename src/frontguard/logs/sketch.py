@@ -49,12 +49,12 @@ _NONE = np.empty(0)
 
 
 def exact_up_to(size: int) -> int:
-    """Up to how many values an arm's sample is kept whole: as many as its sketch would take."""
+    """The number of values up to which an arm's sample is kept whole: as many as its sketch would take."""
     return 3 * size
 
 
 class Sketches:
-    """What is kept of a log in bounded memory.
+    """A log in bounded memory.
 
     >>> rng = np.random.default_rng(1)
     >>> values = np.sort(rng.normal(size=100_000))
@@ -96,7 +96,7 @@ class Sketches:
 
     @property
     def sketched(self) -> int:
-        """How many samples, of K · M, are sketches by now."""
+        """The number of samples, of K · M, that are sketches by now."""
         return len(self._sketches)
 
     def add(self, ordered: Ordered) -> None:
@@ -136,7 +136,7 @@ class Sketches:
         return reads, (1.0 - SKETCH_SHARE) * delta if uncertain or anytime else delta
 
     def to_arrays(self) -> tuple[Ordered, dict[str, AnyArray]]:
-        """What a state keeps: the exact part, and the sketches one after another."""
+        """The exact part, and the sketches one after another: for a state."""
         place = {name: index for index, name in enumerate(self.arms)}
         which = sorted(self._sketches)
         sketches = [self._sketches[each] for each in which]
@@ -160,7 +160,7 @@ class Sketches:
     def from_arrays(
         cls, kept: Ordered, size: int, arrays: dict[str, AnyArray], bounds: Mapping[str, Sequence[float]] | None = None
     ) -> Sketches:
-        """What `to_arrays` gave."""
+        """The same log, of what `to_arrays` gave."""
         found = cls(kept.metrics, size, bounds)
         found._kept, found._sums = kept, arrays["sums"]
         ends, sums = np.cumsum(arrays["held"].sum(axis=1)), iter(arrays["bets"])
@@ -207,7 +207,7 @@ def _pair(bounds: Sequence[float] | None) -> Bounds | None:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """What is held of a sample: values at levels, in no order, of which one at level h stands for 2ʰ.
+    """A sample in short: values at levels, in no order, of which one at level h stands for 2ʰ.
 
     A level is compacted by keeping every second of its values in order, the odd or the even ones as a coin says, at the
     next level. So the values stand for as many as went in, always.
@@ -220,7 +220,7 @@ class Sketch:
 
     @property
     def count(self) -> int:
-        """How many values went in."""
+        """The number of values that went in."""
         return sum(len(values) << level for level, values in enumerate(self.levels))
 
     @property

@@ -1,4 +1,4 @@
-"""What a log left behind: enough to answer from, to add new rows to, and to merge with what other logs left.
+"""States of logs: enough to answer from, to add new rows to, and to merge with what other logs left.
 
 A state is exact (all values that did not fail, sorted) or sketched (bounded memory for each arm). New rows are added to
 it without reading the old ones again; states of shards merge. In exact mode the answer is that of one log with all the
@@ -51,7 +51,7 @@ WAIT = 60.0
 """Seconds for which a writer waits while another one writes."""
 
 MARK = b"FRONTGUARD LOG\r\n"
-"""How a state's file begins; the line end shows a file that was carried as text."""
+"""The beginning of a state's file; the line end shows a file that was carried as text."""
 
 VERSION = 2
 """Of the format, which is the only one that is read."""
@@ -80,7 +80,7 @@ class CountedFile:
 
 @dataclass(frozen=True)
 class Before:
-    """That the content of a file was counted before, all of it or, if the file grew since, its first bytes."""
+    """A file that was counted before, all of it or, if it grew since, its first bytes."""
 
     file: str
     source: CountedFile
@@ -372,7 +372,7 @@ def _digest(file: BufferedIOBase) -> bytes:
 
 
 def _checks(words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Iterator[tuple[str, bool]]:
-    """What must be so for answers to be read from a state, whoever wrote it: a checksum shows accidents only.
+    """Checks without which no answer is read from a state, whoever wrote it: a checksum shows accidents only.
 
     Each is looked at where those before it are so. What cannot even be looked at raises what Python raises.
     """
@@ -450,7 +450,7 @@ def _is_array(array: AnyArray, kind: type, shape: tuple[int, ...]) -> bool:
 
 
 def _are_sorted(values: Floats, starts: Ints) -> bool:
-    """Whether values fall only where another arm begins."""
+    """True if values fall only where another arm begins."""
     falls = np.flatnonzero(values[1:] < values[:-1]) + 1
     return bool(np.isin(falls, starts).all())
 

@@ -1,4 +1,4 @@
-"""What would be decided at a lower confidence or contamination, of a log at whose own nothing is.
+"""Verdicts at a lower confidence or contamination, of a log at whose own nothing is decided.
 
 It says how far away an answer is, and is none itself: a level that is chosen by looking at what it gives is no longer
 that level. As δ rises or ε falls, every box shrinks; then arms that are out stay so, and one that is in stays in or is
@@ -63,7 +63,7 @@ def what_if(
 
 
 def _first_that_decides(trials: Sequence[Callable[[], WhatIf]]) -> list[WhatIf]:
-    """What the first of these gives that decides an arm; nothing if none does. All after it decide one, too."""
+    """The first of these that decides an arm; nothing if none does. All after it decide one, too."""
     known: dict[int, WhatIf] = {}
 
     def decides(place: int) -> bool:

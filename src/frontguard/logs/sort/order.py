@@ -82,7 +82,7 @@ class RowOrder:
                 yield arm, metric, self._kept[arm, metric, of_files]
 
     def file_names(self, names: Sequence[str]) -> list[str]:
-        """What the parts of the files are called."""
+        """Names of the parts of the files."""
         parts: list[list[str]] = [[] for _ in range(self.files)]
         for number, name in enumerate(names):
             parts[self.part_of(number)].append(name)

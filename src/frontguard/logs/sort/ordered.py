@@ -19,7 +19,7 @@ from frontguard.logs.sort.wealth import MeanQuestion, standard_errors, unrefuted
 
 
 class Readable(Protocol):
-    """What answers are read from: an `Ordered`, one whose values lie on other machines, or one of sketches."""
+    """A log that answers are read from: an `Ordered`, one whose values lie on other machines, or one of sketches."""
 
     @property
     def arms(self) -> Sequence[str]:
@@ -35,7 +35,7 @@ class Readable(Protocol):
 
     @property
     def good(self) -> Ints:
-        """How many values of each metric and arm (M, K) did not fail."""
+        """Counts (M, K) of the values that did not fail."""
 
     @property
     def failed_pulls(self) -> Ints:
@@ -75,7 +75,7 @@ class Ordered:
 
     @property
     def good(self) -> Ints:
-        """How many values of each metric and arm (M, K) did not fail."""
+        """Counts (M, K) of the values that did not fail."""
         return np.diff(self.starts, axis=1)
 
     def only(self, kept: Bools) -> Ordered:
@@ -87,7 +87,7 @@ class Ordered:
 
     @property
     def failed(self) -> Ints:
-        """How many did (M, K)."""
+        """Counts (M, K) of those that did."""
         return self.pulls - self.good
 
     @property
@@ -129,5 +129,5 @@ class Ordered:
 
 
 def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
-    """Where the values of each arm begin (M, K + 1), from how many there are of each metric, M times (K,)."""
+    """The places (M, K + 1) at which the values of each arm begin, by the counts of each metric, M times (K,)."""
     return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How far the reading and sorting of a log has come, and how long it will still take."""
+"""Progress of reading and sorting a log, and the time that is left."""
 
 from __future__ import annotations
 

@@ -99,14 +99,14 @@ class RowBuffer:
         self.count += len(codes)
 
     def pulls(self) -> Ints:
-        """How many rows each arm has (K,), by code."""
+        """Rows of each arm (K,), by code."""
         counts = np.zeros(len(self.names), np.int64)
         if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
             _count(np.concatenate(self._codes), counts)
         return counts
 
     def broken(self) -> Ints:
-        """How many rows of each arm (K,), by code, lack the value of any metric."""
+        """Rows of each arm (K,), by code, that lack the value of any metric."""
         counts = np.zeros(len(self.names), np.int64)
         if any(self._failed):
             for codes, *columns in zip(self._codes, *self._values, strict=True):
@@ -207,7 +207,7 @@ def _grouped(
     counted: Callable[[int, Ints], None] = lambda number, counts: None,
     known: Ints | None = None,
 ) -> tuple[Ints, Floats]:
-    """How many good values of one metric each arm has (K,), by code, and these values, arm by arm in this order.
+    """Counts of the good values of one metric of each arm (K,), by code, and these values, arm by arm in this order.
 
     `counted` is told the number of each batch, and how many there are up to its end. `known`: how many there are, where
     that needs no counting.

@@ -42,7 +42,7 @@ _FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class MeanQuestion:
-    """What is asked of the mean of a metric with these bounds, of n arms."""
+    """A question about the mean of a metric with these bounds, of n arms."""
 
     bounds: Bounds
     threshold: float  # log(1/δ')
@@ -61,7 +61,7 @@ class SortedValues(Protocol):
 
     @property
     def starts(self) -> Ints:
-        """Where those of each arm begin (M, K + 1)."""
+        """Places at which those of each arm begin (M, K + 1)."""
 
     @property
     def values(self) -> Sequence[Floats]:
@@ -149,7 +149,7 @@ def _scale(bounds: Bounds) -> tuple[float, float]:
 
 
 def _parts(things: int) -> int:
-    """Into how many parts work is cut that threads share; a few things are not worth a thread."""
+    """The number of parts of work that threads share; a few things are not worth a thread."""
     return max(1, min(things // _FEW, _PARTS_A_CORE * usable_cores()))
 
 

@@ -1,4 +1,4 @@
-"""Where a log is: a file, a directory, a glob or a list of them become the files to read."""
+"""The files of a log: those that a path, a directory, a glob or a list of these stands for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LogFiles:
 
 
 def is_address(where: object) -> bool:
-    """Whether this is the address of a storage rather than a path."""
+    """True for the address of a storage, False for a path."""
     return isinstance(where, str) and _ADDRESS.match(where) is not None
 
 
@@ -79,7 +79,7 @@ def find(where: Any) -> LogFiles:
 
 
 def several(files: Sequence[LogFile]) -> str:
-    """How files are called together, by the first of them."""
+    """One name for several files, by the first of them."""
     return files[0].shown if len(files) == 1 else f"{files[0].shown} and {len(files) - 1} more"
 
 
@@ -142,7 +142,7 @@ def _by_glob(pattern: str) -> list[LogFile]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """What `glob.glob` finds, with ** for any folders, where each folder is entered once, however links lead to it."""
+    """Paths that `glob.glob` finds, with ** for any folders; each folder is entered once, however links lead to it."""
     parts = Path(pattern).parts
     if "**" not in parts:
         yield from glob.glob(pattern)

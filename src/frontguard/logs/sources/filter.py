@@ -1,4 +1,4 @@
-"""Which rows of a log count: those that have one of some values in each of some columns."""
+"""Filters of rows: only rows count that have one of some values in each of some columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RowFilter:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those that it looks at."""
+        """Columns that it looks at."""
         return tuple(column for column, _ in self.wanted)
 
     def to_dict(self) -> dict[str, list[str]]:
@@ -89,7 +89,7 @@ class Sieve:
         self._alike = {column: whole_numbers(column).fill_null("") for column in filter.columns}
 
     def kept(self, rows: pl.DataFrame) -> pl.Series:
-        """Which rows fit (n,)."""
+        """A mask (n,) of the rows that fit."""
         import polars as pl
 
         alike = rows.select(**self._alike)
@@ -105,7 +105,7 @@ class Sieve:
         return fits
 
     def notice(self) -> RowsLeftOut:
-        """What was left out, after the last row; refused if that was all."""
+        """The notice of rows left out, after the last row; refused if that was all of them."""
         if self._rows and not self._kept:
             for name, values in self._filter.wanted:
                 seen = self._seen[name]

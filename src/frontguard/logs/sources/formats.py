@@ -71,7 +71,7 @@ def _format_of(file: LogFile) -> str:
 
 
 def text_format(text: TextFile) -> str:
-    """What a text is by how it begins: "csv", "jsonl" or, for one JSON object over many lines, "document"."""
+    """The format of a text by its beginning: "csv", "jsonl" or, for one JSON object over many lines, "document"."""
     begin = "".join(text.head).lstrip()
     if begin.startswith("["):
         return "jsonl"
@@ -81,7 +81,7 @@ def text_format(text: TextFile) -> str:
 
 
 def _looks_like_lines(head: str) -> bool:
-    """Whether a text that begins with a brace holds an object a line rather than one document."""
+    """True if a text that begins with a brace holds an object a line, False if it is one document."""
     first, _, rest = head.strip().partition("\n")
     try:
         record = parsed(first)

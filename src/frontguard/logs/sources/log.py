@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ColumnKinds:
-    """Which columns were found to hold numbers, and which true and false: a column holds either."""
+    """Columns that were found to hold numbers, and those with true and false: a column holds either."""
 
     def __init__(self) -> None:
         self.numbers: set[str] = set()
@@ -61,7 +61,7 @@ class ColumnKinds:
 
 
 def truths_in(rows: pl.DataFrame, names: Sequence[str]) -> frozenset[int]:
-    """Those of some columns that hold true and false, and any of these here."""
+    """Indices of the columns that hold true and false, and any of these here."""
     import polars as pl
 
     return frozenset(
@@ -70,7 +70,7 @@ def truths_in(rows: pl.DataFrame, names: Sequence[str]) -> frozenset[int]:
 
 
 def is_absent(names: pl.Series, kept: pl.Series | None) -> pl.Series | None:
-    """Where a row that is kept has no name, null or ""; None if all have one."""
+    """A mask of kept rows without a name, null or ""; None if all have one."""
     absent = names.is_null() if names.dtype.is_integer() else names.fill_null("") == ""
     if kept is not None:
         absent &= kept
@@ -124,7 +124,7 @@ class Log:
 
     @property
     def file_names(self) -> list[str]:
-        """What its files are called."""
+        """Names of its files."""
         return [file.shown for file in self._files]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a reader is: the contract of all tables that a log may come as, and what is asked of them.
+"""The contract of readers: all tables that a log may come as, and what is asked of them.
 
 To add a reader: a module with a subclass of `LogTable`, one line in `formats.py`, and one in the list of
 `tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a line in the
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 Layout = Literal["wide", "long"]
 
 NO_CLUSTER = "none"
-"""What is given as the cluster where every row counts by itself, whatever a tool's results say of their processes."""
+"""The cluster to give where every row counts by itself, whatever a tool's results say of their processes."""
 
 BATCH = 1 << 17
 """Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
 
 
 ARM, CLUSTER, METRIC, VALUE = "\0arm", "\0cluster", "\0metric", "\0value"
-"""What columns are called when a log has put its rows in order; no log has columns of these names."""
+"""Names of columns once a log has put its rows in order; no log has columns of these names."""
 
 
 def in_some_clusters(cluster: object) -> bool:
-    """Whether a column, or several, was given as the cluster.
+    """True if a column, or several, was given as the cluster.
 
     >>> in_some_clusters("host"), in_some_clusters(None), in_some_clusters(["none"])
     (True, False, False)
@@ -47,7 +47,7 @@ def in_some_clusters(cluster: object) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for, checked; see `open_log`."""
+    """The arguments of `open_log`, checked."""
 
     arm: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class Picked:
 
 
 class LogTable(ABC):
-    """What a reader gives: a table that was opened, with the names of its columns known and its rows still to come.
+    """A table that was opened: the names of its columns are known, its rows are still to come.
 
     Every reader promises, and `tests/logs/sources/test_readers.py` asks of all of them:
 
@@ -123,7 +123,7 @@ class LogTable(ABC):
     """The metrics that are read if none are named; then a row is a pull, and a column a metric."""
 
     objectives: tuple[Objective, ...] | None = None
-    """Those of a study."""
+    """Objectives of a study."""
 
     cluster: tuple[str, ...] = ()
     """Columns that say together in which cluster a row was measured, where that is known of the table."""
@@ -143,7 +143,7 @@ class LogTable(ABC):
 
 
 def pick(request: Request, names: Sequence[str], where: str) -> Picked:
-    """Which columns to read of a table that has columns `names`; refuses with the nearest match what is not there."""
+    """The columns to read of a table that has columns `names`; a missing one is refused with the nearest match."""
     if not request.arm and "arm" not in names:
         raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
     arm = request.arm or ("arm",)

@@ -129,7 +129,7 @@ class TextFile:
         return BadInput(f"{self.shown} cannot be read: {getattr(error, 'strerror', 0) or error_line(error)}")
 
     def unfinished(self) -> bool:
-        """Whether its last line has no end."""
+        """True if its last line has no end."""
         if self.packed or not self.path.stat().st_size:
             return False
         with self.path.open("rb") as raw:

@@ -38,7 +38,7 @@ Record = tuple[str, list[str | None]]
 
 
 class _Doubt(Exception):
-    """What Polars gave may not be what the file says."""
+    """Rows that Polars gave may not be those of the file."""
 
 
 class TextTable(LogTable):
@@ -75,7 +75,7 @@ class TextTable(LogTable):
         yield from self._following(self._carefully(picked))
 
     def _following(self, pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Those of all rows that were not given yet."""
+        """All rows that were not given yet."""
         done = 0
         for rows in pieces:
             new = rows[max(0, self._seen - done) :]
@@ -256,7 +256,7 @@ def _header(head: list[str], delimiter: str, where: str) -> tuple[list[str], int
 
 
 _NO_NAME = r"^[\[{]|\x00"
-"""What a list or an object looks like as text, and what Polars makes of half a surrogate pair."""
+"""The beginning of a list or an object as text, and the byte that Polars makes of half a surrogate pair."""
 
 
 class JsonFile(TextTable):

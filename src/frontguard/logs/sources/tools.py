@@ -123,12 +123,12 @@ def document_of(file: LogFile) -> Any:
 
 
 def keys_of(document: Any) -> str:
-    """What a document is, for a message about one that is not what was wanted."""
+    """A document in a message about one that is not what was wanted."""
     return f"the keys {quoted(sorted(document), 8)}" if isinstance(document, dict) else shown(document)
 
 
 def _has_list(document: Any, key: str) -> bool:
-    """Whether a document is an object with a list under this key."""
+    """True if a document is an object with a list under this key."""
     return isinstance(document, dict) and isinstance(document.get(key), list)
 
 
@@ -136,7 +136,7 @@ _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
 
 
 def _entry(record: Any, key: str, kind: type, place: str, default: Any = None) -> Any:
-    """What stands under a key, which must be of this kind; the default if nothing does."""
+    """The value under a key, which must be of this kind; the default if there is none."""
     if not isinstance(record, dict):
         raise BadInput(f"{place}: wanted an object; got {shown(record)}")
     value = record.get(key)
@@ -167,7 +167,7 @@ _UNITS = ("second", "byte")
 
 
 def _by_hyperfine(document: Any) -> bool:
-    """Whether a document is hyperfine's."""
+    """True if a document is hyperfine's."""
     return _has_list(document, "results")
 
 
@@ -240,7 +240,7 @@ _METRIC_OF_UNIT = {"second": "seconds", "byte": "bytes", "integer": "value"}
 
 
 def _by_pyperf(document: Any) -> bool:
-    """Whether a document is pyperf's; those of pytest-benchmark have a list of benchmarks, too."""
+    """True if a document is pyperf's; those of pytest-benchmark have a list of benchmarks, too."""
     return _has_list(document, "benchmarks") and not _by_pytest_benchmark(document)
 
 
@@ -283,7 +283,7 @@ def _of_pyperf(document: Any, where: str) -> Iterator[ArmResults]:
 
 
 def _by_pytest_benchmark(document: Any) -> bool:
-    """Whether a document is that of pytest-benchmark."""
+    """True if a document is that of pytest-benchmark."""
     return _has_list(document, "benchmarks") and ("machine_info" in document or "commit_info" in document)
 
 

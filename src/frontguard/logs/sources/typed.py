@@ -69,7 +69,7 @@ class ParquetFile(LogTable):
 
 
 def _broken() -> tuple[type[BaseException], ...]:
-    """What Polars raises when it cannot read something."""
+    """Exceptions of Polars for data that it cannot read."""
     from polars.exceptions import PanicException, PolarsError
 
     return PolarsError, PanicException, OSError, MemoryError
@@ -79,7 +79,7 @@ def _broken() -> tuple[type[BaseException], ...]:
 
 
 def is_frame(thing: object) -> bool:
-    """Whether this is a frame rather than the place of a file; packages that are not loaded are not loaded for it."""
+    """True for a frame, False for the place of a file; packages that are not loaded are not loaded for it."""
     if isinstance(thing, Mapping):
         return True
     if isinstance(thing, (str, bytes, Sequence)) or hasattr(thing, "__fspath__"):

@@ -55,10 +55,10 @@ MISSING = [
     for word in words
     for cased in (word, word.lower(), word.upper(), word.capitalize())
 ]
-"""What stands in a metric for no value: as it is, or with blanks around it. Infinite values are not known either."""
+"""Texts that stand in a metric for no value, also with blanks around them. Infinite values are not known either."""
 
 TRUTHS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
-"""What stands in a metric for true and false, where nothing else does."""
+"""Texts that stand in a metric for true and false, where nothing else does."""
 
 
 def numbers_in(texts: pl.Series, decimal: str = ".", truths: bool | None = None) -> tuple[pl.Series, int | None]:
@@ -133,7 +133,7 @@ _PART = re.compile(r'"((?:[^"]|"")*)"(?:/|$)|([^/]*)(?:/|$)', re.DOTALL)
 
 
 def parts_of(names: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
-    """What `joined` made names of, one for each of these columns; None if there is one only.
+    """The parts that `joined` made names of, one for each of these columns; None if there is one only.
 
     A name is a code for its parts, which sorting, states and clusters carry as one text; here it is read back, exactly.
 
@@ -167,7 +167,7 @@ def _read_back(name: str, width: int) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, or what pandas has for it."""
+    """True for None, and for what pandas has for it."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
