@@ -24,7 +24,7 @@ MODELS = [Prescient(0.0), Prescient(0.1), Malicious(0.1), Share(0.1)]
 
 def rule_for(threat: Threat, arms: int = 2, delta: float = 0.05, items: int = 0, objective: Objective = SCORE) -> Any:
     hits = hits_at_most(threat, items, delta / 3) if items else None
-    return pair_rule(threat, statistics_of([objective]), arms=arms, delta=delta, items=items, hits=hits)
+    return pair_rule(threat, statistics_of([objective]), pairs=arms * (arms - 1), delta=delta, items=items, hits=hits)
 
 
 def blocks(draw: np.random.Generator, n: int, gap: float = 0.0) -> tuple[Any, Any]:
@@ -85,7 +85,7 @@ def test_what_failed_may_have_been_anything() -> None:
 
 def test_percentages_of_means_and_quantiles_have_none() -> None:
     some = statistics_of([SCORE, Objective("ms"), Objective("cost", tolerance="5%", statistic="mean", bounds=(0, 9))])
-    assert pair_rule(Prescient(0.1), some, arms=2, delta=0.05).usable.tolist() == [True, False, False]
+    assert pair_rule(Prescient(0.1), some, pairs=2, delta=0.05).usable.tolist() == [True, False, False]
 
 
 def attacked(draw: np.random.Generator, threat: Threat, better: Any, worse: Any) -> tuple[Any, Any]:
