@@ -104,7 +104,11 @@ class ClusterOrdered:
 
     def __init__(self, sorting: _Sorting, shares: Sequence[Any], known: Sequence[Ordered]) -> None:
         self._sorting = sorting
-        self._shares: list[Any] = list(shares)  # futures of `Ordered`
+        self._here = all(about.values for about in known)
+        if self._here:
+            known = shares = [merge_ordered(known, known[0].metrics)]
+            sorting.stop()
+        self._shares: list[Any] = list(shares)  # futures of `Ordered`, or all of it, where that is little
         names = [name for about in known for name in about.arms]
         # Arms one share after another → arms in the order of their names.
         self._order: Ints = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
@@ -115,10 +119,6 @@ class ClusterOrdered:
         self.pulls: Ints = np.concatenate([about.pulls for about in known])[self._order]
         self.good: Ints = np.concatenate([about.good for about in known], axis=1)[:, self._order]
         self.failed_pulls: Ints = np.concatenate([about.failed_pulls for about in known])[self._order]
-        self._here: Ordered | None = None  # all of it, where that is little
-        if all(about.values for about in known):
-            self._here = merge_ordered(known, self.metrics)
-            sorting.stop()
 
     @property
     def notes(self) -> tuple[Notice, ...]:
@@ -133,30 +133,22 @@ class ClusterOrdered:
     @cached_property
     def means(self) -> Floats:
         """Means (M, K) of the values that did not fail; NaN where all did."""
-        if self._here is not None:
-            return self._here.means
         answers = self._round([(share, attrgetter("means"), ()) for share in range(len(self._shares))])
         found: Floats = np.concatenate(answers, axis=1)[:, self._order]
         return found
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are: one round of tasks."""
-        if self._here is not None and self._shares:
-            return self._here.at(metric, arms, ranks, side)
         return self._of_arms(arms, np.empty(len(arms)), lambda there, own: (Ordered.at, (metric, there, ranks[own])))
 
     def standard_errors(self, metric: int) -> Floats:
         """Of the means of a metric (K,), as the values show them; NaN where all failed."""
-        if self._here is not None and self._shares:
-            return self._here.standard_errors(metric)
         answers = self._round([(share, Ordered.standard_errors, (metric,)) for share in range(len(self._shares))])
         found: Floats = np.concatenate(answers)[self._order]
         return found
 
     def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
         """The largest means (n, 2) of some arms that are not refuted: one round of tasks."""
-        if self._here is not None and self._shares:
-            return self._here.unrefuted(metric, arms, asked)
         return self._of_arms(
             arms, np.empty((len(arms), 2)), lambda there, own: (Ordered.unrefuted, (metric, there, asked.among(own)))
         )
@@ -176,6 +168,8 @@ class ClusterOrdered:
         """Answers of these tasks about these shares."""
         if not self._shares:
             raise RuntimeError("this log on a cluster was closed")
+        if self._here:
+            return [task(self._shares[share], *given) for share, task, given in asked]
         for _ in range(TIMES):
             try:
                 return self._sorting.answers([(task, (self._shares[share], *given)) for share, task, given in asked])
