@@ -12,12 +12,13 @@ import pytest
 
 from audit.cells import CELLS, Cell, Rng
 from audit.runner import run_cell
+from frontguard.evidence import apart as independent_arms
 from frontguard.evidence.apart import LOWEST, STEP, STRENGTH
 from frontguard.evidence.averages import log_priors_of
 from frontguard.logs import clustered
 from frontguard.logs.boxes import Ahead
 from frontguard.logs.independent import IndependentBoxReader
-from frontguard.policies import certified, independent
+from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
@@ -132,7 +133,7 @@ def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
 
 def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
     """Boxes know of the attacker, and the evidence on pairs of independent arms does not."""
-    in_studies, in_logs = independent.refresh_apart, IndependentBoxReader._at_levels
+    in_studies, in_logs = independent_arms.refresh_apart, IndependentBoxReader._at_levels
 
     def refresh_apart(*given: Any) -> None:
         *before, rule, apart = given
@@ -144,20 +145,20 @@ def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
     def at_levels(reader: IndependentBoxReader, threat: Threat, ahead: Ahead) -> Any:
         return in_logs(reader, replace(threat, eps=0.0), ahead)
 
-    patch.setattr(independent, "refresh_apart", refresh_apart)
+    patch.setattr(independent_arms, "refresh_apart", refresh_apart)
     patch.setattr(IndependentBoxReader, "_at_levels", at_levels)
 
 
 def rivals_are_soon_believed(patch: pytest.MonkeyPatch) -> None:
     """Of rivals hardly any evidence is asked for."""
-    real = independent.apart_rule
+    real = independent_arms.apart_rule
 
     def apart_rule(*given: Any, **named: Any) -> Any:
         rule = real(*given, **named)
         needed = np.array([rule.levels[0], int(-1.0 * LOWEST / STEP)])
         return rule._replace(levels=np.minimum(needed, rule.levels))
 
-    patch.setattr(independent, "apart_rule", apart_rule)
+    patch.setattr(independent_arms, "apart_rule", apart_rule)
 
 
 FAULTS: list[tuple[str, Planted]] = [
