@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -107,7 +107,7 @@ class TextTable(LogTable):
                 self._refuse(text, f"{part[row][0]}, column {shown(name)}")
             yield rows
 
-    def _refuse(self, text: str, where: str) -> None:
+    def _refuse(self, text: str, where: str) -> NoReturn:
         """Refuse a text that is no number, or one in a column of true and false, or the other way round."""
         points, commas = (numbers_in(pl.Series([text]), decimal)[1] is None for decimal in (".", ","))
         if points if self.decimal == "." else commas:
