@@ -75,8 +75,10 @@ def finite(values: Any) -> list[Any]:
     >>> finite(np.array([[1.0, np.inf], [np.nan, 2.0]]))
     [[1.0, None], [None, 2.0]]
     """
-    plain = values.astype(object)
-    plain[~np.isfinite(values)] = None
+    plain = values
+    if not np.isfinite(values).all():
+        plain = values.astype(object)
+        plain[~np.isfinite(values)] = None
     found: list[Any] = plain.tolist()
     return found
 

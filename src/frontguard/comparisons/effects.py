@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontguard._common.attached import attached
-from frontguard._common.entries import finite_rows
+from frontguard._common.entries import AT_A_TIME, finite
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.objectives import Objective
 
@@ -164,9 +164,9 @@ class SpanTable:
     low: Floats
     high: Floats
 
-    def plain(self) -> Iterator[list[list[float | None]]]:
-        """The rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
-        return finite_rows(np.stack([self.estimates, self.low, self.high], axis=2))
+    def plain(self, rows: slice) -> list[list[list[float | None]]]:
+        """Some rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
+        return finite(np.stack([self.estimates[rows], self.low[rows], self.high[rows]], axis=2))
 
     def at(self, row: int, column: int) -> Span:
         """One of them."""
@@ -227,19 +227,22 @@ class Comparisons:
         """Each arm with plain values that JSON can hold, one after another: what `to_dict` of each would say."""
         names, words = [metric.name for metric in self.metrics], [contrast.word for contrast in Contrast]
         keys = ("estimate", "low", "high")
-        missing, codes = finite_rows(np.isnan(self.ratios.low)), finite_rows(self.contrasts)
-        for arm, *row in zip(self.arms, self.differences.plain(), self.ratios.plain(), missing, codes, strict=True):
-            yield (
-                arm,
-                {
-                    name: {
-                        "difference": dict(zip(keys, difference, strict=True)),
-                        "ratio": None if none else dict(zip(keys, ratio, strict=True)),
-                        "contrast": words[code],
-                    }
-                    for name, difference, ratio, none, code in zip(names, *row, strict=True)
-                },
-            )
+        for start in range(0, len(self.arms), AT_A_TIME):
+            part = slice(start, start + AT_A_TIME)
+            spans = self.differences.plain(part), self.ratios.plain(part)
+            missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
+            for arm, *row in zip(self.arms[part], *spans, missing, codes, strict=True):
+                yield (
+                    arm,
+                    {
+                        name: {
+                            "difference": dict(zip(keys, difference, strict=True)),
+                            "ratio": None if none else dict(zip(keys, ratio, strict=True)),
+                            "contrast": words[code],
+                        }
+                        for name, difference, ratio, none, code in zip(names, *row, strict=True)
+                    },
+                )
 
     def _repr_html_(self) -> str:
         return str(attached("comparisons in a notebook")(self))
