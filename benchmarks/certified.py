@@ -26,9 +26,18 @@ from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
-from frontguard.experiments.contestants import CONTESTANTS, ExperimentPolicy
-from frontguard.experiments.metrics import Score, judge, score
-from frontguard.experiments.plan import DELTA, T_BAR, TITLES, Experiment, Setting, choose, settings_of
+from frontguard.experiments.results import Score, judge, score
+from frontguard.experiments.setup import (
+    CONTESTANTS,
+    DELTA,
+    T_BAR,
+    TITLES,
+    Experiment,
+    ExperimentPolicy,
+    Setting,
+    choose,
+    settings_of,
+)
 from frontguard.policies import AuerA1, Certified
 from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, simulate, simulate_one

@@ -27,8 +27,7 @@ from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
 from frontguard.evidence import averages, boxes
 from frontguard.evidence.boundaries import rank_table
-from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.plan import AS_THEORY, Setting
+from frontguard.experiments.setup import AS_THEORY, CONTESTANTS, Setting
 from frontguard.pareto import rule as certified_rule
 from frontguard.pareto import sampling
 

@@ -32,8 +32,7 @@ from benchmarks.certified import ends_of, geometric, name_of, settings
 from benchmarks.covboost import covboost
 from benchmarks.tables import Row
 from frontguard import Gaussian, Oblivious, Prescient
-from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.plan import DELTA, T_BAR, Experiment, Setting
+from frontguard.experiments.setup import CONTESTANTS, DELTA, T_BAR, Experiment, Setting
 from frontguard.policies import Certified
 from frontguard.simulation import Adversary, Environment
 from frontguard.simulation.adversaries import review_bomber

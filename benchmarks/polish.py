@@ -15,7 +15,7 @@ from tools.document import with_tables
 
 from benchmarks.certified import Measured, corrected, measure, name_of, settings, table
 from benchmarks.tables import Row, heading
-from frontguard.experiments.contestants import CONTESTANTS
+from frontguard.experiments.setup import CONTESTANTS
 from frontguard.policies.polish import POLISH
 
 RUNS = 100

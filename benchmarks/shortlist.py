@@ -18,8 +18,7 @@ from benchmarks.certified import ends_of, measure, name_of, table
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Certified, Prescient
-from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.plan import choose, settings_of
+from frontguard.experiments.setup import CONTESTANTS, choose, settings_of
 from frontguard.simulation.environments import gaussian
 
 RUNS = 20

@@ -27,6 +27,6 @@ def result(studio: Studio) -> bytes:
 
 @shot("notebook-analysis", "Notebooks", "An analysis, in a dark notebook.")
 def analysis(studio: Studio) -> bytes:
-    from frontguard.demo.treatments import analyze_flags
+    from frontguard.demo.cases import analyze_flags
 
     return _cell(studio, studio.once("flags", analyze_flags)._repr_html_(), dark=True)

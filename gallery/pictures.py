@@ -41,7 +41,7 @@ def _front_early(studio: Studio) -> Picture:
 
 
 def _front_analysis(studio: Studio) -> Picture:
-    from frontguard.demo.treatments import analyze_flags
+    from frontguard.demo.cases import analyze_flags
 
     return plot.front(studio.once("flags", analyze_flags))
 
@@ -75,13 +75,13 @@ def _pulls_many(studio: Studio) -> Picture:
 
 
 def _robustness(studio: Studio) -> Picture:
-    from frontguard.demo.treatments import analyze_flags
+    from frontguard.demo.cases import analyze_flags
 
     return plot.robustness(studio.once("flags", analyze_flags))
 
 
 def _forest(studio: Studio) -> Picture:
-    from frontguard.demo.treatments import analyze_flags
+    from frontguard.demo.cases import analyze_flags
 
     return plot.forest(studio.once("flags", analyze_flags), "-O1")
 
@@ -111,16 +111,16 @@ def _sample_complexity(studio: Studio) -> Picture:
 
 
 def _demo(studio: Studio) -> Picture:
+    from frontguard.demo.cases import Demo, run_demo
     from frontguard.demo.pictures import demo_picture
-    from frontguard.demo.treatments import Demo, run_demo
 
     demo: Demo = studio.once("demo", run_demo)
     return demo_picture(demo)
 
 
 def _reviews(studio: Studio) -> Picture:
+    from frontguard.demo.cases import Demo, run_demo
     from frontguard.demo.pictures import reviews_picture
-    from frontguard.demo.treatments import Demo, run_demo
 
     demo: Demo = studio.once("demo", run_demo)
     return reviews_picture(demo.reviews)

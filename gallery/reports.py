@@ -42,7 +42,7 @@ def _three(studio: Studio) -> Any:
 
 
 def _flags(studio: Studio) -> Any:
-    from frontguard.demo.treatments import analyze_flags
+    from frontguard.demo.cases import analyze_flags
 
     return studio.once("flags", analyze_flags)
 

@@ -86,11 +86,9 @@ def many(storage: str | Path | None = None, *, arms: int = 1000, pulls_each: int
 
 def experiment_rows(folder: Path) -> Sequence[Any]:
     """MovieLens, 20 runs of each policy, beside the paper's numbers."""
-    from frontguard.experiments.contestants import contestants_named
-    from frontguard.experiments.plan import choose, settings_of
-    from frontguard.experiments.runner import Plan
-    from frontguard.experiments.store import RunStore
+    from frontguard.experiments.runner import Campaign, RunStore
+    from frontguard.experiments.setup import choose, contestants_named, settings_of
 
     settings = settings_of(choose("movielens", None).experiments, [0.0, 0.05, 0.1, 0.2])
-    plan = Plan(settings, contestants_named([]), runs=20, seed=0, store=RunStore(folder / "runs"))
+    plan = Campaign(settings, contestants_named([]), runs=20, seed=0, store=RunStore(folder / "runs"))
     return plan.execute().results

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frontguard.demo.reviews import AGES, BOMBED, FILE, score_counts
+from frontguard.demo.cases import AGES, BOMBED, FILE, score_counts
 from frontguard.experiments.datasets.movielens import SCORES
 
 SEED = 0

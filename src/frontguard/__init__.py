@@ -19,6 +19,6 @@ attach("comparison", "frontguard.words.comparisons:comparison_in_words")  # str(
 attach("pick", "frontguard.words.comparisons:pick_in_words")  # str(result.pick("knee"))
 attach("plot", "frontguard.plot.charts.front:front")  # result.plot()
 attach("report", "frontguard.reports.write:write_report")  # result.report(path), study.report(path)
-attach("notebook", "frontguard.reports.notebook:result_html")  # a result in a notebook
-attach("comparisons in a notebook", "frontguard.reports.notebook:comparisons_html")
-attach("pick in a notebook", "frontguard.reports.notebook:pick_html")
+attach("notebook", "frontguard.reports.html:result_html")  # a result in a notebook
+attach("comparisons in a notebook", "frontguard.reports.html:comparisons_html")
+attach("pick in a notebook", "frontguard.reports.html:pick_html")

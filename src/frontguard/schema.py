@@ -433,13 +433,6 @@ class ReviewsAnswer(AnyAnswer):
     """The front of means had there been no campaign, and endless reviews."""
 
 
-class Scale(Described):
-    """minutes = centre − standardised · deviation, for each objective."""
-
-    centre: Pair
-    deviation: Pair
-
-
 class DemoAnswer(AnyAnswer):
     """What `demo` prints with --json: the robust answer, the mean-based one and the truth, two logs."""
 
@@ -447,7 +440,6 @@ class DemoAnswer(AnyAnswer):
     mean_based: AnyAnswer
     minutes: dict[Text, Pair]
     """The true minutes of each treatment above and below the safe range."""
-    scale: Scale
     reviews: ReviewsAnswer
     compiler_flags: AnyAnswer
 

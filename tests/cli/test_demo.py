@@ -11,7 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli.demo import _print_reviews
-from frontguard.demo.reviews import analyze_reviews
+from frontguard.demo.cases import analyze_reviews
 from tests.cli.commands import process, run
 from tests.support.printed import as_published
 from tests.support.snapshots import said

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from frontguard.demo.cases import Demo, run_demo
 from frontguard.demo.pictures import demo_picture
-from frontguard.demo.treatments import Demo, run_demo
-from frontguard.plot.layout.frames import limits
-from frontguard.plot.picture import Arrow, Boxes, Panel, Points, Region
+from frontguard.plot.frames import limits
+from frontguard.plot.picture import Boxes, Lines, Panel, Points, Region
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import said
 
@@ -33,11 +33,12 @@ def test_the_attacked_are_ringed_where_they_truly_are(demo: Demo, snapshot: Snap
         np.testing.assert_array_equal(np.stack([ring.x, ring.y], axis=1), demo.true_minutes[where])
 
 
-def test_arrows_show_who_was_carried_away(demo: Demo) -> None:
+def test_lines_show_who_was_carried_away(demo: Demo) -> None:
     medians, means = demo_picture(demo).panels
-    assert not [layer for layer in medians.layers if isinstance(layer, Arrow)]
-    ends = {(layer.x[1], layer.y[1]) for layer in means.layers if isinstance(layer, Arrow)}
-    estimates = demo.minutes(demo.by_means.estimates)
+    assert not [layer for layer in medians.layers if isinstance(layer, Lines)]
+    (ways,) = (layer for layer in means.layers if isinstance(layer, Lines))
+    ends = set(zip(ways.x[:, 1].tolist(), ways.y[:, 1].tolist(), strict=True))
+    estimates = demo.by_means.estimates
     assert ends == {tuple(estimates[demo.by_means.arms.index(name)].tolist()) for name in demo.truth}
 
 
@@ -76,7 +77,7 @@ def test_both_panels_show_the_same_part_of_the_plane(demo: Demo) -> None:
     assert "20%" in picture.title
     codes = np.concatenate([demo.robust.verdict_codes, demo.by_means.verdict_codes])
     verdicts = sum(bool((codes == verdict).any()) for verdict in Verdict)
-    assert len(picture.legend) == verdicts + 2  # the ring and the arrows
+    assert len(picture.legend) == verdicts + 2  # the ring and the lines
 
 
 def test_nobody_is_called_attacked_who_was_not() -> None:

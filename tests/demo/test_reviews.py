@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frontguard.demo.pictures import reviews_picture
-from frontguard.demo.reviews import (
+from frontguard.demo.cases import (
     AGES,
     BOMBED,
     CONTAMINATION,
@@ -24,8 +23,9 @@ from frontguard.demo.reviews import (
     read_reviews,
     score_counts,
 )
+from frontguard.demo.pictures import reviews_picture
 from frontguard.logs.analyze import analyze
-from frontguard.plot.picture import Arrow, Points
+from frontguard.plot.picture import Lines, Points
 from tests.conftest import ROOT
 
 DATA = resources.files("frontguard") / "data" / FILE
@@ -96,10 +96,10 @@ def test_the_log_is_small_and_can_be_made_again() -> None:
 def test_the_picture(reviews: Reviews, tmp_path: Path) -> None:
     picture = reviews_picture(reviews)
     means, medians = picture.panels
-    (arrow,) = (layer for layer in means.layers if isinstance(layer, Arrow))
+    (way,) = (layer for layer in means.layers if isinstance(layer, Lines))
     bombed = reviews.analysis.arms.index(BOMBED)
-    assert (arrow.x[0], arrow.y[0]) == tuple(reviews.true_means[bombed])
-    assert (arrow.x[1], arrow.y[1]) == tuple(reviews.analysis.means[bombed])
+    assert (way.x[0, 0], way.y[0, 0]) == tuple(reviews.true_means[bombed])
+    assert (way.x[0, 1], way.y[0, 1]) == tuple(reviews.analysis.means[bombed])
     (ringed,) = (layer for layer in means.layers if isinstance(layer, Points) and layer.look.mark == "ring")
     assert sorted(ringed.written) == sorted(reviews.by_means)
     assert [name for name in medians.y.names if "✱" in name] == [f"✱ {BOMBED}"]
@@ -111,7 +111,7 @@ def test_it_needs_none_of_the_packages_for_logs() -> None:
     code = (
         "import sys\n"
         "for name in ('pyarrow', 'polars', 'narwhals', 'pandas', 'duckdb'): sys.modules[name] = None\n"
-        "from frontguard.demo.reviews import analyze_reviews\n"
+        "from frontguard.demo.cases import analyze_reviews\n"
         "print(analyze_reviews().analysis.pareto_set)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

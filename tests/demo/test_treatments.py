@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frontguard as fg
-from frontguard.demo.treatments import analyze_flags
+from frontguard.demo.cases import analyze_flags
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.logs.sources.files import find
 

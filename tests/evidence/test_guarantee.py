@@ -151,22 +151,6 @@ def test_attacks_leave_no_more_than_the_model_does(cell: Cell) -> None:
             assert binomtest(clean, len(values), float(keeps[side])).pvalue > 1e-5
 
 
-def test_hitting_the_best_or_the_worst_of_an_arm_is_the_worst_case() -> None:
-    """`coupled` needs no cells of its own: it does to the rewards exactly what the worst case does."""
-    for law in LAWS.values():
-        environment = law(1)
-        hit_best = directions(environment)[:, 0] < 0
-        observed = [
-            Streams(RewardSource(environment, adversary), seed=3).take(arm, 500)
-            for adversary in (
-                adv.coupled(environment, 0.2, hit_best=hit_best, distance=FAR),
-                ATTACKERS["malicious: worst case"](environment, 0.2, (0.5,)),
-            )
-            for arm in (0, 1)
-        ]
-        assert np.array_equal(observed[:2], observed[2:])
-
-
 def missed_by_boxes(cell: Cell, ranks: Ints, seed: int) -> Bools:
     """What `find_misses` tells of its first run, by boxes read off sorted observations."""
     length = ranks.shape[-1] - 1

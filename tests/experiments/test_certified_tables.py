@@ -10,9 +10,8 @@ import pytest
 from benchmarks.covboost import covboost
 
 from frontguard import Oblivious
-from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.metrics import Score, judge, score
-from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, Experiment, Setting, choose
+from frontguard.experiments.results import Score, judge, score
+from frontguard.experiments.setup import AS_PUBLISHED, AS_THEORY, CONTESTANTS, Experiment, Setting, choose
 from frontguard.policies import AuerA1, Certified
 from frontguard.simulation import simulate
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.experiments.metrics import clopper_pearson, judge, robust_f1, score, spread_of
+from frontguard.experiments.results import clopper_pearson, judge, robust_f1, score, spread_of
 from tests.support.snapshots import refused
 
 Point = list[float]

@@ -10,9 +10,17 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.contestants import CONTESTANTS, contestants_named
-from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, SIDE, SUITE, Setting, choose, settings_of
-from frontguard.experiments.runner import Job, TimeLeft
+from frontguard.experiments.setup import (
+    AS_PUBLISHED,
+    AS_THEORY,
+    CONTESTANTS,
+    SIDE,
+    SUITE,
+    Setting,
+    choose,
+    contestants_named,
+    settings_of,
+)
 from frontguard.simulation.contracts import MaliciousAdversary, ObliviousAdversary, PrescientAdversary
 from tests.support.snapshots import refused, said
 
@@ -143,13 +151,3 @@ def test_policies_by_name(snapshot: SnapshotAssertion) -> None:
     assert [c.title for c in contestants_named(["auer-a1-m", "rpsi", "rpsi"])] == ["Auer-A1-M", "R-PSI"]
     with refused(BadInput, snapshot):
         contestants_named(["auer-a1m"])
-
-
-def test_forecast_scales_guesses_by_what_was_measured() -> None:
-    first, second = Job(guess=100.0, runs_left=10), Job(guess=50.0, runs_left=10)
-    forecast = TimeLeft([first, second])
-    assert forecast.seconds_left() is None
-    forecast.measured(first, 5, 10.0)  # 2 s a run, 0.02 s a unit of guess
-    assert forecast.seconds_left() == pytest.approx(5 * 2.0 + 10 * 1.0)
-    forecast.measured(first, 5, 5.0)  # this job got faster; nothing of it is left
-    assert forecast.seconds_left() == pytest.approx(10 * 50.0 * 15.0 / 1000.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontguard.experiments.plan import EPSILONS, TABLE2, Published
+from frontguard.experiments.setup import EPSILONS, TABLE2, Published
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.experiments.contestants import contestants_named
-from frontguard.experiments.plan import AS_PUBLISHED, AS_THEORY, choose, settings_of
 from frontguard.experiments.results import Row
-from frontguard.experiments.runner import Plan
-from frontguard.experiments.store import RunStore
+from frontguard.experiments.runner import Campaign, RunStore
+from frontguard.experiments.setup import AS_PUBLISHED, AS_THEORY, choose, contestants_named, settings_of
 
 
 def measured(
     dataset: str, data: Path | None, output: Path, *, runs: int, policies: list[str], epsilons: list[float]
 ) -> list[Row]:
     settings = settings_of(choose(dataset, data).experiments, epsilons)
-    return Plan(settings, contestants_named(policies), runs=runs, seed=0, store=RunStore(output)).execute().results
+    return Campaign(settings, contestants_named(policies), runs=runs, seed=0, store=RunStore(output)).execute().results
 
 
 def test_sw_llvm_is_reproduced(shared_data: Path, tmp_path: Path) -> None:

@@ -8,18 +8,16 @@ from typing import Any
 import pytest
 
 from frontguard.experiments import runner
-from frontguard.experiments.contestants import contestants_named
-from frontguard.experiments.plan import choose, settings_of
 from frontguard.experiments.results import as_record
-from frontguard.experiments.runner import Plan
-from frontguard.experiments.store import RunStore
+from frontguard.experiments.runner import Campaign, RunStore
+from frontguard.experiments.setup import choose, contestants_named, settings_of
 from frontguard.simulation import simulate
 
 
-def plan(directory: Path, *, runs: int, seed: int = 0, fresh: bool = False) -> Plan:
+def plan(directory: Path, *, runs: int, seed: int = 0, fresh: bool = False) -> Campaign:
     settings = settings_of(choose("diabetes", None).experiments, [0.0, 0.1])
     store = RunStore(directory, fresh=fresh)
-    return Plan(settings, contestants_named(["rpsi"]), runs=runs, seed=seed, store=store)
+    return Campaign(settings, contestants_named(["rpsi"]), runs=runs, seed=seed, store=store)
 
 
 def records(outcome: runner.Execution) -> list[dict[str, Any]]:

@@ -13,10 +13,9 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.experiments.contestants import CONTESTANTS
 from frontguard.experiments.datasets.sw_llvm import CompilerSettings
-from frontguard.experiments.plan import Experiment, Setting, diabetes, gaussian_suite, sw_llvm
-from frontguard.experiments.store import FILE_NAME, Run, RunStore, code_fingerprint, key_of
+from frontguard.experiments.runner import FILE_NAME, Run, RunStore, code_fingerprint, key_of
+from frontguard.experiments.setup import CONTESTANTS, Experiment, Setting, diabetes, gaussian_suite, sw_llvm
 from frontguard.simulation.environments import gaussian
 from tests.support.snapshots import refused
 
@@ -111,7 +110,7 @@ def test_the_key_knows_everything_that_determines_a_run() -> None:
 def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting(diabetes(), 0.1)
     before = key_of(setting, CONTESTANTS["rpsi"], 0)
-    monkeypatch.setattr("frontguard.experiments.store.code_fingerprint", lambda: "9.9.9+0")
+    monkeypatch.setattr("frontguard.experiments.runner.code_fingerprint", lambda: "9.9.9+0")
     assert key_of(setting, CONTESTANTS["rpsi"], 0) != before
 
 

@@ -13,8 +13,7 @@ from frontguard import BadInput, Certified, Limit, Malicious, Objective, Prescie
 from frontguard.limits import columns_for, parse_limits
 from frontguard.pareto.limits import LimitRule
 from frontguard.planning.cost import ROWS, Task, ends_of, make_plan
-from frontguard.planning.limited import LimitFloor, limit_floors, truly_within
-from frontguard.planning.reach import Pilot
+from frontguard.planning.reach import LimitFloor, Pilot, limit_floors, truly_within
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import bootstrap

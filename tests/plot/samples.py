@@ -9,7 +9,6 @@ import numpy as np
 
 from frontguard.plot import looks
 from frontguard.plot.picture import (
-    Arrow,
     Axis,
     Band,
     Bars,
@@ -128,7 +127,7 @@ def lists() -> Picture:
 
 
 def over_pulls() -> Picture:
-    """Logarithmic axes, error bars, steps, a forecast, rules with words, an arrow, ticks that are given."""
+    """Logarithmic axes, error bars, steps, a forecast, rules with words, ticks that are given."""
     pulls = np.geomspace(10, 1e6, 30)
     share = 40 / np.sqrt(pulls)
     layers = (
@@ -137,7 +136,6 @@ def over_pulls() -> Picture:
         Lines(array(1e6, 1e7)[None, :], array(share[-1], 0.01)[None, :], looks.FORECAST, ("forecast",)),
         Rule(1.0, looks.GOAL, written="goal"),
         Rule(1e4, looks.PLAIN, True, "now"),
-        Arrow((1e3, 2e2), (0.03, 0.3), looks.SUSPECT),
     )
     top = Panel(Axis("pulls", scale="log"), Axis("share of the goal", "lower", "log"), layers, note="log and log")
     epsilon = array(0.0, 0.1, 0.2, 0.3)
@@ -200,7 +198,6 @@ def hostile() -> Picture:
         Region(array(5, INF, INF, 5), array(-INF, -INF, 2, 2), looks.OUT),
         points,
         Rule(3.0, replace(looks.GOAL, label=HOSTILE[2]), True, HOSTILE[1]),
-        Arrow((2, 8), (10, 9), looks.SUSPECT),
         Band(at, at, at + 1, looks.COVERED, HOSTILE[5]),
     )
     left = Panel(Axis(HOSTILE[0], "lower"), Axis(HOSTILE[2], "higher"), layers, HOSTILE[5], HOSTILE[6])

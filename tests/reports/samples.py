@@ -11,10 +11,9 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard._common.entries import json_pieces
-from frontguard.demo.treatments import analyze_flags
-from frontguard.experiments.metrics import Score, Spread
-from frontguard.experiments.plan import Published
-from frontguard.experiments.results import Row
+from frontguard.demo.cases import analyze_flags
+from frontguard.experiments.results import Row, Score, Spread
+from frontguard.experiments.setup import Published
 from frontguard.experiments.tables import as_json
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import Question, answer

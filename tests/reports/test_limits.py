@@ -17,8 +17,8 @@ from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.web.addresses import Address
 from frontguard.web.pages.arm import arm_page
-from frontguard.web.pages.document import document
-from frontguard.web.pages.study import study_page
+from frontguard.web.pages.parts import document
+from frontguard.web.pages.studies import study_page
 from frontguard.web.twins import arm_twin, study_twin
 from tests.support.snapshots import said
 

@@ -16,8 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.logs.analyze import analyze
 from frontguard.markup import clean
-from frontguard.reports.csv import guarded
-from frontguard.reports.markdown import _TURNING, document, escaped
+from frontguard.reports.plain import _TURNING, document, escaped, guarded
 from frontguard.reports.sources import report_on
 from frontguard.reports.write import text_of
 from tests.reports.samples import ARMS, flags, rows, study_in

@@ -24,7 +24,7 @@ from frontguard import (
     simulate,
 )
 from frontguard.simulation import Adversary, Environment, RewardSource, Streams
-from frontguard.simulation.adversaries import constant_attack, coupled, review_bomber, worst_case, worst_case_share
+from frontguard.simulation.adversaries import constant_attack, review_bomber, worst_case, worst_case_share
 from frontguard.simulation.engine import Runs
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
@@ -52,7 +52,7 @@ CASES: list[tuple[str, Environment, Adversary | None]] = [
     ("clean", _gaussian(), None),
     ("oblivious", _gaussian(), constant_attack(0.1, -3.0, environment=_gaussian())),
     ("prescient", _stars(), review_bomber(_stars(), 0.15)),
-    ("malicious", _gaussian(), coupled(_gaussian(), 0.1)),
+    ("malicious", _gaussian(), worst_case(_gaussian(), 0.1, np.where(_gaussian().pareto_mask, -1, 1), distance=10.0)),
     ("share", _gaussian(), worst_case_share(_gaussian(), 0.1, [-1, 1, 0, 1, -1, 1, 0], distance=0.3)),
     ("oblivious on a table", _table(), constant_attack(0.2, np.full((7, 2), 3.0))),
 ]

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.errors import BadInput
 from frontguard.simulation import environments as env
-from frontguard.simulation.contracts import BLOCK, Environment
-from frontguard.simulation.draws import draw_gaussian
+from frontguard.simulation.contracts import Environment
 from frontguard.simulation.random import stream_states
 from tests.support.snapshots import refused
 
@@ -57,18 +55,11 @@ def shifted_lognormal(s: float) -> list[list[Any]]:
 
 CONTINUOUS: dict[str, tuple[Environment, list[list[Any]]]] = {
     "gaussian": (env.gaussian(MEDIANS, SCALES), location_scale(stats.norm)),
-    "student": (env.student(MEDIANS, SCALES, 2.5), location_scale(stats.t, 2.5)),
-    "student of many degrees": (env.student(MEDIANS, SCALES, 1e6), location_scale(stats.norm)),
-    "student of few degrees": (env.student(MEDIANS, SCALES, 0.7), location_scale(stats.t, 0.7)),
     "cauchy": (env.cauchy(MEDIANS, SCALES), location_scale(stats.cauchy)),
     "skewed": (env.skewed(MEDIANS, SCALES, 0.8), shifted_lognormal(0.8)),
     "uniform": (
         env.uniform(MEDIANS, SCALES),
         [[stats.uniform(MEDIANS[i, d] - SCALES[i, d] / 2, SCALES[i, d]) for d in range(2)] for i in range(3)],
-    ),
-    "correlated": (
-        env.correlated_gaussian(MEDIANS, [[4.0, 1.0], [1.0, 0.25 + 0.25]]),
-        [[stats.norm(MEDIANS[i, 0], 2.0), stats.norm(MEDIANS[i, 1], np.sqrt(0.5))] for i in range(3)],
     ),
     "bimodal": (
         env.bimodal(MEDIANS, MEDIANS + 4.0, 0.5, 0.3),
@@ -111,10 +102,6 @@ def test_means() -> None:
         assert environment.means == pytest.approx(np.array([[law.mean() for law in row] for row in laws]))
     assert env.gaussian(MEDIANS, 1.0).means is None  # the same as the medians
     assert np.isnan(env.cauchy(MEDIANS, 1.0).means).all()  # type: ignore[arg-type]
-    some = env.student(MEDIANS, 1.0, [0.9, 1.1]).means
-    assert some is not None
-    assert np.isnan(some[:, 0]).all()
-    assert some[:, 1].tolist() == MEDIANS[:, 1].tolist()
 
 
 def test_skewed_to_the_left_mirrors_skewed_to_the_right() -> None:
@@ -128,27 +115,11 @@ def test_skewed_to_the_left_mirrors_skewed_to_the_right() -> None:
 
 def test_objectives_are_independent_unless_said_otherwise() -> None:
     count = 20_000
-    for name in ("gaussian", "student", "cauchy", "skewed", "uniform", "bimodal"):
+    for name in ("gaussian", "cauchy", "skewed", "uniform", "bimodal"):
         sample = CONTINUOUS[name][0].sample(0, count, seed=3)
         first, second = stats.rankdata(sample[:, 0]), stats.rankdata(sample[:, 1])
         table = np.histogram2d(first, second, bins=4)[0]
         assert stats.chi2_contingency(table).pvalue > 1e-4, name
-
-
-def test_correlated_draws_have_their_covariance() -> None:
-    covariances = np.array(
-        [
-            [[2.0, 0.6, -0.3], [0.6, 1.0, 0.1], [-0.3, 0.1, 0.5]],
-            [[1.0, -0.9, 0.0], [-0.9, 1.0, 0.0], [0.0, 0.0, 4.0]],
-        ]
-    )
-    environment = env.correlated_gaussian(np.zeros((2, 3)), covariances)
-    for arm in range(2):
-        sample = environment.sample(arm, 100_000, seed=4)
-        assert np.cov(sample.T) == pytest.approx(covariances[arm], abs=0.06)
-        # whitened draws are standard: a test of all the entries at once
-        white = np.linalg.solve(np.linalg.cholesky(covariances[arm]), sample.T)
-        assert np.cov(white) == pytest.approx(np.eye(3), abs=0.02)
 
 
 def test_constant() -> None:
@@ -235,28 +206,6 @@ ALL: dict[str, Environment] = {name: pair[0] for name, pair in CONTINUOUS.items(
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_relabelled_arms_draw_what_their_originals_draw(name: str) -> None:
-    original = ALL[name]
-    order = [2, 0, 2, 1]
-    other = env.relabelled(original, order)
-    again = env.relabelled(other, [3, 0])  # relabelling composes
-    assert other.arms == 4
-    assert other.medians.tolist() == original.medians[order].tolist()
-    assert again.medians.tolist() == original.medians[[1, 2]].tolist()
-    assert again.law.quantile(0.3).tolist() == original.law.quantile(0.3)[[1, 2]].tolist()  # type: ignore[attr-defined]
-    if original.means is not None:
-        assert other.means is not None
-        assert np.array_equal(other.means, original.means[order], equal_nan=True)
-    for environment, arm, source in [(other, 0, 2), (other, 3, 1), (again, 0, 1), (again, 1, 2)]:
-        drawn = []
-        for e, a in [(environment, arm), (original, source)]:
-            out = np.empty((2, BLOCK))
-            e.draw(out, a, e.reals, e.ints, stream_states(1, 0, 1)[0][0])
-            drawn.append(out.tolist())
-        assert drawn[0] == drawn[1]
-
-
-@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("count", [0, 1, 63, 65])
 def test_any_length_of_block_is_filled(name: str, count: int) -> None:
     environment = ALL[name]
@@ -276,7 +225,6 @@ def test_draws_are_determined_by_the_seed(name: str) -> None:
 def test_one_arm_and_one_objective() -> None:
     for environment in (
         env.gaussian([[1.0]], 1.0),
-        env.correlated_gaussian([[1.0]], [[1.0]]),
         env.categorical([[[1, 2]]], [0, 1]),
         env.bootstrap([[1.0], [2.0]], [0, 0]),
         env.noisy_bootstrap([[1.0], [2.0]], [0, 0], 0.5),
@@ -316,7 +264,6 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ("infinite median", lambda: env.gaussian([[np.inf]], 1.0), "medians must be finite; got inf"),
     ("flat medians", lambda: env.gaussian([1.0, 2.0], 1.0), r"medians must have the shape \(K, M\)"),
     ("no scale", lambda: env.cauchy(MEDIANS, 0.0), "scale must be finite and positive; got 0.0"),
-    ("no freedom", lambda: env.student(MEDIANS, 1.0, 0.0), "dof must be finite and positive"),
     ("no shape", lambda: env.skewed(MEDIANS, 1.0, 0.0), "shape must not be 0"),
     ("no width", lambda: env.uniform(MEDIANS, [1.0, np.nan]), "width must be finite and positive; got nan"),
     (
@@ -329,13 +276,6 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
         lambda: env.bimodal(MEDIANS, MEDIANS[:2], 1.0),
         "first and second must have the same shape",
     ),
-    (
-        "covariance of wrong shape",
-        lambda: env.correlated_gaussian(MEDIANS, np.eye(3)),
-        r"covariance .* got \(3, 3\)",
-    ),
-    ("crooked covariance", lambda: env.correlated_gaussian(MEDIANS, [[1, 0], [1, 2]]), "symmetric"),
-    ("indefinite", lambda: env.correlated_gaussian(MEDIANS, [[1, 2], [2, 1]]), "smallest eigenvalue is -1"),
     ("flat counts", lambda: env.categorical([[1, 2]], [1, 2]), r"counts must have the shape \(K, M, S\)"),
     (
         "values too few",
@@ -354,12 +294,6 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ("negative owner", lambda: env.bootstrap(POINTS, OWNERS - 1), "must not be negative; got -1"),
     ("empty arm", lambda: env.bootstrap(POINTS, OWNERS * 2), "arm 1 has none"),
     ("no noise", lambda: env.noisy_bootstrap(POINTS, OWNERS, 0.0), "sigma must be finite and positive"),
-    ("arm out of range", lambda: env.relabelled(env.constant(MEDIANS), [0, 3]), r"arms in 0..2; got 0..3"),
-    (
-        "order not integers",
-        lambda: env.relabelled(env.constant(MEDIANS), [0.5]),
-        "order must be a list of arms",
-    ),
 ]
 
 
@@ -367,12 +301,6 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
 def test_bad_input_is_refused(build: Callable[[], object], snapshot: SnapshotAssertion) -> None:
     with refused(ValueError, snapshot):
         build()
-
-
-def test_relabelling_a_kernel_that_knows_no_labels_is_refused(snapshot: SnapshotAssertion) -> None:
-    plain = Environment(draw_gaussian, MEDIANS)
-    with refused(BadInput, snapshot):
-        env.relabelled(plain, [0])
 
 
 def test_movielens_histograms(shared_data: Path) -> None:

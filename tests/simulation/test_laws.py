@@ -89,14 +89,6 @@ def test_noisy_single_atom_is_gaussian() -> None:
     assert law.quantile(0.9).item() == pytest.approx(stats.norm(2, 0.5).ppf(0.9), rel=1e-12)
 
 
-def test_relabelling_takes_arms() -> None:
-    order = np.array([1, 1, 0])
-    atoms = Atoms([[histogram([1], [1])], [histogram([2], [1])]])
-    assert atoms.relabelled(order).quantile(0.5).ravel().tolist() == [2.0, 2.0, 1.0]
-    noisy = NoisyAtoms(atoms, np.array([[0.1], [0.2]])).relabelled(order)
-    assert noisy.quantile(0.9).ravel() == pytest.approx(stats.norm([2, 2, 1], [0.2, 0.2, 0.1]).ppf(0.9))
-
-
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
 def test_levels_outside_the_open_interval_are_refused(level: float, snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):

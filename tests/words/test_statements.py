@@ -23,7 +23,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed
 from frontguard.logs.profile import Profile
 from frontguard.planning.cost import CostPlan, Task
-from frontguard.planning.limited import LimitFloor
+from frontguard.planning.reach import LimitFloor
 from frontguard.results import Inner, Kept
 from frontguard.statements import NOTHING, Statement
 from frontguard.studies.overview import Snapshot

@@ -267,7 +267,7 @@ def analyze(
         _print(found, top, append, beside)
     if report is not None:
         from frontguard.reports.analysis import analysis_report
-        from frontguard.reports.beside import with_beside
+        from frontguard.reports.arms import with_beside
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
@@ -296,7 +296,7 @@ def _origin(log: Sequence[str]) -> Origin:
 
 def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:
     """A row for every arm, as a report's CSV has it."""
-    from frontguard.reports.csv import lines
+    from frontguard.reports.plain import lines
     from frontguard.reports.write import replace_file
 
     try:

@@ -17,8 +17,7 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from collections.abc import Sequence
 
-    from frontguard.demo.reviews import Reviews
-    from frontguard.demo.treatments import Demo
+    from frontguard.demo.cases import Demo, Reviews
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.model import Report
     from frontguard.words.terminal import TextColumn
@@ -40,8 +39,8 @@ def demo(
     """
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
-    from frontguard.demo.treatments import run_demo
-    from frontguard.reports.demo import demo_report
+    from frontguard.demo.cases import run_demo
+    from frontguard.reports.demonstration import demo_report
     from frontguard.reports.write import save
 
     found = run_demo(share, seed)
@@ -81,13 +80,12 @@ def _print(found: Demo, report: Report) -> None:
     from frontguard.words.terminal import TextColumn, titled
 
     screen, robust, by_means = console(), found.robust, found.by_means
-    medians, means = found.minutes(robust.estimates), found.minutes(by_means.estimates)
     arms = [robust.arms.index(name) for name in found.truth]
     columns = [TextColumn.of("bolus, meal", found.truth)]
     for heading, minutes in (
         ("true minutes\nabove, below", found.true_minutes),
-        (f"{robust.policy}\nmedian", medians),
-        (f"{by_means.policy}\nmean", means),
+        (f"{robust.policy}\nmedian", robust.estimates),
+        (f"{by_means.policy}\nmean", by_means.estimates),
     ):
         columns.append(TextColumn.of(heading, [f"{minutes[i][0]:.0f}, {minutes[i][1]:.0f}" for i in arms], number=True))
     for result in (robust, by_means):
@@ -106,7 +104,7 @@ def _print_reviews(reviews: Reviews) -> None:
     """The movies side by side: what means say of them, and what medians do."""
     from rich.text import Text
 
-    from frontguard.demo.reviews import AGES, BOMBED, CONTAMINATION
+    from frontguard.demo.cases import AGES, BOMBED, CONTAMINATION
     from frontguard.phrases import joined, percent
     from frontguard.words.analysis import by_verdict, robustness
     from frontguard.words.arm_table import estimate_cells, order

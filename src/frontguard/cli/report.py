@@ -58,7 +58,7 @@ def report(
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
     asked = read_asked(baseline, pick)
-    from frontguard.reports.beside import asked_for
+    from frontguard.reports.arms import asked_for
     from frontguard.reports.sources import report_from
     from frontguard.reports.write import format_of, save
     from frontguard.words.progress import ProgressDisplay

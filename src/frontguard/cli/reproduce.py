@@ -64,10 +64,8 @@ def reproduce(
     """
     if report is not None:
         checked_target(report)
-    from frontguard.experiments.contestants import contestants_named
-    from frontguard.experiments.plan import choose, settings_of
-    from frontguard.experiments.runner import Campaign
-    from frontguard.experiments.store import RunStore
+    from frontguard.experiments.runner import Campaign, RunStore
+    from frontguard.experiments.setup import choose, contestants_named, settings_of
     from frontguard.words.progress import ProgressDisplay
 
     levels = [checked_share(text, "--contamination") for text in contamination or ()]
@@ -111,7 +109,7 @@ def _print(results: Sequence[Row], *, json: bool) -> None:
 
 def _written(results: Sequence[Row], output: Path) -> str:
     """Write tables and figures into `output`; a sentence on what is where."""
-    from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown
+    from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, write_figures
 
     files = {
         "table.tex": as_latex(results),
@@ -123,8 +121,6 @@ def _written(results: Sequence[Row], output: Path) -> str:
         for name, text in files.items():
             (output / name).write_text(text, encoding="utf-8")
         # Only now: where matplotlib is missing, the tables are there already.
-        from frontguard.experiments.figures import write_figures
-
         figures = write_figures(results, output)
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None

@@ -193,7 +193,7 @@ def run(
         else:
             _print(ended, opened, without_password(where), beside)
         if report is not None:
-            from frontguard.reports.beside import with_beside
+            from frontguard.reports.arms import with_beside
             from frontguard.reports.study import study_report
 
             shown = without_password(where)

@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.demo.reviews import AGES, BOMBED, Reviews
-from frontguard.demo.treatments import Demo
+from frontguard.demo.cases import AGES, BOMBED, Demo, Reviews
 from frontguard.phrases import joined, percent
 from frontguard.plot.charts.front import beaten_by
-from frontguard.plot.layout.frames import limits
+from frontguard.plot.frames import limits
 from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
-from frontguard.plot.picture import Arrow, Axis, Boxes, Layer, Panel, Picture, Points, Region, Spans, looks_of
+from frontguard.plot.picture import Axis, Boxes, Layer, Lines, Panel, Picture, Points, Region, Spans, looks_of
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -29,7 +28,8 @@ _WORDS = {
     Verdict.OUT: "put out",
 }
 _LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items() if verdict in _WORDS}
-_LIES = replace(SUSPECT, label="moved by the lies", mark="bar", width=1.3)
+_LIES = replace(SUSPECT, label="from the truth to where lies moved it", mark="bar", width=1.3)
+_WITHOUT = replace(SUSPECT, label="without the campaign")
 _BEATEN = replace(OUT, label="")
 
 
@@ -82,21 +82,18 @@ def demo_picture(demo: Demo) -> Picture:
 
 
 def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Panel:
-    centre = demo.minutes(result.estimates)
-    lower, upper = demo.minutes(result.upper), demo.minutes(result.lower)  # minutes turn the order around
+    centre, lower, upper = result.estimates, result.lower, result.upper
     true = np.array([result.arms.index(name) for name in demo.truth], np.int64)
     places = demo.true_minutes[true]
     beaten = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
     layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN)]
     for look, some in _by_verdict(result.verdict_codes):
         layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], look))
-    # Where an estimate is far from the truth, an arrow shows who was carried away.
+    # Where an estimate is far from the truth, a line shows who was carried away.
     away = np.abs(centre[true] - places).max(axis=1) > 0.03 * np.ptp(demo.true_minutes, axis=0).max()
-    layers += [
-        Arrow((float(x), float(centre[i, 0])), (float(y), float(centre[i, 1])), _LIES)
-        for i, (x, y), far in zip(true.tolist(), places.tolist(), away, strict=True)
-        if far
-    ]
+    if away.any():
+        ways = np.stack([places[away], centre[true[away]]], axis=1)
+        layers.append(Lines(ways[..., 0], ways[..., 1], _LIES))
     for look, some in _by_verdict(result.verdict_codes):
         hints = tuple(_hint(result, i, centre) for i in some.tolist())
         layers.append(Points(centre[some, 0], centre[some, 1], look, hints, keys=tuple(some.tolist())))
@@ -151,9 +148,9 @@ def reviews_picture(reviews: Reviews) -> Picture:
         rows=(panels,),
         title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote "
         f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
-        legend=_legend(panels, BY_MEANS, _LIES),
+        legend=_legend(panels, BY_MEANS, _WITHOUT, _LIES),
         description=f"Left, mean stars from two age groups: the front seems to be {joined(reviews.by_means)}, "
-        f"and an arrow shows how far the campaign moved {BOMBED}. Right, medians with their "
+        f"and a line shows how far the campaign moved {BOMBED}. Right, medians with their "
         f"intervals: {certain} {Statement.IS_CERTAINLY(place=place(found))}.",
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
         width=13.0,
@@ -166,19 +163,13 @@ def _means(reviews: Reviews) -> Panel:
     """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
     found = reviews.analysis
     bombed = found.arms.index(BOMBED)
-    true = reviews.true_means[bombed]
-    layers: list[Layer] = [
-        Arrow(
-            (float(true[0]), float(found.means[bombed, 0])),
-            (float(true[1]), float(found.means[bombed, 1])),
-            _LIES,
-        )
-    ]
+    way = np.stack([reviews.true_means[bombed], found.means[bombed]], axis=1)
+    true = Points(way[0, :1], way[1, :1], _WITHOUT, (_stars(reviews, bombed),), (BOMBED,))
+    layers: list[Layer] = [Lines(way[:1], way[1:], _LIES), true]
     for look, some in _by_verdict(found.verdict_codes):
-        names = tuple(found.arms[i] if i == bombed else "" for i in some.tolist())
         hints = tuple(_stars(reviews, i) for i in some.tolist())
         x, y = found.means[some].T
-        layers.append(Points(x, y, look, hints, names, tuple(some.tolist())))
+        layers.append(Points(x, y, look, hints, keys=tuple(some.tolist())))
     (ringed,) = np.nonzero(found.mean_front)
     x, y = found.means[ringed].T
     hints = tuple(_stars(reviews, i) for i in ringed.tolist())

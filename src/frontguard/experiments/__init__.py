@@ -4,11 +4,10 @@ May know whatever a policy, a log or a picture is; not the demonstration, report
 
 Where to start reading:
 
-- `plan`: what is run: an experiment is a data set with its attacker, a setting is an experiment at one ε;
-  and the numbers that the paper printed.
-- `contestants`: the policies that compete.
-- `runner`, `store`: running a plan in chunks, and the file that finished runs are kept in.
-- `metrics`, `results`: how good returned sets are, and the rows that come of it.
-- `tables`, `figures`: rows as tables and pictures.
+- `setup`: what is run: an experiment is a data set with its attacker, a setting is an experiment at one ε; the numbers
+  that the paper printed, and the policies that compete.
+- `runner`: running a plan in chunks, and the file that finished runs are kept in.
+- `results`: how good returned sets are, and the rows that come of it.
+- `tables`: rows as tables and pictures.
 - `datasets`: one module a data set; `readers` and `safe_pickle` read files that a user has.
 """

@@ -2,28 +2,41 @@
 
 Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later,
 with more runs, other policies or another number of workers.
+
+Finished runs are an append-only file of one JSON object a line, a line a finished chunk of runs: the key of what was
+run, the numbers of its runs and, for each, the pulls and the returned arms. Metrics are computed from the runs, so that
+a change of judgement needs no new run. The key is a hash of everything that determines a run, the code included. A line
+that cannot be read (the machine stopped while it was written) is passed over.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from frontguard.experiments.contestants import ExperimentPolicy
-from frontguard.experiments.plan import EPSILONS, TABLE2, TITLES, Setting
-from frontguard.experiments.results import Row, result_of
-from frontguard.experiments.store import Run, RunStore, key_of
+from frontguard.errors import BadInput
+from frontguard.experiments.results import Row, Run, result_of
+from frontguard.experiments.setup import TITLES, ExperimentPolicy, Setting
 from frontguard.simulation import simulate
+from frontguard.simulation.contracts import Environment
 from frontguard.words.progress import ProgressDisplay
 
 FIRST_CHUNK = 4
 CHUNK_SECONDS = 4.0
 """A chunk is what an interruption can lose: the first is small, then they are sized to last about this long.
 """
-UNKNOWN_PULLS = 50_000.0
 
 
 @dataclass
@@ -103,28 +116,25 @@ class Campaign:
 
     def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> Execution:
         """Run what is missing. An interruption propagates; every finished chunk is stored by then."""
-        resumed = self.done
-        # Rows that differ in their judgement only have the same key: one job, whichever comes first.
-        jobs = {cell.key: Job(_guess(cell), self.wanted - len(cell.runs)) for cell in self.cells}
-        forecast = TimeLeft(list(jobs.values()))
+        resumed, seconds = self.done, 0.0
         compiled: set[str] = set()
         for cell in self.cells:
             cell.runs = self._stored(cell)
-            job, policy = jobs[cell.key], cell.contestant.name
+            policy, pace = cell.contestant.name, None
             # A policy's very first chunk is a single run: it may have to compile, which must not pass for its pace.
-            while chunk := cell.missing(self.wanted, _chunk_size(job.last_pace) if policy in compiled else 1):
+            while chunk := cell.missing(self.wanted, _chunk_size(pace) if policy in compiled else 1):
                 before = self.done
+                left = seconds / (before - resumed) * (self.total - before) if before > resumed else None
 
-                def show(finished: int, cell: PlannedRow = cell, before: int = before) -> None:
-                    if progress is not None:
-                        progress.show(cell.name, before + finished, self.total, forecast.seconds_left())
-
+                show = partial(_show, progress, cell.name, before, self.total, left)
                 show(0)
                 started = time.perf_counter()
                 runs = _simulated(cell, chunk, seed=self.seed, workers=workers, on_run=show)
                 self.store.add(cell.key, _about(cell, self.seed), chunk.start, runs)
                 cell.runs.update(zip(chunk, runs, strict=True))
-                forecast.measured(job, len(runs), time.perf_counter() - started if policy in compiled else None)
+                took = time.perf_counter() - started
+                seconds += took
+                pace = took / len(runs) if policy in compiled else None
                 compiled.add(policy)
         return Execution(self.results(), resumed, self.done - resumed)
 
@@ -137,8 +147,11 @@ class Campaign:
         ]
 
 
-Plan = Campaign
-"""What it is called in the documentation; inside, a plan is what a policy wants pulled."""
+def _show(
+    progress: ProgressDisplay | None, name: str, before: int, total: int, left: float | None, finished: int
+) -> None:
+    if progress is not None:
+        progress.show(name, before + finished, total, left)
 
 
 def _chunk_size(pace: float | None) -> int:
@@ -177,50 +190,134 @@ def _about(cell: PlannedRow, seed: int) -> dict[str, object]:
     }
 
 
-def _guess(cell: PlannedRow) -> float:
-    """Cost of a run before any is measured: the published pulls at the nearest ε times what a pull costs."""
-    nearest = min(EPSILONS, key=lambda eps: abs(eps - cell.setting.eps))
-    row = TABLE2.get((cell.setting.experiment.dataset, cell.contestant.name, nearest))
-    return (row.sc if row else UNKNOWN_PULLS) * cell.contestant.weight
+# Finished runs on disk ------------------------------------------------------------------------------------------------
+
+FILE_NAME = "runs.jsonl"
+FORMAT = 1
 
 
-@dataclass
-class Job:
-    """What remains of one cell of the table. `guess` is its cost a run in any unit, the same for all jobs."""
+class RunStore:
+    """The runs under one directory: `add` appends a chunk, `runs` gives what is there for a key."""
 
-    guess: float
-    runs_left: int
-    runs_measured: int = 0
-    seconds_measured: float = 0.0
-    last_pace: float | None = None  # seconds a run of the latest chunk
+    def __init__(self, directory: Path, *, fresh: bool = False) -> None:
+        self.path = directory / FILE_NAME
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab"):
+                pass
+            self._end_torn_line()
+        except OSError as error:
+            raise BadInput(f"--output {directory}: cannot be written: {error.strerror or error}") from None
+        self._runs: dict[str, dict[int, Run]] = {}
+        if not fresh:
+            self._read()
+
+    def runs(self, key: str) -> dict[int, Run]:
+        """Number of the run → run, for all finished runs of a key."""
+        return dict(self._runs.get(key, {}))
+
+    def add(self, key: str, about: dict[str, Any], first_run: int, runs: list[Run]) -> None:
+        """Append a finished chunk. `about` is for readers of the file; the key alone decides."""
+        line = {
+            "format": FORMAT,
+            "key": key,
+            **about,
+            "first_run": first_run,
+            "pulls": [run.pulls for run in runs],
+            "returned": [list(run.returned) for run in runs],
+            "seconds": round(sum(run.seconds for run in runs), 6),
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._keep(key, first_run, runs)
+
+    def _end_torn_line(self) -> None:
+        """End a line that was torn off, so that the next one starts on its own."""
+        with self.path.open("rb+") as file:
+            if file.seek(0, os.SEEK_END) > 0:
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    file.write(b"\n")
+
+    def _read(self) -> None:
+        """Take the runs of all lines that can be read; of two for one run the later, which was computed afresh."""
+        with self.path.open(encoding="utf-8", errors="replace") as file:
+            for text in file:
+                with suppress(ValueError, KeyError, TypeError):
+                    line = json.loads(text)
+                    if line["format"] == FORMAT:
+                        share = float(line["seconds"]) / max(1, len(line["pulls"]))
+                        pairs = zip(line["pulls"], line["returned"], strict=True)
+                        runs = [Run(int(pulls), tuple(map(int, returned)), share) for pulls, returned in pairs]
+                        self._keep(str(line["key"]), int(line["first_run"]), runs)
+
+    def _keep(self, key: str, first_run: int, runs: list[Run]) -> None:
+        self._runs.setdefault(key, {}).update(enumerate(runs, start=first_run))
 
 
-class TimeLeft:
-    """Seconds left over all jobs."""
+def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
+    """A hash of all that determines the runs: code, environment, attacker, policy and seed.
 
-    def __init__(self, jobs: list[Job]) -> None:
-        self.jobs = jobs
+    Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no
+    threat.
+    """
+    digest = hashlib.sha256()
+    parts: dict[str, object] = {
+        "code": code_fingerprint(),
+        "environment": setting.experiment.environment,
+        "adversary": setting.adversary,
+        "policy": contestant.name,
+        "arguments": contestant.arguments(setting),
+        "seed": seed,
+    }
+    for name, part in parts.items():
+        _feed(digest, name)
+        _feed(digest, part)
+    return digest.hexdigest()[:32]
 
-    def measured(self, job: Job, runs: int, seconds: float | None) -> None:
-        """Take note that `runs` runs of a job took `seconds`; None if their time says nothing: they compiled first."""
-        job.runs_left -= runs
-        if seconds is not None:
-            job.runs_measured += runs
-            job.seconds_measured += seconds
-            job.last_pace = seconds / runs
 
-    def seconds_left(self) -> float | None:
-        """The estimate, or None before anything has been measured.
+def _feed(digest: Any, thing: object) -> None:
+    """Feed a value into the hash by its content: arrays by their bytes, records by their fields, kernels by
+    their names.
+    """
+    digest.update(f"<{type(thing).__name__}>".encode())
+    if isinstance(thing, np.ndarray):
+        array: npt.NDArray[Any] = np.ascontiguousarray(thing)
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    elif isinstance(thing, dict):
+        for name, value in thing.items():
+            _feed(digest, name)
+            _feed(digest, value)
+    elif isinstance(thing, list | tuple):
+        for value in thing:
+            _feed(digest, value)
+    elif thing is None or isinstance(thing, str | int | float | bool | np.generic):
+        digest.update(repr(thing).encode())
+    elif isinstance(thing, Environment):  # what its kernel reads; the rest of it is derived truth
+        _feed(digest, {"draw": thing.draw, "medians": thing.medians, "reals": thing.reals, "ints": thing.ints})
+    elif hasattr(thing, "__dataclass_fields__"):
+        _feed(digest, {name: getattr(thing, name) for name in thing.__dataclass_fields__})
+    elif callable(thing):
+        function: Any = getattr(thing, "py_func", thing)  # a compiled kernel names the function it was made of
+        digest.update(f"{function.__module__}.{function.__qualname__}".encode())
+    else:
+        raise TypeError(f"a part of a run of type {type(thing).__name__} cannot be hashed by its content")
 
-        >>> first, second = Job(guess=10.0, runs_left=4), Job(guess=30.0, runs_left=2)
-        >>> forecast = TimeLeft([first, second])
-        >>> forecast.measured(first, runs=2, seconds=1.0)
-        >>> forecast.seconds_left()  # 2 runs at 0.5 s, 2 runs guessed at three times as much
-        4.0
-        """
-        spent = sum(job.seconds_measured for job in self.jobs)
-        guessed = sum(job.guess * job.runs_measured for job in self.jobs)
-        if guessed == 0:
-            return None
-        paces = [job.guess * spent / guessed if job.last_pace is None else job.last_pace for job in self.jobs]
-        return sum(pace * job.runs_left for pace, job in zip(paces, self.jobs, strict=True))
+
+_ROOMS = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
+"""Where it is decided what a run is: whatever a policy, an environment or an adversary computes."""
+
+
+@lru_cache(maxsize=1)
+def code_fingerprint() -> str:
+    """The library's version and a hash of the sources that decide what a run is: an edited library recomputes."""
+    package = Path(str(resources.files("frontguard")))
+    digest = hashlib.sha256()
+    for room in _ROOMS:
+        place = package / room
+        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(str(source.relative_to(package).as_posix()).encode() + b"\0" + source.read_bytes())
+    return f"{metadata.version('frontguard')}+{digest.hexdigest()[:16]}"

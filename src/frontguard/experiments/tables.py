@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal, for a paper (LaTeX), for documentation (Markdown), and as CSV and JSON.
+"""Results as tables: for a terminal, for a paper (LaTeX), for documentation (Markdown), as CSV and JSON; and pictures.
 
 Ours stands beside the published numbers everywhere: a table that shows only one of them invites belief.
 """
@@ -10,16 +10,17 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frontguard.experiments.metrics import Spread
-from frontguard.experiments.plan import Published
-from frontguard.experiments.results import Row, as_record
+from frontguard.experiments.results import Row, Spread, as_record
+from frontguard.experiments.setup import Published
+from frontguard.plot import sample_complexity
 from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
 
 
 def as_json(rows: Sequence[Row]) -> str:
@@ -79,8 +80,7 @@ def row_cells(row: Row) -> list[str]:
     ours, paper = row.score, row.published
     printed = [""] * len(_PUBLISHED)
     if paper is not None:
-        printed = [number(paper.rsr), f"{paper.sc:.0f}", number(paper.ro), number(paper.rf1)]
-        printed.append(f"{ours.sc.mean / paper.sc:.2f}")
+        printed = [*_printed(paper), f"{ours.sc.mean / paper.sc:.2f}"]
     return [
         f"{row.epsilon:g}",
         f"{number(ours.rsr)} [{ours.rsr_low:.2f}, {ours.rsr_high:.2f}]",
@@ -93,67 +93,37 @@ def row_cells(row: Row) -> list[str]:
     ]
 
 
-WIDE = 150
-"""Columns of a terminal from which on everything fits; below, spreads give way and the paper's numbers move in."""
+def _printed(figures: Published, digits: int = 0) -> list[str]:
+    """RSR, SC, RO and r-F1 as the paper prints them, the samples with so many decimals."""
+    return [number(figures.rsr), f"{figures.sc:.{digits}f}", number(figures.ro), number(figures.rf1)]
 
 
-NARROW = 80
-"""Columns below which the last columns of a table give way, too."""
+def terminal_tables(rows: Sequence[Row], *, width: int) -> list[Group]:
+    """One table for every data set and variant, published numbers in brackets beside ours."""
+    return [_table(title, own, width) for title, own in groups_of(rows).items()]
 
 
-def terminal_tables(rows: Sequence[Row], *, width: int = WIDE) -> list[Table | Group]:
-    """One table for every data set and variant, published numbers beside ours where there are any."""
-    groups = groups_of(rows).items()
-    if width < NARROW:
-        return [_narrowest(title, own, width) for title, own in groups]
-    return [_table(title, own, wide=width >= WIDE) for title, own in groups]
+def _table(title: str, rows: Sequence[Row], width: int) -> Group:
+    """A policy's name stands at its first row. Spreads come last: they give way on a narrow terminal."""
+    policies = [row.policy_title for row in rows]
+    first = [name if name != before else "" for before, name in pairwise(["", *policies])]
+    cells = zip(*map(_terminal_cells, rows), strict=True)
+    columns = [TextColumn.of("policy", first)]
+    columns += [TextColumn.of(name, each, number=True) for name, each in zip(_ON_TERMINAL, cells, strict=True)]
+    paper = " (in brackets: paper)" if any(row.published for row in rows) else ""
+    return titled(f"{title}, {_runs(rows)}{paper}", columns, width, elsewhere="--json")
 
 
-def _narrowest(title: str, rows: Sequence[Row], width: int) -> Group:
-    columns = [TextColumn.of("policy", [row.policy_title for row in rows])]
-    cells = zip(*(_narrow_cells(row) for row in rows), strict=True)
-    columns += [TextColumn.of(name, each, number=True) for name, each in zip(_HEADINGS, cells, strict=False)]
-    return titled(f"{title}, {_runs(rows)}{_in_brackets(rows)}", columns, width, elsewhere="--json")
+_ON_TERMINAL = ("ε", "RSR", "SC", "RO", "r-F1", "|P|", "off front", "RSR, 95%", "SC ± error")
 
 
-def _in_brackets(rows: Sequence[Row]) -> str:
-    return " (in brackets: paper)" if any(row.published for row in rows) else ""
-
-
-def _table(title: str, rows: Sequence[Row], *, wide: bool) -> Table:
-    """A policy's name stands at its first row, a rule between policies. For 80 columns there are no spreads, and the
-    paper's numbers are in brackets.
-    """
-    from rich import box
-    from rich.table import Table
-
-    heading = f"{title}, {_runs(rows)}"
-    if wide:
-        table, headings = Table(title=heading, title_justify="left"), row_headings(rows)
-    else:
-        heading += _in_brackets(rows)
-        table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        headings = ["policy", *_HEADINGS[:-1]]
-    for name in headings:
-        printed = name in _PUBLISHED
-        table.add_column(
-            name, justify="left" if name == "policy" else "right", no_wrap=not printed, style="dim" if printed else None
-        )
-    previous = None
-    for row in rows:
-        if previous not in (None, row.policy):
-            table.add_section()
-        cells = row_cells(row) if wide else _narrow_cells(row)
-        table.add_row(row.policy_title if row.policy != previous else "", *cells[: len(headings) - 1])
-        previous = row.policy
-    return table
-
-
-def _narrow_cells(row: Row) -> list[str]:
-    epsilon, _, _, ro, rf1, size, _, *printed = row_cells(row)
-    ours = number(row.score.rsr), f"{row.score.sc.mean:.0f}", ro, rf1
-    both = [f"{mine} ({theirs})" if theirs else mine for mine, theirs in zip(ours, printed, strict=False)]
-    return [epsilon, *both, size]
+def _terminal_cells(row: Row) -> list[str]:
+    score, ours = row.score, _printed(row.as_printed)
+    if row.published is not None:
+        ours = [f"{mine} ({theirs})" for mine, theirs in zip(ours, _printed(row.published), strict=True)]
+    returned = number(score.size.mean, 1), number(score.off_front.mean, 1)
+    spreads = f"[{score.rsr_low:.2f}, {score.rsr_high:.2f}]", with_error(score.sc)
+    return [f"{row.epsilon:g}", *ours, *returned, *spreads]
 
 
 def _runs(rows: Sequence[Row]) -> str:
@@ -214,11 +184,20 @@ def as_latex(rows: Sequence[Row]) -> str:
 def _latex_cells(figures: Published | None, style: str = "{}") -> str:
     if figures is None:
         return " & & & "
-    cells = (number(figures.rsr), f"{figures.sc:.1f}", number(figures.ro), number(figures.rf1))
-    return " & ".join(style.format(cell) for cell in cells)
+    return " & ".join(style.format(cell) for cell in _printed(figures, 1))
 
 
 def _escaped(text: str) -> str:
     for sign in ("#", "&", "%", "_"):
         text = text.replace(sign, "\\" + sign)
     return text
+
+
+def write_figures(rows: Sequence[Row], directory: Path) -> list[Path]:
+    """One picture for every data set and variant; returns their paths. Needs the extra `plot`."""
+    groups = groups_of(rows).values()
+    return [sample_complexity(own).save(directory / f"{_slug(own[0].dataset, own[0].variant)}.png") for own in groups]
+
+
+def _slug(*texts: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in " ".join(texts).lower()).split())

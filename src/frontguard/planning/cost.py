@@ -26,25 +26,23 @@ from frontguard.objectives import Objective, differences_in_units
 from frontguard.pareto.limits import LimitRule
 from frontguard.pareto.points import pareto_mask
 from frontguard.pareto.standing import checked_tolerance
-from frontguard.planning.limited import (
-    LimitFloor,
-    check_drawable,
-    drawn_around,
-    keeping_at_all,
-    limit_floors,
-    truly_within,
-)
 from frontguard.planning.reach import (
     T_BAR,
+    LimitFloor,
     Pilot,
     affordable_width,
     bias_floor,
     can_certify,
+    check_drawable,
+    drawn_around,
     first_pulls,
+    keeping_at_all,
     largest_contamination,
     lasting_length,
+    limit_floors,
     mean_floor,
     pilot_limits,
+    truly_within,
 )
 from frontguard.policies import RPSI, Certified, Policy
 from frontguard.simulation import Adversary, RewardSource, Streams, simulate_one
@@ -90,7 +88,7 @@ class Task:
     Arms come from a pilot log, or are normal with deviation `sigma` and medians drawn uniformly from a box with sides
     `span`, a new one for every run. `spread` is the R that the policies are given. What counts of the `metrics` may be
     something else than a median: then rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which
-    spread most, and exact values from [0, `span`]. With `limits`, arms are drawn around them (`planning.limited`), and
+    spread most, and exact values from [0, `span`]. With `limits`, arms are drawn around them (`planning.reach`), and
     rows of the pilot have a value for each of `columns.boxed`.
     """
 

@@ -8,9 +8,9 @@ words; rows of experiments are taken by a protocol.
 Where to start reading:
 
 - `picture`: what a picture is made of; `looks`: the colour, mark and filling of everything, of verdicts above all.
-- `arms`, `many`: a result as pictures need it, and who is shown of a million arms; `sentences`: what is said of it.
+- `arms`: a result as pictures need it, and which of a million arms are shown.
 - `charts`: one module a picture, or a few that belong together.
-- `layout`: what the renderers share: frames, scales and ticks, names, labels.
+- `frames`, `scales`, `labels`, `text`: what the renderers share.
 - `svg`, `paper`, `plotly`: the renderers. They draw any picture and know none.
 
 Names are imported on first use; `__init__.pyi` lists them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -12,10 +12,9 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.phrases import are, joined, number_of
-from frontguard.plot.layout.names import short
-from frontguard.plot.looks import VERDICTS, Look
-from frontguard.plot.picture import Axis, Layer, Panel, Points, Spans
-from frontguard.plot.sentences import listed, with_intervals
+from frontguard.plot.looks import MANY, VERDICTS, Look
+from frontguard.plot.picture import Axis, Density, Layer, Panel, Points, Spans
+from frontguard.plot.text import listed, short, with_intervals
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Keeping, Verdict
@@ -32,9 +31,9 @@ CROWD_FACTOR = 5.0
 """The same where also very many arms are drawn, of which most are far behind: the front gets more room by ratios."""
 
 _LARGEST = 1e150  # squares and ratios of such numbers are numbers still
-_OTHERS = 5.0  # other estimates are seen while an axis is at most so many times the range of those that matter,
-_WHOLE = 3.0  # and ends of intervals while it is at most so many times that range
-_BULK = 2.0  # or as that range with four fifths of all estimates in it, where that is longer
+_OTHERS = 2.0  # other estimates are seen as far as so many times the range of those that matter from these,
+_WHOLE = 1.0  # and ends of intervals as far as so many times,
+_BULK = 0.5  # or as far as so much of the range of four fifths of all estimates, where that is more
 _GOES_ON = 0.15  # of the range of the estimates, where boxes are cut off: so much of them is seen
 _MOST_OFFERED = 20  # names in an error's choice
 _EDGE = 0.05  # free space at either end, as a share of the axis
@@ -278,7 +277,7 @@ def frame(
         with np.errstate(divide="ignore"):
             ends = np.log(np.maximum(ends, 0.0))
         lowest, highest = _seen(centres, matter)
-    low, high = _with_ends((lowest, highest), ends, float(np.ptp(matter)) if len(matter) else 0.0)
+    low, high = _with_ends((lowest, highest), ends, matter)
     room = _EDGE * (high - low)
     low, high = low - room, high + room
     if log:
@@ -290,45 +289,160 @@ def frame(
 
 def _seen(centres: Floats, matter: Floats) -> tuple[float, float]:
     """The lowest and highest centre that is seen: all that matter, and others that are not far away from most."""
-    in_order = np.sort(centres)
-    few = max(1, len(in_order) // 10)  # a tenth, and one at least: a single one never decides
-    core = np.concatenate([matter, in_order[few : len(in_order) - few]])
+    few = max(1, len(centres) // 10)  # a tenth, and one at least: a single one never decides
+    core = np.concatenate([matter, np.sort(centres)[few : len(centres) - few]])
     if not len(core) or not np.ptp(core):
         core = centres
-    width = max(_OTHERS * float(np.ptp(matter)) if len(matter) else 0.0, _BULK * float(np.ptp(core)))
-    low, high = _cut((float(core.min()), float(core.max())), (float(in_order[0]), float(in_order[-1])), width)
-    seen = in_order[(in_order >= low) & (in_order <= high)]
-    return float(seen[0]), float(seen[-1])
+    return within(core, centres, max(_OTHERS * _range(matter), _BULK * _range(core)))
 
 
-def _with_ends(seen: tuple[float, float], ends: Floats, range_that_matters: float) -> tuple[float, float]:
-    """What is seen of the ends of intervals beside the centres."""
+def _with_ends(seen: tuple[float, float], ends: Floats, matter: Floats) -> tuple[float, float]:
+    """The range that is seen of the centres and of the ends of intervals; of an end that is cut off a part."""
     low, high = seen
-    room = high - low
     finite = ends[np.isfinite(ends)]
-    if room == 0.0 and len(finite):
-        room = float(np.median(np.abs(finite - low)))
-    if room == 0.0 or not len(ends):
+    width = high - low
+    if width == 0.0 and len(finite):
+        width = float(np.median(np.abs(finite - low)))
+    if width == 0.0:
         return seen
-    outer = min(low, float(ends.min())), max(high, float(ends.max()))
-    floor, ceiling = _cut(seen, outer, max(_WHOLE * (range_that_matters or room), _BULK * room))
-    within = finite[(finite >= floor) & (finite <= ceiling)]
-    if floor > outer[0]:
-        low -= _GOES_ON * room
-    if ceiling < outer[1]:
-        high += _GOES_ON * room
-    return min(low, float(within.min(initial=low))), max(high, float(within.max(initial=high)))
+    room = max(_WHOLE * (_range(matter) or width), _BULK * width)
+    if (ends < low - room).any():
+        low -= _GOES_ON * width
+    if (ends > high + room).any():
+        high += _GOES_ON * width
+    first, last = within(np.array(seen), finite, room)
+    return min(low, first), max(high, last)
 
 
-def _cut(inner: tuple[float, float], outer: tuple[float, float], width: float) -> tuple[float, float]:
-    """The outer range, cut at its ends where it is wider than it may be; never so that the inner one is cut.
+def within(core: Floats, others: Floats, room: float) -> tuple[float, float]:
+    """The range of the core, and of the others that lie within so much room to either side of it.
 
-    >>> _cut((0.0, 1.0), (-0.5, 9.0), 3.0), _cut((0.0, 1.0), (-np.inf, np.inf), 3.0)
-    ((-0.5, 2.5), (-1.0, 2.0))
+    >>> within(np.array([1.0, 2.0]), np.array([-5.0, 0.5, 3.5]), 2.0)
+    (0.5, 3.5)
     """
-    spare = max(0.0, width - (inner[1] - inner[0]))
-    below, above = inner[0] - outer[0], outer[1] - inner[1]
-    if below + above > spare:
-        half = spare / 2.0
-        below, above = min(below, max(half, spare - above)), min(above, max(half, spare - below))
-    return inner[0] - below, inner[1] + above
+    low, high = float(core.min()), float(core.max())
+    near = others[(others >= low - room) & (others <= high + room)]
+    return float(near.min(initial=low)), float(near.max(initial=high))
+
+
+def _range(values: Floats) -> float:
+    return float(np.ptp(values)) if len(values) else 0.0
+
+
+# Many arms in one picture: who is shown in full, and who only as a density --------------------------------------------
+
+ALL = 120
+"""Up to so many arms, all are shown in full."""
+
+MOST: Mapping[Verdict, int] = {Verdict.IN: 300, Verdict.UNDECIDED: 60, Verdict.COVERED: 60}
+"""Beyond that, so many of each kind are at most: those that matter."""
+
+MOST_FOOLED = 50
+"""Of arms that only means call the front, so many are shown."""
+
+CELLS = (42, 34)
+"""Cells of a density along x and y."""
+
+_ROOMY = 40  # marks of which each can have its full size
+_SMALLEST = 0.5  # of its size: what a mark has at least
+_GROUPS = ((Verdict.OUT, Verdict.COVERED), (Verdict.UNDECIDED,), (Verdict.IN,))  # a density for each, the last on top
+_WORDS = {
+    Verdict.OUT: "that are out",
+    Verdict.COVERED: "that are covered",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.IN: "that are in",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Which arms (K,) of those that have a place are shown in full, and which are left to a density."""
+
+    full: Bools
+    rest: Bools
+
+
+def choose(
+    arms: Arms, places: Bools, *, everyone: int = ALL, most: Mapping[Verdict, int] = MOST, total: int | None = None
+) -> Chosen:
+    """Show everyone if they are few; else those in, undecided or covered, of each kind up to `most`, up to a total.
+
+    Where there are more of one kind than there is room, those that come nearest to being best are taken. Arms that
+    means would have put on the front but which are out are shown too: they are who was fooled about.
+    """
+    if int(places.sum()) <= everyone:
+        return Chosen(places, np.zeros_like(places))
+    full = np.zeros_like(places)
+    for verdict, room in most.items():
+        if total is not None:
+            room = min(room, total - int(full.sum()))
+        some = arms.with_verdict(verdict, places)
+        full[some if len(some) <= room else some[_foremost(arms, some, room)]] = True
+    fooled = np.flatnonzero(arms.beaten_by_means & places)
+    full[fooled if len(fooled) <= MOST_FOOLED else fooled[_foremost(arms, fooled, MOST_FOOLED)]] = True
+    return Chosen(full, places & ~full)
+
+
+def smaller(look: Look, count: int) -> Look:
+    """How one of so many marks looks: the more there are, the smaller each is.
+
+    >>> from frontguard.plot.looks import IN
+    >>> smaller(IN, 10) is IN, smaller(IN, 160).size, smaller(IN, 10_000).size
+    (True, 4.0, 4.0)
+    """
+    if count <= _ROOMY:
+        return look
+    return replace(look, size=look.size * max(_SMALLEST, (_ROOMY / count) ** 0.5))
+
+
+def _foremost(arms: Arms, some: Ints, count: int) -> Ints:
+    """Positions in `some` of those that come nearest to being best, in one objective or by the mean of their ranks."""
+    signs = [1.0 if arms.minimized(d) else -1.0 for d in range(arms.estimates.shape[1])]
+    ranks = np.argsort(np.argsort(signs * arms.estimates[some], axis=0, kind="stable"), axis=0)
+    by_mean = np.argsort(np.argsort(ranks.mean(axis=1), kind="stable"))
+    shortfall = np.minimum(ranks.min(axis=1), by_mean)
+    # Equal ones in the order of arms, so that a moving picture does not flicker.
+    return np.sort(np.argsort(shortfall, kind="stable")[: max(count, 0)])
+
+
+def edges_along(axis: Axis, values: Floats, count: int) -> Floats:
+    """The edges of so many cells, equally wide on the axis, from the lowest value to the highest that it shows.
+
+    >>> edges_along(Axis(high=5.0), np.array([1.0, 2.0, 9.0]), 2).tolist()
+    [1.0, 3.0, 5.0]
+    >>> edges_along(Axis(scale="log"), np.array([1.0, 100.0]), 2).round(6).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    low, high = float(values.min()), float(values.max())
+    low = low if axis.low is None else max(low, axis.low)
+    high = high if axis.high is None else min(high, axis.high)
+    if not low < high:
+        low, high = (0.99 * low, 1.01 * low) if axis.scale == "log" else (low - 0.5, low + 0.5)
+    along = np.geomspace(low, high, count + 1) if axis.scale == "log" else np.linspace(low, high, count + 1)
+    along[0], along[-1] = low, high  # rounding must not leave the outermost values outside
+    return np.asarray(along, np.float64)
+
+
+def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, str, Look]]:
+    """Who of those that are not shown in full lies in a density with whom, in words and as a look, the lowest first.
+
+    Those that are still undecided have one of their own: they may yet be on the front.
+    """
+    for verdicts in _GROUPS:
+        mine = rest & np.isin(arms.codes, verdicts)
+        counts = {verdict: count for verdict in verdicts if (count := int((arms.codes[mine] == verdict).sum()))}
+        if not counts:
+            continue
+        look = MANY if Verdict.OUT in verdicts else replace(MANY, colour=VERDICTS[verdicts[0]].colour)
+        what = "that are out or covered" if len(counts) > 1 else _WORDS[next(iter(counts))]
+        words = f"{sum(counts.values()):,} more {what}"
+        yield mine, words, replace(look, label=f"{words}, as a density")
+
+
+def density(x: Floats, y: Floats, x_axis: Axis, y_axis: Axis, look: Look) -> Density:
+    """How many of the points lie where. Those beyond the ends of an axis are left out: they are not seen."""
+    inside = x_axis.holds(x) & y_axis.holds(y)
+    if not inside.any():
+        return Density(np.array([]), np.array([]), np.zeros((0, 0), np.int64), look)
+    edges = edges_along(x_axis, x[inside], CELLS[0]), edges_along(y_axis, y[inside], CELLS[1])
+    return Density(*edges, np.histogram2d(x[inside], y[inside], edges)[0].astype(np.int64), look)

@@ -20,13 +20,12 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.markup import clean
 from frontguard.plot import picture as parts
-from frontguard.plot.layout.frames import Frame, bounded, clipped, inside, limits, rectangles, steps
-from frontguard.plot.layout.labels import labels
-from frontguard.plot.layout.names import columns, in_columns, short, wrapped
-from frontguard.plot.layout.scales import ticks
-from frontguard.plot.layout.sheet import sheet_of
+from frontguard.plot.frames import Frame, bounded, clipped, inside, limits, rectangles, sheet_of, steps
+from frontguard.plot.labels import labels
 from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Axis, Layer, Panel, Picture
+from frontguard.plot.scales import ticks
+from frontguard.plot.text import columns, in_columns, short, wrapped
 
 try:
     import matplotlib.style
@@ -323,12 +322,6 @@ def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) ->
         case parts.Rule():
             across = axes.axvline if layer.upright else axes.axhline
             across(layer.at, **_line(layer.look), zorder=depth)
-        case parts.Arrow():
-            axes.annotate(
-                "", (layer.x[1], layer.y[1]), (layer.x[0], layer.y[0]), zorder=depth + 1,
-                arrowprops={"arrowstyle": "-|>", "color": _colour(layer.look), "linewidth": layer.look.width,
-                            "shrinkA": 0, "shrinkB": 2},
-            ).set_in_layout(False)  # fmt: skip
 
 
 def _shade(look: Look, opacity: float) -> tuple[float, float, float, float]:

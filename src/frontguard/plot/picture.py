@@ -171,17 +171,8 @@ class Rule:
     written: str = ""
 
 
-@dataclass(frozen=True)
-class Arrow:
-    """An arrow from one place to another."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    look: Look
-
-
-_KINDS = {Points: "mark", Lines: "line", Rule: "line", Arrow: "line", Bars: "bar", Boxes: "box", Band: "band"}
-Layer: TypeAlias = Points | Boxes | Lines | Band | Spans | Bars | Density | Region | Rule | Arrow
+_KINDS = {Points: "mark", Lines: "line", Rule: "line", Bars: "bar", Boxes: "box", Band: "band"}
+Layer: TypeAlias = Points | Boxes | Lines | Band | Spans | Bars | Density | Region | Rule
 
 
 @dataclass(frozen=True, eq=False)

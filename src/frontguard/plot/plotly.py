@@ -18,13 +18,12 @@ import numpy.typing as npt
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.plot import picture as parts
-from frontguard.plot.layout.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, steps
-from frontguard.plot.layout.labels import Label, labels
-from frontguard.plot.layout.names import columns, in_columns, short, wrapped
-from frontguard.plot.layout.scales import ticks
-from frontguard.plot.layout.sheet import sheet_of
+from frontguard.plot.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, sheet_of, steps
+from frontguard.plot.labels import Label, labels
 from frontguard.plot.looks import PALE, THIN, Look, box_shades
 from frontguard.plot.picture import Axis, Panel, Picture
+from frontguard.plot.scales import ticks
+from frontguard.plot.text import columns, in_columns, short, wrapped
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
 _SIZE = 9.0  # of labels, in points
@@ -266,7 +265,3 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
         case parts.Rule():
             x, y = (np.full(2, layer.at), np.array(shown))[:: 1 if upright else -1]
             yield {"x": x, "y": y, "mode": "lines", "line": _line(look)}
-        case parts.Arrow():
-            head = {"symbol": "arrow", "size": [0, 12], "angleref": "previous", "color": _shade(look)}
-            style = Settings(mode="lines+markers", line=_line(look), marker=head, cliponaxis=False)
-            yield {"x": layer.x, "y": layer.y} | style

@@ -7,9 +7,9 @@ command line nor the live page. Where to start:
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
 - `sources`: what a thing is, and which of the next makes its report.
 - `model`: `Report`, and the tables, figures and facts in it.
-- `result`: a report out of a result, with its table of arms.
-- `study`, `analysis`, `experiments`, `demo`: what is said of each kind of thing.
-- `html`, `markdown`, `csv`: formats; `notebook`: a result in somebody else's page.
+- `arms`: a report out of a result, with its table of arms, comparisons and picks.
+- `study`, `analysis`, `experiments`, `demonstration`: what is said of each kind of thing.
+- `html` (with results for notebooks), `plain` (Markdown and CSV): formats.
 
 A new format is a module with a function from `Report` to text, an ending and a line in `write`.
 """

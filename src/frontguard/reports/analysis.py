@@ -10,6 +10,7 @@ import numpy as np
 from frontguard import plot
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, listed, percent
+from frontguard.reports.arms import failed_pulls, report_of
 from frontguard.reports.model import (
     Fact,
     Figure,
@@ -17,7 +18,6 @@ from frontguard.reports.model import (
     Section,
     shown_in_units,
 )
-from frontguard.reports.result import failed_pulls, report_of
 from frontguard.results import Origin, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from frontguard import __version__, plot
-from frontguard.experiments.plan import TITLES
 from frontguard.experiments.results import Row, as_record
+from frontguard.experiments.setup import TITLES
 from frontguard.experiments.tables import row_cells, row_headings
 from frontguard.phrases import article, joined, percent
 from frontguard.reports.analysis import origin_steps

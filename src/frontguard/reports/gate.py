@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
-from frontguard.reports.markdown import escaped
+from frontguard.reports.plain import escaped
 from frontguard.words.gate import HEADINGS, answer, check_in_words, named, promise, remarks, robustness, rows
 
 _HEADLINES = {

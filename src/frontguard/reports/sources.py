@@ -36,11 +36,11 @@ def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = N
         return thing
     if isinstance(thing, (str, os.PathLike)):
         return report_from(os.fspath(thing), study)
-    from frontguard.demo.treatments import Demo
+    from frontguard.demo.cases import Demo
     from frontguard.experiments.results import Row
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.analysis import analysis_report, result_report
-    from frontguard.reports.demo import demo_report
+    from frontguard.reports.demonstration import demo_report
     from frontguard.reports.experiments import experiments_report
     from frontguard.reports.study import study_report
     from frontguard.results import Result
@@ -158,7 +158,7 @@ def report_from_json(content: bytes, where: str, study: str | None = None) -> Re
 
 def report_from_values(value: Any, where: str = "JSON") -> Report:
     """The report on parsed JSON; its kind is seen by its entries."""
-    from frontguard.demo.treatments import Demo
+    from frontguard.demo.cases import Demo
     from frontguard.experiments.results import rows_of
     from frontguard.logs.analysis import Analysis
     from frontguard.reports.study import run_report

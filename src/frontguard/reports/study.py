@@ -18,8 +18,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.phrases import duration, number_of, percent
 from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
+from frontguard.reports.arms import report_of
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, shown_in_units
-from frontguard.reports.result import report_of
 from frontguard.results import Origin
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower

@@ -14,7 +14,7 @@ from frontguard._common.private import private
 from frontguard.comparisons.picks import Asked
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import shown
-from frontguard.reports.beside import asked_for
+from frontguard.reports.arms import asked_for
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
 
@@ -68,11 +68,11 @@ def text_of(report: Report, format: Format) -> Iterator[str]:
 
         yield document(report)
     elif format == "markdown":
-        from frontguard.reports.markdown import document as markdown
+        from frontguard.reports.plain import document as markdown
 
         yield markdown(report)
     else:
-        from frontguard.reports.csv import lines
+        from frontguard.reports.plain import lines
 
         yield from lines(report.columns)
 

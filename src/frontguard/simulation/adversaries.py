@@ -4,11 +4,9 @@
 | --- | --- | --- |
 | `constant_attack` | oblivious | replaces by a constant |
 | `other_distribution` | oblivious | replaces by rewards of any other environment |
-| `swapped_arms` | oblivious | replaces by rewards of another arm |
 | `review_bomber` | prescient | lowest score on Pareto optimal arms |
 | `push` | prescient | moves rewards towards the front or away from it |
 | `worst_case_prescient` | prescient | moves medians as far as Lemma 1 lets it |
-| `coupled` | malicious | hits exactly the best or exactly the worst rewards |
 | `paper_malicious` | malicious | the paper's attack on SW-LLVM: as published, or with ε kept per arm |
 | `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
 | `worst_case_share` | share | hits every reward on one side of a quantile that its budget has room for |
@@ -39,7 +37,7 @@ from frontguard.simulation.contracts import (
     ShareAdversary,
     attack_kernel,
 )
-from frontguard.simulation.environments import Quantiled, constant, known_law, per_entry, relabelled
+from frontguard.simulation.environments import Quantiled, constant, known_law, per_entry
 from frontguard.simulation.random import Words, fill_words, unit
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
@@ -168,17 +166,6 @@ def other_distribution(eps: float, environment: Environment, *, joint: bool = Fa
     return ObliviousAdversary(Oblivious(eps), joint, replacements=environment)
 
 
-def swapped_arms(
-    eps: float, environment: Environment, order: npt.ArrayLike | None = None, *, joint: bool = False
-) -> ObliviousAdversary:
-    """Replace rewards of arm i by fresh rewards of arm order[i]; unless given, of the next arm."""
-    if order is None:
-        order = np.roll(np.arange(environment.arms), -1)
-    if np.shape(order) != (environment.arms,):
-        raise BadInput(f"order must name an arm for each of {environment.arms}; got the shape {np.shape(order)}")
-    return ObliviousAdversary(Oblivious(eps), joint, replacements=relabelled(environment, order))
-
-
 # --- prescient ---------------------------------------------------------------------------------------------
 
 
@@ -280,24 +267,6 @@ def worst_case(
         np.where(signs == 0, still, signs < 0),
     )
     return _malicious(eps, edge, rates, offsets, signs == 0.0)
-
-
-def coupled(
-    environment: Environment, eps: float, *, hit_best: npt.ArrayLike | None = None, distance: float = 10.0
-) -> MaliciousAdversary:
-    """Hit exactly the best ε of an arm's rewards, or exactly the worst, and put them far on the other side.
-
-    `hit_best` says which, for each arm: the best of Pareto optimal arms and the worst of all others unless
-    given, so that the front looks dominated. The mechanics, and the exact marginal ε, are those of
-    `worst_case`.
-    """
-    best = environment.pareto_mask if hit_best is None else np.asarray(hit_best)
-    if best.shape != (environment.arms,) or best.dtype != np.bool_:
-        raise BadInput(
-            f"hit_best must be True or False for each of {environment.arms} arms; "
-            f"got {best.dtype} of shape {best.shape}"
-        )
-    return worst_case(known_law(environment, "coupled"), eps, np.where(best, -1, 1), distance=distance)
 
 
 def paper_malicious(

@@ -1,9 +1,7 @@
 """The kernels that draw clean rewards, one a family of laws. See `environments` for the laws in words.
 
-All of them read their integers the same way: ints[0] is the number of arms K,
-ints[1 : 1 + K] says whose parameters each arm uses (its *label*), and what is a family's own comes after.
-Relabelling arms therefore never touches a kernel. The words of the generator are laid down in the memory of
-`out` itself and turned into rewards in place: mostly no workspace, and one pass through the cache.
+The words of the generator are laid down in the memory of `out` itself and turned into rewards in place: mostly no
+workspace, and one pass through the cache.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from frontguard.simulation.random import Words, below, fill_normals, fill_words,
 def draw_constant(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: value (K, M)."""
     objectives = out.shape[0]
-    at = objectives * ints[1 + arm]
+    at = objectives * arm
     for d in range(objectives):
         out[d, :] = reals[at + d]
 
@@ -30,7 +28,7 @@ def draw_constant(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Word
 def draw_gaussian(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: (median, σ) of each (K, M)."""
     objectives, count = out.shape
-    at = 2 * objectives * ints[1 + arm]
+    at = 2 * objectives * arm
     for d in range(objectives):
         row = out[d]
         fill_normals(row, row.view(np.uint64), stream)
@@ -40,49 +38,10 @@ def draw_gaussian(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Word
 
 
 @draw_kernel
-def draw_correlated(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """reals: M medians and the M × M Cholesky factor, row by row, of each arm."""
-    objectives, count = out.shape
-    at = objectives * (objectives + 1) * ints[1 + arm]
-    for d in range(objectives):
-        fill_normals(out[d], out[d].view(np.uint64), stream)
-    for back in range(objectives):  # from the last objective: it needs all the normals, the first only its own
-        d = objectives - 1 - back
-        factor = at + objectives * (1 + d)
-        for i in range(count):
-            total = reals[at + d]
-            for e in range(d + 1):
-                total += reals[factor + e] * out[e, i]
-            out[d, i] = total
-
-
-@draw_kernel
-def draw_student(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """reals: (median, scale, degrees of freedom ν) of each (K, M).
-
-    Bailey (1994) in the trigonometric form: √(ν (U^(−2/ν) − 1)) cos(2πV) is Student t. It rejects nothing
-    and takes two words a draw.
-    """
-    objectives, count = out.shape
-    angles = np.empty(count, np.uint64)
-    at = 3 * objectives * ints[1 + arm]
-    for d in range(objectives):
-        row = out[d]
-        radii = row.view(np.uint64)
-        fill_words(radii, stream)
-        fill_words(angles, stream)
-        median, scale, dof = reals[at + 3 * d], reals[at + 3 * d + 1], reals[at + 3 * d + 2]
-        for i in range(count):
-            # U^(−2/ν) − 1 through expm1: at many degrees of freedom the difference would lose its digits
-            radius = math.sqrt(dof * math.expm1(-2.0 / dof * math.log(1.0 - unit(radii[i]))))
-            row[i] = median + scale * radius * math.cos(2.0 * math.pi * unit(angles[i]))
-
-
-@draw_kernel
 def draw_cauchy(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: (median, scale) of each (K, M)."""
     objectives, count = out.shape
-    at = 2 * objectives * ints[1 + arm]
+    at = 2 * objectives * arm
     for d in range(objectives):
         row = out[d]
         words = row.view(np.uint64)
@@ -96,7 +55,7 @@ def draw_cauchy(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words)
 def draw_skewed(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: (median, scale, shape s) of each (K, M): median + scale · (e^(sZ) − 1) / s, Z ~ N(0, 1)."""
     objectives, count = out.shape
-    at = 3 * objectives * ints[1 + arm]
+    at = 3 * objectives * arm
     for d in range(objectives):
         row = out[d]
         fill_normals(row, row.view(np.uint64), stream)
@@ -109,7 +68,7 @@ def draw_skewed(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words)
 def draw_uniform(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: (median, width) of each (K, M)."""
     objectives, count = out.shape
-    at = 2 * objectives * ints[1 + arm]
+    at = 2 * objectives * arm
     for d in range(objectives):
         row = out[d]
         words = row.view(np.uint64)
@@ -124,7 +83,7 @@ def draw_bimodal(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words
     """reals: (first centre, second centre, σ, probability of the second) of each (K, M)."""
     objectives, count = out.shape
     coins = np.empty(count, np.uint64)
-    at = 4 * objectives * ints[1 + arm]
+    at = 4 * objectives * arm
     for d in range(objectives):
         row = out[d]
         fill_normals(row, row.view(np.uint64), stream)
@@ -143,28 +102,26 @@ def draw_categorical(out: Floats, arm: int, reals: Floats, ints: Ints, stream: W
     of each cell.
     """
     objectives, count = out.shape
-    cells = ints[1 + ints[0]]
-    thresholds = 2 + ints[0]
+    cells = ints[0]
     for d in range(objectives):
         row = out[d]
         words = row.view(np.uint64)
         fill_words(words, stream)
-        at = cells * (objectives * ints[1 + arm] + d)
+        at = cells * (objectives * arm + d)
         for i in range(count):
             cell = at + below(words[i], cells)
             coin = np.int64(words[i] & np.uint64(0xFFFFFFFF))
-            row[i] = reals[2 * cell + (1 if coin >= ints[thresholds + cell] else 0)]
+            row[i] = reals[2 * cell + (1 if coin >= ints[1 + cell] else 0)]
 
 
 @draw_kernel
 def draw_rows(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """One word a pull picks a row for all objectives.
 
-    ints: (first row, rows) of each label; reals: points (N, M).
+    ints: (first row, rows) of each arm; reals: points (N, M).
     """
     objectives, count = out.shape
-    at = 1 + ints[0] + 2 * ints[1 + arm]
-    start, rows = ints[at], ints[at + 1]
+    start, rows = ints[2 * arm], ints[2 * arm + 1]
     words = out[0].view(np.uint64)
     fill_words(words, stream)
     picks = out[0].view(np.int64)  # objective by objective with the picks kept is a fifth faster than pull by pull
@@ -181,8 +138,7 @@ def draw_rows(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -
 def draw_noisy_rows(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """A row and Gaussian noise. ints: as for rows; reals: σ of each objective, then points (N, M)."""
     objectives, count = out.shape
-    at = 1 + ints[0] + 2 * ints[1 + arm]
-    start, rows = ints[at], ints[at + 1]
+    start, rows = ints[2 * arm], ints[2 * arm + 1]
     picks = np.empty(count, np.uint64)
     fill_words(picks, stream)
     for d in range(objectives):

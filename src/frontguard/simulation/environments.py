@@ -13,11 +13,11 @@ Parameters may be given once for all (a number), for every objective (M,), or fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
@@ -29,11 +29,7 @@ from frontguard.simulation.laws import Atoms, Histogram, Law, LocationScale, Noi
 
 @dataclass(frozen=True, eq=False)
 class Quantiled(Environment):
-    """An environment whose marginal laws are known exactly, as an attacker that knows everything knows them.
-
-    Its kernel reads the labels of the arms from `ints` as `frontguard.simulation.draws` describes, which is
-    what `relabelled` relies on.
-    """
+    """An environment whose marginal laws are known exactly, as an attacker that knows everything knows them."""
 
     law: Law = field(kw_only=True)
 
@@ -60,15 +56,11 @@ def _centres(value: npt.ArrayLike, name: str = "medians") -> Floats:
     return array
 
 
-def _labels(arms: int) -> Ints:
-    return np.concatenate([[arms], np.arange(arms)])
-
-
 def known_law(environment: Environment, who: str) -> Quantiled:
     """The environment, if its law is known; `who` needs it."""
     if not isinstance(environment, Quantiled):
         raise BadInput(
-            f"{who} needs an environment with known quantiles and labels, as all of frontguard.simulation."
+            f"{who} needs an environment with known quantiles, as all of frontguard.simulation."
             f"environments have; got a plain {type(environment).__name__}"
         )
     return environment
@@ -77,14 +69,14 @@ def known_law(environment: Environment, who: str) -> Quantiled:
 def _location_scale(draw: DrawKernel, law: LocationScale, means: Floats | None = None) -> Quantiled:
     """An environment of this law, whose kernel reads (centre, scale, shapes) of each (K, M)."""
     reals = np.stack([law.centre, law.scale, *law.shapes], axis=-1).ravel()
-    return Quantiled(draw, law.centre, reals, _labels(len(law.centre)), means, law=law)
+    return Quantiled(draw, law.centre, reals, means=means, law=law)
 
 
 def constant(medians: npt.ArrayLike) -> Quantiled:
     """Every pull of an arm gives its medians."""
     centre = _centres(medians)
     law = LocationScale(centre, np.zeros_like(centre), ndtri, ndtr)
-    return Quantiled(draws.draw_constant, centre, centre.ravel(), _labels(len(centre)), law=law)
+    return Quantiled(draws.draw_constant, centre, centre.ravel(), law=law)
 
 
 def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
@@ -92,39 +84,6 @@ def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
     centre = _centres(medians)
     law = LocationScale(centre, per_entry(sigma, centre, "sigma", zero=True), ndtri, ndtr)
     return _location_scale(draws.draw_gaussian, law)
-
-
-def correlated_gaussian(medians: npt.ArrayLike, covariance: npt.ArrayLike) -> Quantiled:
-    """Jointly Gaussian objectives; the covariance is (M, M) for all arms, or (K, M, M)."""
-    centre = _centres(medians)
-    arms, objectives = centre.shape
-    matrix = np.asarray(covariance, dtype=np.float64)
-    if matrix.shape not in {(objectives, objectives), (arms, objectives, objectives)}:
-        raise BadInput(
-            f"covariance must have the shape (M, M) = {(objectives, objectives)} or (K, M, M) = "
-            f"{(arms, objectives, objectives)}; got {matrix.shape}"
-        )
-    matrices = np.broadcast_to(matrix, (arms, objectives, objectives))
-    if not np.allclose(matrices, matrices.transpose(0, 2, 1), rtol=1e-12, atol=0.0):
-        raise BadInput("covariance must be symmetric")
-    try:
-        factors = np.linalg.cholesky(matrices)
-    except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(matrices).min()
-        raise BadInput(f"covariance must be positive definite; its smallest eigenvalue is {smallest:.3g}") from None
-    reals = np.concatenate([centre[:, None, :], factors], axis=1).ravel()
-    deviations = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
-    law = LocationScale(centre, deviations, ndtri, ndtr)
-    return Quantiled(draws.draw_correlated, centre, reals, _labels(arms), law=law)
-
-
-def student(medians: npt.ArrayLike, scale: npt.ArrayLike, dof: npt.ArrayLike) -> Quantiled:
-    """median + scale · t_ν, ν = `dof` degrees of freedom. Means are NaN where ν ≤ 1: there are none."""
-    centre = _centres(medians)
-    scales = per_entry(scale, centre, "scale")
-    freedom = per_entry(dof, centre, "dof")
-    law = LocationScale(centre, scales, lambda level, nu: stdtrit(nu, level), lambda x, nu: stdtr(nu, x), (freedom,))
-    return _location_scale(draws.draw_student, law, np.where(freedom > 1.0, centre, np.nan))
 
 
 def _cauchy_cdf(point: Floats) -> Floats:
@@ -201,7 +160,7 @@ def bimodal(
     law = NoisyAtoms(atoms, deviation)
     reals = np.stack([left, right, deviation, share], axis=-1).ravel()
     medians = law.medians_of_interest()
-    return Quantiled(draws.draw_bimodal, medians, reals, _labels(len(left)), atoms.means(), law=law)
+    return Quantiled(draws.draw_bimodal, medians, reals, means=atoms.means(), law=law)
 
 
 def _alias_table(weights: Floats) -> tuple[Ints, Ints]:
@@ -247,12 +206,12 @@ def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
     if not (weights.sum(axis=2) > 0.0).all():
         arm, objective = np.argwhere(weights.sum(axis=2) == 0.0)[0]
         raise BadInput(f"counts must not all be 0; they are for arm {arm}, objective {objective}")
-    arms, _, cells = weights.shape
+    cells = weights.shape[2]
     tables = [_alias_table(row) for row in weights.reshape(-1, cells)]
     thresholds = np.concatenate([threshold for threshold, _ in tables])
     reals = np.concatenate([np.stack([support, support[alias]], axis=-1).ravel() for _, alias in tables])
     law = Atoms.of(support, weights)
-    ints = np.concatenate([_labels(arms), [cells], thresholds])
+    ints = np.concatenate([[cells], thresholds])
     return Quantiled(draws.draw_categorical, law.medians_of_interest(), reals, ints, law.means(), law=law)
 
 
@@ -305,8 +264,7 @@ def bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> Quantiled:
     """
     table, groups = _grouped_rows(points, arm_of_row)
     law = _atoms_of_rows(table, groups)
-    ints = np.concatenate([_labels(len(groups)), groups.ravel()])
-    return Quantiled(draws.draw_rows, law.medians_of_interest(), table.ravel(), ints, law.means(), law=law)
+    return Quantiled(draws.draw_rows, law.medians_of_interest(), table.ravel(), groups.ravel(), law.means(), law=law)
 
 
 def noisy_bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
@@ -319,27 +277,4 @@ def noisy_bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike, sigma: npt
     atoms = _atoms_of_rows(table, groups)
     law = NoisyAtoms(atoms, np.repeat(deviation, len(groups), axis=0))
     reals = np.concatenate([deviation.ravel(), table.ravel()])
-    ints = np.concatenate([_labels(len(groups)), groups.ravel()])
-    return Quantiled(draws.draw_noisy_rows, law.medians_of_interest(), reals, ints, atoms.means(), law=law)
-
-
-def relabelled(environment: Environment, order: npt.ArrayLike) -> Quantiled:
-    """Arm i draws what arm order[i] of the original draws. Arms may be left out or repeated.
-
-    >>> relabelled(constant([[1.0], [2.0], [3.0]]), [2, 0, 2, 2]).medians.ravel()
-    array([3., 1., 3., 3.])
-    """
-    known = known_law(environment, "relabelled")
-    arms = np.asarray(order)
-    if arms.ndim != 1 or len(arms) == 0 or not np.issubdtype(arms.dtype, np.integer):
-        raise BadInput(f"order must be a list of arms; got {arms.dtype} of shape {arms.shape}")
-    if arms.min() < 0 or arms.max() >= environment.arms:
-        raise BadInput(f"order must name arms in 0..{environment.arms - 1}; got {arms.min()}..{arms.max()}")
-    labels, own = known.ints[1 : 1 + known.arms], known.ints[1 + known.arms :]
-    return replace(
-        known,
-        medians=known.medians[arms],
-        ints=np.concatenate([[len(arms)], labels[arms], own]),
-        means=None if known.means is None else known.means[arms],
-        law=known.law.relabelled(arms.astype(np.int64)),
-    )
+    return Quantiled(draws.draw_noisy_rows, law.medians_of_interest(), reals, groups.ravel(), atoms.means(), law=law)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 
 StandardFunction = Callable[..., npt.ArrayLike]
@@ -43,10 +43,6 @@ class Law(ABC):
     @abstractmethod
     def mass(self, points: Floats) -> tuple[Floats, Floats]:
         """P(Y < x) and P(Y ≤ x) at points x of shape (K, M). They differ where x is an atom."""
-
-    @abstractmethod
-    def relabelled(self, order: Ints) -> Law:
-        """The law whose arm i is arm order[i] of this one."""
 
     def medians_of_interest(self) -> Floats:
         """m = (Q_L(1/2) + Q_R(1/2)) / 2 (Section 3)."""
@@ -83,11 +79,6 @@ class LocationScale(Law):
         below = np.where(moves, cdf, points > self.centre)
         upto = np.where(moves, cdf, points >= self.centre)
         return below, upto
-
-    def relabelled(self, order: Ints) -> Law:
-        """Take the rows of every parameter."""
-        shapes = tuple(shape[order] for shape in self.shapes)
-        return replace(self, centre=self.centre[order], scale=self.scale[order], shapes=shapes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +147,6 @@ class Atoms(Law):
         upto = self._each(lambda histogram, i, d: histogram.mass_upto(points[i, d], included=True))
         return below, upto
 
-    def relabelled(self, order: Ints) -> Atoms:
-        """Take whole arms."""
-        return Atoms([self.histograms[i] for i in order])
-
     def means(self) -> Floats:
         """Expectations."""
         return self._each(lambda histogram, i, d: float(histogram.values @ histogram.weights) / histogram.total)
@@ -194,7 +181,3 @@ class NoisyAtoms(Law):
         """F(x) twice: no atoms are left."""
         cdf = self.atoms._each(lambda histogram, i, d: self._cdf(points[i, d], i, d))
         return cdf, cdf
-
-    def relabelled(self, order: Ints) -> Law:
-        """Take whole arms."""
-        return NoisyAtoms(self.atoms.relabelled(order), self.sigma[order])

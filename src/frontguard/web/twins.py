@@ -9,7 +9,7 @@ from frontguard._common.entries import ByArm, finite, gathered
 from frontguard.studies.overview import Measurements, Overview
 from frontguard.web.addresses import Address
 from frontguard.web.pages.arm import rivals_of
-from frontguard.web.pages.table import order_of
+from frontguard.web.pages.studies import order_of
 from frontguard.web.watchers import Seen
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer, more_to_come, why

@@ -12,8 +12,7 @@ import numpy as np
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
-from frontguard.planning.limited import LimitFloor
-from frontguard.planning.reach import means_below_floor
+from frontguard.planning.reach import LimitFloor, means_below_floor
 from frontguard.statements import Statement
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import tolerance

@@ -23,18 +23,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands.spec import read_spec
 from frontguard.errors import BadInput
-from frontguard.experiments.contestants import CONTESTANTS
-from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled_recording, read_recording
+from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled_recording
 from frontguard.experiments.datasets.readers import bundled_text
-from frontguard.experiments.metrics import judge
-from frontguard.experiments.plan import Setting, choose
+from frontguard.experiments.results import judge
+from frontguard.experiments.setup import CONTESTANTS, Setting, choose
 from frontguard.simulation import simulate
 from frontguard.simulation.contracts import MaliciousAdversary
 from tests.conftest import ROOT
 from tests.support.snapshots import refused
 
 EXAMPLE = ROOT / "examples" / "compiler-flags"
-HEADER = "at,arm,neighbour,time,bytes,seconds,reference_seconds\n"
 
 needs_gcc = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("gcc", "size", "awk")), reason="gcc or binutils are not installed"
@@ -108,27 +106,6 @@ def test_points_are_standardised_logarithms() -> None:
         logs.mean(axis=0) - np.log([values_of("-O2", "0", "time"), values_of("-O2", "0", "bytes")]).T
     ) / logs.std(axis=0)
     np.testing.assert_allclose(points[arm_of_row == recording.arms.index("-O2")], expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "empty; wanted a header"),
-        ("at,arm\n0,-O2\n", "lacks the column neighbour, time, bytes"),
-        (HEADER, "wanted a line for every pull, got none"),
-        (HEADER + "0,-O2,2,1,1,1,1\n", "line 2, column neighbour: wanted 0 or 1, got 2"),
-        (HEADER + "0,-O2,0,0,1,1,1\n", "line 2: wanted positive measurements, got 0"),
-        (HEADER + "0,-O2,0,nan,1,1,1\n", "line 2, column time: wanted a finite number"),
-        (HEADER + "0,-O2,0,1,1\n", "line 2: wanted 7 fields, got 5"),
-        (HEADER + "0,-O2,0,1,1,1,1\n", "every arm with the neighbour on, got none of '-O2'"),
-    ],
-)
-def test_damaged_tables_are_one_line(content: str, message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        read_recording(content, {}, where="flags.csv")
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("flags.csv")
-    assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_arm(snapshot: SnapshotAssertion) -> None:

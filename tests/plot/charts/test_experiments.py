@@ -8,9 +8,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
 from frontguard.errors import BadInput
-from frontguard.experiments.metrics import judge, score
-from frontguard.experiments.plan import TABLE2
-from frontguard.experiments.results import Row
+from frontguard.experiments.results import Row, judge, score
+from frontguard.experiments.setup import TABLE2
 from frontguard.plot.picture import Lines, Panel, Points, Spans
 from tests.support.snapshots import refused
 

@@ -17,7 +17,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.objectives import Objective
 from frontguard.plot.arms import read
 from frontguard.plot.charts.front import FOOLED, beaten_region
-from frontguard.plot.layout.frames import limits
+from frontguard.plot.frames import limits
 from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Boxes, Picture, Points, Region, Spans
 from frontguard.results import Result

@@ -8,10 +8,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
-from frontguard.plot.arms import read
-from frontguard.plot.layout.frames import limits
+from frontguard.plot.arms import ALL, CELLS, MOST, choose, read
+from frontguard.plot.frames import limits
 from frontguard.plot.looks import UNDECIDED as UNDECIDED_LOOK
-from frontguard.plot.many import ALL, CELLS, MOST, choose
 from frontguard.plot.picture import Boxes, Density, Lines, Picture, Points
 from frontguard.results import Result
 from frontguard.verdicts import Verdict

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
-from frontguard.demo.reviews import analyze_reviews
+from frontguard.demo.cases import analyze_reviews
 from frontguard.errors import BadInput
 from frontguard.logs.profile import Profile
 from frontguard.objectives import Objective

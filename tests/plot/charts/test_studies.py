@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, plot
 from frontguard.errors import BadInput
-from frontguard.plot.charts.measurements import BEYOND
+from frontguard.plot.charts.studies import BEYOND
 from frontguard.plot.looks import FAILED, FORECAST, SUSPECT, VALUE
 from frontguard.plot.picture import Band, Bars, Lines, Panel, Points, Rule
 from frontguard.studies.overview import History, Moment, Rate

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from frontguard.plot import looks
-from frontguard.plot.picture import Arrow, Boxes, Picture, Points, Region, Rule, Spans
+from frontguard.plot.picture import Boxes, Picture, Points, Region, Rule, Spans
 from tests.plot.samples import INF, SAMPLES, array
 from tests.plot.svg.svg_reading import SVG, one, parsed
 
@@ -82,7 +82,6 @@ def crowd() -> Picture:
             Boxes(array(i - 0.3), array(i - 0.3), array(i + 0.3), array(INF), look),
             Spans(array(i), array(i - 0.5), array(i + 0.9), look),
             Rule(float(i), look, i % 2 == 0, f"rule {i}"),
-            Arrow((i, i + 1), (0, i), look),
         )
     ]
     region = Region(array(0, 9, 9), array(0, 0, 9), looks.IN)

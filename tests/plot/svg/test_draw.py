@@ -18,9 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.plot import looks
-from frontguard.plot.layout.names import broken, fitted, width
 from frontguard.plot.picture import (
-    Arrow,
     Axis,
     Band,
     Bars,
@@ -36,6 +34,7 @@ from frontguard.plot.picture import (
     Spans,
 )
 from frontguard.plot.svg.draw import drawn
+from frontguard.plot.text import broken, fitted, width
 from tests.plot.samples import SAMPLES, array
 from tests.plot.svg.svg_reading import SVG, found, numbers, of_class, one, parsed
 from tests.support.snapshots import refused
@@ -113,7 +112,6 @@ def test_any_texts_make_well_formed_drawings(texts: list[str]) -> None:
     layers = (
         Points(array(1, 2), array(1, 2), look, (b, c), (d, e), (1, 2)),
         Rule(3.0, look, True, f),
-        Arrow((1, 3), (2, 4), look),
         Region(array(0, 9, 9), array(0, 0, 9), look),
         Density(array(0, 1), array(0, 1), np.ones((1, 1), np.int64), look, a),
     )
@@ -143,7 +141,6 @@ def test_any_numbers_make_short_finite_drawings(
         Bars(a, b, look, reverse),
         Region(a, b, look),
         Rule(float(a[0]), look, reverse, "rule"),
-        Arrow((float(a[0]), float(b[0])), (float(c[0]), float(d[0])), look),
     )
     axis = Axis(scale=scale, reverse=reverse)  # type: ignore[arg-type]
     markup = drawn(one(*layers, x=axis, y=axis)).markup()

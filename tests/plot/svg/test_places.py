@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from frontguard.plot import looks
-from frontguard.plot.layout.names import width
 from frontguard.plot.picture import (
     Axis,
     Bars,
@@ -23,6 +22,7 @@ from frontguard.plot.picture import (
     Points,
     Region,
 )
+from frontguard.plot.text import width
 from tests.plot.samples import INF, NAN, array
 from tests.plot.svg.svg_reading import SVG, found, frame, of_class, one, parsed, place, ticks_of
 

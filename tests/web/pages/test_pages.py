@@ -25,7 +25,7 @@ from frontguard.web.pages import (
     study_page,
     with_trouble,
 )
-from frontguard.web.pages.table import SOME_ROWS, order_of
+from frontguard.web.pages.studies import SOME_ROWS, order_of
 from frontguard.web.watchers import Seen
 from tests.support.snapshots import refused
 from tests.web.examples import METRICS, Example

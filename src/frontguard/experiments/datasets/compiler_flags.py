@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadArgument, BadInput
-from frontguard.experiments.datasets.readers import bundled_text, rows_of
+from frontguard.errors import BadArgument
+from frontguard.experiments.datasets.readers import bundled_rows, bundled_text
 from frontguard.logs.sort.ordered import Ordered
 
 TABLE = "compiler_flags.csv.gz"
 FACTS = "compiler_flags.json"
 OBJECTIVES = ("time", "bytes")
-_COLUMNS = ("at", "arm", "neighbour", *OBJECTIVES, "seconds", "reference_seconds")
+_NUMBERS = ("at", "neighbour", *OBJECTIVES, "seconds", "reference_seconds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,45 +80,20 @@ def bundled_recording() -> Recording:
     >>> len(recording.arms), recording.facts["cores"]
     (20, 2)
     """
-    return read_recording(bundled_text(TABLE), json.loads(bundled_text(FACTS)), where=TABLE)
-
-
-def read_recording(text: str, facts: dict[str, Any], *, where: str) -> Recording:
-    """The recording that a table holds, as `record.py` writes it: every arm with the neighbour off and on."""
-    numbers: dict[str, int] = {}
-    arm_of_row, rows = [], []
-    for row in rows_of(text, _COLUMNS, where=where):
-        on = row.integer("neighbour")
-        if on not in (0, 1):
-            raise BadInput(f"{row.place}, column neighbour: wanted 0 or 1, got {on}")
-        values = [row.real(column) for column in (*OBJECTIVES, "seconds", "reference_seconds")]
-        if min(values) <= 0.0:
-            raise BadInput(f"{row.place}: wanted positive measurements, got {min(values):g}")
-        arm_of_row.append(numbers.setdefault(row.text("arm"), len(numbers)))
-        rows.append((on, row.real("at"), *values))
-    if not rows:
-        raise BadInput(f"{where}: wanted a line for every pull, got none")
+    rows = bundled_rows(TABLE)
+    numbers = {column: np.array([float(row[column]) for row in rows]) for column in _NUMBERS}
+    smallest: dict[str, float] = {}
+    for row, size in zip(rows, numbers["bytes"].tolist(), strict=True):
+        smallest[row["arm"]] = min(size, smallest.get(row["arm"], size))
     # Arms in the order of their sizes, whatever order they were measured in.
-    table, drawn = np.array(rows, np.float64), np.array(arm_of_row, np.int64)
-    names = list(numbers)
-    order = sorted(range(len(names)), key=lambda arm: (float(table[drawn == arm, 3].min()), names[arm]))
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    recording = Recording(
-        arms=tuple(names[arm] for arm in order),
-        arm_of_row=rank[drawn],
-        neighbour=table[:, 0] == 1.0,
-        metrics=table[:, 2:4],
-        at=table[:, 1],
-        seconds=table[:, 4],
-        reference_seconds=table[:, 5],
-        facts=facts,
+    arms = sorted(smallest, key=lambda arm: (smallest[arm], arm))
+    return Recording(
+        arms=tuple(arms),
+        arm_of_row=np.array([arms.index(row["arm"]) for row in rows]),
+        neighbour=numbers["neighbour"] == 1.0,
+        metrics=np.stack([numbers[name] for name in OBJECTIVES], axis=1),
+        at=numbers["at"],
+        seconds=numbers["seconds"],
+        reference_seconds=numbers["reference_seconds"],
+        facts=json.loads(bundled_text(FACTS)),
     )
-    for on_or_off in (False, True):
-        counts = np.bincount(recording.arm_of_row[recording.neighbour == on_or_off], minlength=len(names))
-        if counts.min() == 0:
-            raise BadInput(
-                f"{where}: wanted pulls of every arm with the neighbour {'on' if on_or_off else 'off'}, "
-                f"got none of {recording.arms[int(np.argmin(counts))]!r}"
-            )
-    return recording

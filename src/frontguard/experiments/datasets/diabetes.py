@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.experiments.datasets.readers import bundled_text, rows_of
+from frontguard.experiments.datasets.readers import bundled_rows
 
 ARMS_TABLE = "uva_padova_36.csv"
 DENSE_TABLE = "uva_padova_dense.csv"
@@ -62,6 +62,5 @@ def bundled_treatments() -> Treatments:
 
 def _read(table: str) -> tuple[Floats, Floats, Floats]:
     """Carbohydrates and bolus (n,), and minus the minutes above and below the safe range (n, 2): to be maximised."""
-    lines = rows_of(bundled_text(table), _COLUMNS, where=table)
-    numbers = np.array([[line.real(column) for column in _COLUMNS] for line in lines])
+    numbers = np.array([[float(row[column]) for column in _COLUMNS] for row in bundled_rows(table)])
     return numbers[:, 0], numbers[:, 1], -numbers[:, 2:]

@@ -14,7 +14,7 @@ import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.experiments.datasets.readers import bundled_text, lines_of, rows_of, text_of
+from frontguard.experiments.datasets.readers import bundled_rows, rows_of
 
 AGE_GROUPS: tuple[str, ...] = ("0-18", "19-25", "26-35", "36-45", "46+")
 _OLDEST: tuple[int, ...] = (18, 25, 35, 45)
@@ -46,16 +46,14 @@ def bundled_movies(selection: str = "margin") -> Movies:
     """
     if selection not in SELECTIONS:
         raise BadArgument("selection", f"wanted one of {', '.join(SELECTIONS)}; got {selection!r}")
-    columns = ["selection", "arm", "movie_id", "title", "age_group", *(f"n{score}" for score in SCORES)]
-    name = "movielens24_counts.csv"
-    rows = [row for row in rows_of(bundled_text(name), columns, where=name) if row.text("selection") == selection]
-    arms = 1 + max(row.integer("arm") for row in rows)
+    rows = [row for row in bundled_rows("movielens24_counts.csv") if row["selection"] == selection]
+    arms = 1 + max(int(row["arm"]) for row in rows)
     counts = np.zeros((arms, len(AGE_GROUPS), len(SCORES)), np.int64)
     ids, titles = [0] * arms, [""] * arms
     for row in rows:
-        arm = row.integer("arm")
-        ids[arm], titles[arm] = row.integer("movie_id"), row.text("title")
-        counts[arm, AGE_GROUPS.index(row.text("age_group"))] = [row.integer(f"n{score}") for score in SCORES]
+        arm = int(row["arm"])
+        ids[arm], titles[arm] = int(row["movie_id"]), row["title"]
+        counts[arm, AGE_GROUPS.index(row["age_group"])] = [int(row[f"n{score}"]) for score in SCORES]
     return Movies(selection, tuple(ids), tuple(titles), counts)
 
 
@@ -71,12 +69,11 @@ def movies_from_ml100k(directory: Path, selection: str = "margin") -> Movies:
     counts = np.zeros_like(chosen.counts)
     path = directory / "u.data"
     ratings = 0
-    for row in lines_of(text_of(path), ("user", "movie", "rating"), where=str(path), delimiter="\t"):
-        user, movie, rating = row.integer("user"), row.integer("movie"), row.integer("rating")
+    for place, (user, movie, rating) in rows_of(path, {"user": int, "movie": int, "rating": int}, delimiter="\t"):
         if rating not in SCORES:
-            raise BadInput(f"{row.place}: wanted a rating in 1..5, got {rating}")
+            raise BadInput(f"{place}: wanted a rating in 1..5, got {rating}")
         if user not in group_of_user:
-            raise BadInput(f"{row.place}: user {user} is not in {directory / 'u.user'}")
+            raise BadInput(f"{place}: user {user} is not in {directory / 'u.user'}")
         ratings += 1
         if movie in arm_of_movie:
             counts[arm_of_movie[movie], group_of_user[user], rating - 1] += 1
@@ -89,18 +86,13 @@ def movies_from_ml100k(directory: Path, selection: str = "margin") -> Movies:
 
 def _age_groups(path: Path) -> dict[int, int]:
     """User → index of the age group."""
-    groups = {}
-    for row in lines_of(text_of(path), ("user", "age"), where=str(path), delimiter="|"):
-        groups[row.integer("user")] = int(np.searchsorted(_OLDEST, row.integer("age")))
-    return groups
+    ages = rows_of(path, {"user": int, "age": int}, delimiter="|")
+    return {user: int(np.searchsorted(_OLDEST, age)) for _, (user, age) in ages}
 
 
 def _check_titles(path: Path, chosen: Movies) -> None:
     """Refuse a file in which the chosen numbers are other movies: MovieLens 1M numbers differently."""
-    found = {
-        row.integer("movie"): row.text("title")
-        for row in lines_of(text_of(path, encoding="latin-1"), ("movie", "title"), where=str(path), delimiter="|")
-    }
+    found = dict(row for _, row in rows_of(path, {"movie": int, "title": str}, delimiter="|", encoding="latin-1"))
     for movie, title in zip(chosen.movie_ids, chosen.titles, strict=True):
         if found.get(movie) != title:
             raise BadInput(

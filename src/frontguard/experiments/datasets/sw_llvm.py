@@ -14,7 +14,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.readers import rows_of, text_of
+from frontguard.experiments.datasets.readers import rows_of
 from frontguard.experiments.datasets.safe_pickle import as_array, load_arrays
 
 CSV_NAME = "sw_llvm.csv"
@@ -61,12 +61,11 @@ def read_settings(path: Path) -> CompilerSettings:
 
 def _from_csv(path: Path) -> tuple[Floats, Ints]:
     points, arms = [], []
-    for row in rows_of(text_of(path), ("arm", "y0", "y1"), where=str(path)):
-        arm = row.integer("arm")
+    for place, (arm, *point) in rows_of(path, {"arm": int, "y0": float, "y1": float}, header=True):
         if not 0 <= arm < ARMS:
-            raise BadInput(f"{row.place}: wanted an arm in 0..{ARMS - 1}, got {arm}")
+            raise BadInput(f"{place}: wanted an arm in 0..{ARMS - 1}, got {arm}")
         arms.append(arm)
-        points.append((row.real("y0"), row.real("y1")))
+        points.append(point)
     return np.array(points, np.float64).reshape(-1, 2), np.array(arms, np.int64)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.phrases import number, number_of, percent
-from frontguard.plot.layout.names import short
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
-from frontguard.plot.sentences import listed
+from frontguard.plot.text import listed, short
 
 _APART = 0.0025  # in ε, so that policies with the same success do not hide each other
 _SAMPLES = Axis(title="samples", better="lower", scale="log")

@@ -9,10 +9,9 @@ from frontguard.comparisons.effects import Comparisons, Contrast, by_difference
 from frontguard.objectives import parse_tolerance
 from frontguard.phrases import number_of
 from frontguard.plot.arms import drawable, frame
-from frontguard.plot.layout.names import short
 from frontguard.plot.looks import GREEN, GREY, PINK, VERMILION, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Picture, Points, Region, Rule, Spans, looks_of
-from frontguard.plot.sentences import captioned
+from frontguard.plot.text import captioned, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.words.certificate import true_values
@@ -33,7 +32,7 @@ _TOLERATED = Look("", GREY, "square")
 def forest(result: Result, baseline: str) -> Picture:
     """Every arm against a baseline, a panel for each metric: ratios, or differences where there is no ratio.
 
-    >>> from frontguard.demo.reviews import analyze_reviews
+    >>> from frontguard.demo.cases import analyze_reviews
     >>> found = analyze_reviews().analysis
     >>> [panel.x.title for panel in forest(found, found.arms[0]).panels]
     ['19-25', '26-35']

@@ -12,7 +12,7 @@ from frontguard.phrases import natural, number, number_of
 from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
-from frontguard.plot.sentences import listed, sentences
+from frontguard.plot.text import listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -30,7 +30,7 @@ _WIDTH_OF_WORDS = 9  # bars that would fit where "1,234 undecided" is written
 def pulls(result: Result) -> Picture:
     """How often each arm was pulled, by verdict. Many arms are put together in groups of similar pulls.
 
-    >>> from frontguard.demo.reviews import analyze_reviews
+    >>> from frontguard.demo.cases import analyze_reviews
     >>> [len(layer.at) for layer in pulls(analyze_reviews().analysis).panels[0].layers]
     [1, 2, 7, 2]
     """

@@ -12,10 +12,9 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.profile import Profile
 from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
-from frontguard.plot.layout.names import short
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
-from frontguard.plot.sentences import captioned, sentences
+from frontguard.plot.text import captioned, sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -38,7 +37,7 @@ _MARKED = 40  # levels that are marked on the line; more would be a row of beads
 def robustness(result: Result, profile: Profile | None = None) -> Picture:
     """How many arms are in, and up to which share ε of lies each verdict stands. An analysis carries its profile.
 
-    >>> from frontguard.demo.reviews import analyze_reviews
+    >>> from frontguard.demo.cases import analyze_reviews
     >>> [panel.title for panel in robustness(analyze_reviews().analysis).panels]
     ['How many are in', 'Up to what each verdict stands']
     """

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from frontguard.markup import Element, element
-from frontguard.plot.layout.frames import Frame, Limits, limits
-from frontguard.plot.layout.names import LINE, SIZE, apart, broken, fitted, short, width
-from frontguard.plot.layout.scales import Scale, Ticks, ticks
-from frontguard.plot.layout.sheet import Rectangle, Sheet, sheet_of
+from frontguard.plot.frames import Frame, Limits, Rectangle, Sheet, limits, sheet_of
 from frontguard.plot.picture import Axis, Panel
-from frontguard.plot.svg.shapes import number, words
+from frontguard.plot.scales import Scale, Ticks, ticks
+from frontguard.plot.svg.layers import number, words
+from frontguard.plot.text import LINE, SIZE, apart, broken, fitted, short, width
 
 BOLD = 0.9
 """The share of a room that words in bold may take by the measure of ordinary ones."""

@@ -24,14 +24,13 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.markup import Element, element
-from frontguard.plot.layout.labels import labels
-from frontguard.plot.layout.names import LINE, SIZE, apart, broken, width
-from frontguard.plot.layout.sheet import Rectangle, sheet_of
+from frontguard.plot.frames import Rectangle, sheet_of
+from frontguard.plot.labels import labels
 from frontguard.plot.looks import Look
 from frontguard.plot.picture import Panel, Picture, Rule
 from frontguard.plot.svg.axes import BOLD, SMALL, PanelRoom, planned, surroundings
-from frontguard.plot.svg.layers import Names, Pen, at, elements
-from frontguard.plot.svg.shapes import colour, number, shape, spaced, words
+from frontguard.plot.svg.layers import Names, Pen, at, colour, elements, number, shape, spaced, words
+from frontguard.plot.text import LINE, SIZE, apart, broken, width
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches

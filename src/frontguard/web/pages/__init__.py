@@ -5,15 +5,14 @@ date: it is sent the regions that changed, as plain values, and patches what it 
 where it stands among the others, `data-key` on rows which is which.
 
 Pages arrange: facts come from `studies`, sentences from `words`, pictures from `plot`. They know nothing of requests.
-Read `studies` (the list) first, then `study` with its `table` of arms, then `arm`; `parts` are the pieces of which all
-of them are made, and `document` is what stands around them.
+Read `studies` first, then `arm`; `parts` are the pieces of which all of them are made, and what stands around them.
 """
 
 from frontguard.web.pages.arm import arm_page as arm_page
-from frontguard.web.pages.document import document as document
 from frontguard.web.pages.parts import Page as Page
+from frontguard.web.pages.parts import document as document
 from frontguard.web.pages.studies import message_page as message_page
 from frontguard.web.pages.studies import reading_page as reading_page
 from frontguard.web.pages.studies import studies_page as studies_page
+from frontguard.web.pages.studies import study_page as study_page
 from frontguard.web.pages.studies import with_trouble as with_trouble
-from frontguard.web.pages.study import study_page as study_page

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from frontguard import plot
+from frontguard.demo.cases import BOMBED, CONTAMINATION, Demo, Reviews
 from frontguard.demo.pictures import demo_picture, reviews_picture
-from frontguard.demo.reviews import BOMBED, CONTAMINATION, Reviews
-from frontguard.demo.treatments import OBJECTIVES, Demo
 from frontguard.logs.analysis import Analysis
-from frontguard.objectives import Objective
 from frontguard.phrases import joined, percent
 from frontguard.reports.analysis import origin_steps
+from frontguard.reports.arms import arms_table, failed_pulls, report_of
 from frontguard.reports.model import Fact, Figure, Report, Section
-from frontguard.reports.result import arms_table, failed_pulls, report_of
-from frontguard.results import Inner, Origin, Result
+from frontguard.results import Origin, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
 from frontguard.words.instead import take_instead
 
-_METRICS = tuple(Objective(name, "minimize") for name in OBJECTIVES)
-
-
-def _in_minutes(found: Demo) -> Result:
-    """The robust result in minutes, of which fewer are better: inner values are minutes with a minus."""
-    result = found.robust
-    margins: dict[str, Any] = {name: tuple(each.tolist()) for name, each in found.margins().items()}
-    return replace(
-        result,
-        inner=Inner(
-            estimates=-found.minutes(result.estimates),
-            lower=-found.minutes(result.lower),
-            upper=-found.minutes(result.upper),
-        ),
-        metrics=_METRICS,
-        certificate=replace(result.certificate, **margins, relative=(False, False)),
-    )
-
 
 def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
-    robust = _in_minutes(found)
+    robust = found.robust
     returned = [f"{len(each.pareto_set)} returned" for each in (found.robust, found.by_means)]
     return report_of(
         robust,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.plot.layout.names import columns, short, wrapped
+from frontguard.plot.text import columns, short, wrapped
 from tests.plot.samples import HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from frontguard import plot
 from frontguard.logs.profile import Profile
-from frontguard.plot.layout.frames import limits
-from frontguard.plot.layout.labels import labels
-from frontguard.plot.layout.sheet import Sheet, sheet_of
+from frontguard.plot.frames import Sheet, limits, sheet_of
+from frontguard.plot.labels import labels
 from frontguard.plot.looks import PLAIN
 from frontguard.plot.picture import Axis, Bars, Panel, Picture, Points, Rule
 from frontguard.results import Result

@@ -1,9 +1,9 @@
-"""What is run: an *experiment* is a data set with the paper's parameters and attacker, a *setting* is an
-experiment at one ε.
+"""Experiments and their policies: data sets with the paper's parameters and attackers, and who competes on them.
 
-An experiment says both what happens (environment, attack) and what the policies are told (threat, spread
-bound, bias): on SW-LLVM these differ, because the published row was produced with the constants of a weaker
-attacker.
+An *experiment* says both what happens (environment, attack) and what the policies are told (threat, spread bound,
+bias): on SW-LLVM these differ, because the published row was produced with the constants of a weaker attacker. A
+*setting* is an experiment at one ε. To add a policy, add an entry to `CONTESTANTS`: the runner, the tables and the
+figures know policies by this registry only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from frontguard.errors import BadInput
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
-from frontguard.experiments.datasets.readers import bundled_text, rows_of
+from frontguard.experiments.datasets.readers import bundled_rows
 from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
+from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
 from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
@@ -266,8 +267,6 @@ def nearest(what: str, got: str, known: Sequence[str]) -> str:
 # The numbers of the paper's Table 2, as printed (Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification
 # With Contaminated Bandit Feedback", arXiv 2206.02666). Averages over 100 runs.
 
-TABLE = "table2.csv"
-
 
 class Published(NamedTuple):
     """One printed row: ratio of successful runs, samples, ratio of optimal arms, r-F1."""
@@ -279,10 +278,96 @@ class Published(NamedTuple):
 
 
 TABLE2: dict[tuple[str, str, float], Published] = {
-    (row.text("dataset"), row.text("policy"), row.real("epsilon")): Published(*map(row.real, Published._fields))
-    for row in rows_of(bundled_text(TABLE), ("dataset", "policy", "epsilon", *Published._fields), where=TABLE)
+    (row["dataset"], row["policy"], float(row["epsilon"])): Published(*(float(row[name]) for name in Published._fields))
+    for row in bundled_rows("table2.csv")
 }
 """(dataset, policy, ε) → the printed row."""
 
 EPSILONS: tuple[float, ...] = tuple(sorted({eps for _, _, eps in TABLE2}))
 """The contamination levels of Table 2."""
+
+
+# The policies that compete -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExperimentPolicy:
+    """A policy in an experiment. `arguments` is all that determines it."""
+
+    name: str
+    title: str
+    kind: Callable[..., Any]
+    arguments: Callable[[Setting], dict[str, Any]]
+    by_default: bool = True  # whether a command that names no policy runs it
+
+    def build(self, setting: Setting) -> Any:
+        """A fresh policy for this setting."""
+        return self.kind(**self.arguments(setting))
+
+
+def _size(setting: Setting) -> dict[str, Any]:
+    environment = setting.experiment.environment
+    return {"arms": environment.arms, "objectives": environment.objectives}
+
+
+def _rpsi(setting: Setting) -> dict[str, Any]:
+    return {
+        **_size(setting),
+        "threat": setting.threat,
+        "spread": setting.experiment.spread,
+        "accuracy": setting.experiment.accuracy,
+        "delta": DELTA,
+        "t_bar": T_BAR,
+        "bias": setting.bias_override,
+    }
+
+
+def _certified(setting: Setting) -> dict[str, Any]:
+    """The guarantee that R-PSI gives: accuracy 2D + α, coverage 2D."""
+    return {
+        **_certified_without_spread(setting),
+        "spread": setting.experiment.spread,
+        "t_bar": T_BAR,
+    }
+
+
+def _certified_without_spread(setting: Setting) -> dict[str, Any]:
+    """The same guarantee without being told R. At large ε that may be out of reach: it stops at a budget."""
+    return {
+        **_size(setting),
+        "threat": setting.threat,
+        "accuracy": 2 * setting.bias + setting.experiment.accuracy,
+        "coverage": 2 * setting.bias,
+        "delta": DELTA,
+        "max_pulls": MOST_PULLS,
+    }
+
+
+MOST_PULLS = 1_000_000
+
+
+def _auer(setting: Setting) -> dict[str, Any]:
+    return {**_size(setting), "accuracy": setting.experiment.accuracy, "delta": DELTA}
+
+
+CONTESTANTS: dict[str, ExperimentPolicy] = {
+    contestant.name: contestant
+    for contestant in (
+        ExperimentPolicy("rpsi", "R-PSI", RPSI, _rpsi),
+        ExperimentPolicy("certified", "certified", Certified, _certified),
+        ExperimentPolicy(
+            "certified-no-r", "certified without R", Certified, _certified_without_spread, by_default=False
+        ),
+        ExperimentPolicy("auer-a1", "Auer-A1", AuerA1, _auer),
+        ExperimentPolicy("auer-a1-m", "Auer-A1-M", AuerA1M, _auer),
+    )
+}
+
+
+def contestants_named(names: Sequence[str]) -> list[ExperimentPolicy]:
+    """The policies of these names in this order; those that run by default if none is given."""
+    for name in names:
+        if name not in CONTESTANTS:
+            raise BadInput(nearest("policy", name, list(CONTESTANTS)))
+    usual = [contestant for contestant in CONTESTANTS.values() if contestant.by_default]
+    return [CONTESTANTS[name] for name in dict.fromkeys(names)] or usual

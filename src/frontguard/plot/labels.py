@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.plot.layout.names import apart, width
-from frontguard.plot.layout.sheet import Rectangle, Sheet
+from frontguard.plot.frames import Rectangle, Sheet
 from frontguard.plot.picture import Bars, Layer, Lines, Panel, Points, Rule, Spans
+from frontguard.plot.text import apart, width
 
 LINE_HEIGHT = 1.1
 """Of a label, as a multiple of its size."""

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from frontguard.plot import looks
-from frontguard.plot.layout.frames import PADDING, bounded, clipped, inside, limits, steps
+from frontguard.plot.frames import PADDING, bounded, clipped, inside, limits, steps
 from frontguard.plot.picture import Axis, Bars, Boxes, Lines, Panel, Points, Region, Rule
 from tests.plot.samples import SAMPLES, array
 
