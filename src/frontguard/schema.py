@@ -55,7 +55,7 @@ class Described(BaseModel):
 
 
 class CertificateEntries(Described):
-    """What a result guarantees; null where nothing is bounded."""
+    """The guarantee of a result; null where nothing is bounded."""
 
     accuracy: Amounts
     """By how much a returned arm may be beaten at once: one number, or one for each objective."""
@@ -94,7 +94,7 @@ class LeastPulls(Described):
 
 
 class KeepingEntries(Described):
-    """How an arm stands to a limit, and what is known of what is limited."""
+    """The standing of an arm to a limit, with the estimate and interval of the limited statistic."""
 
     limit: Text = ""
     keeping: Literal["within", "open", "beyond"]
@@ -135,7 +135,7 @@ class EffectEntries(Described):
     ratio: SpanEntries | None = None
     """Arm / baseline; null where either may be negative, or the baseline 0."""
     contrast: ContrastWord
-    """What is certain, where a difference up to the metric's tolerance is none."""
+    """The certain relation, where a difference up to the metric's tolerance is none."""
 
 
 class PickEntries(Described):
@@ -145,10 +145,10 @@ class PickEntries(Described):
     """Null where no arm certainly keeps to the limits."""
     rule: Literal["weights", "knee"]
     weights: dict[Text, Number] | None = None
-    """What a unit of each metric is worth or, where its tolerance is a percentage, one per cent of it."""
+    """The worth of a unit of each metric or, where its tolerance is a percentage, of one per cent."""
     limits: list[Text] = []
     certain: Truth
-    """Whether certainly no other arm has a higher score."""
+    """True if certainly no other arm has a higher score."""
     among: list[Text] = []
     """Arms among which the one with the highest score certainly is."""
     behind: Number | None = None
@@ -172,24 +172,24 @@ class HypervolumeEntries(Described):
 
 
 class ArmCostEntries(Described):
-    """What the pulls of an arm have cost, and what a further one is taken to cost; null where that is not known."""
+    """The cost of an arm's pulls so far, and the expected cost of the next one; null where that is not known."""
 
     spent: Amount
     a_pull: Amount | None = None
 
 
 class CostEntries(Described):
-    """What pulls have cost so far. It steers whom to pull, and is no part of the evidence."""
+    """The cost of pulls so far. It steers sampling, and is no part of the evidence."""
 
     unit: Text
     metric: Text | None = None
-    """What pulls report as their cost; null where arms have a number each."""
+    """The metric that pulls report as their cost; null where arms have a number each."""
     spent: Amount
     by_arm: dict[Text, ArmCostEntries] = {}
 
 
 class ProfileEntries(Described):
-    """How many arms are in, by how much may lie (ε)."""
+    """The number of arms that are in, by contamination ε."""
 
     levels: list[Share]
     in_front: list[Count]
@@ -212,7 +212,7 @@ class WhatIfEntries(Described):
 
 
 class Made(Described):
-    """What commands say of how an answer was made, and the answer in words."""
+    """The answer in words, and how a command made it."""
 
     answer: Text = ""
     """The answer in a sentence or two."""
@@ -252,41 +252,41 @@ class Answer(Described):
     warnings: list[Text] = []
     """The notices that people have to be told of, in sentences."""
     notices: Notices = ()
-    """What happened, as records."""
+    """Events, as records with a `kind`."""
     pulls_per_arm: dict[Text, Count] = {}
     decided_by: dict[Text, Text] = {}
     """The arm that put an arm out, or that keeps it open."""
     differences: dict[Text, dict[Text, Ends]] = {}
-    """Where arms were compared on the same items: by arm and objective, between what the arm less the one that decides
-    it lies, [low, high] in the metric's units."""
+    """By arm and objective, of arms measured on the same items: the arm less the one that decides it, [low, high] in
+    the metric's units."""
     aim: Literal["front", "list"] = "front"
-    """What is returned: all arms that none beats, or as few as are enough."""
+    """The set that is returned: all arms that none beats, or as few as are enough."""
     best_at: dict[Text, list[ExcellingEntries]] = {}
     """By returned arm: what it is best at."""
     replaced_by: dict[Text, ReplacementEntries] = {}
     """By arm that is not returned: which returned one does for it."""
     best_guess: list[Text] | None = None
-    """Where no arm is in: those that would be if the estimates were exact. Nothing is promised of it."""
+    """The arms that would be in if the estimates were exact, without any promise; null where an arm is in."""
     least_pulls: LeastPulls | None = None
-    """Where no arm is in: the pulls that an arm needs at least."""
+    """The pulls that an arm needs at least; null where an arm is in."""
     hypervolume: HypervolumeEntries | None = None
-    """What the front is worth; null for many arms."""
+    """The worth of the front; null for many arms."""
     limits: list[Limit] = []
-    """What arms must keep to: the front is that of the arms within."""
+    """Constraints on arms: the front is that of the arms within."""
     keeping: dict[Text, list[KeepingEntries]] = {}
-    """Where there are limits: by arm, how it stands to each of them."""
+    """By arm, its standing to each limit."""
     cost: CostEntries | None = None
-    """Where pulls have costs: what they have cost so far."""
+    """The cost of pulls so far, where they have one."""
 
 
 class AnyAnswer(Answer, Made):
-    """What `to_dict()` of results, analyses and states of studies gives, and `run` and `analyze` print with --json."""
+    """The JSON of results, analyses and states of studies: `to_dict()`, and --json of `run` and `analyze`."""
 
     # Of a log
     counts: dict[Text, Count] = {}
-    """How many arms have each verdict."""
+    """The number of arms with each verdict."""
     anytime: Truth = False
-    """Whether the log may have been looked at while it grew."""
+    """True if the log may have been looked at while it grew."""
     means: Values = {}
     mean_set: list[Text] = []
     """The front that a comparison of means would have called."""
@@ -304,7 +304,7 @@ class AnyAnswer(Answer, Made):
     more_pulls_of_rival: dict[Text, Count] = {}
     """For each open arm how many more pulls the arm that decides it would need."""
     what_if: list[WhatIfEntries] = []
-    """Where no arm is decided: what would be at a lower confidence, or at a lower contamination."""
+    """Verdicts at a lower confidence or contamination, where no arm is decided."""
 
     # Of a study
     study: Text = ""
@@ -320,7 +320,7 @@ class AnyAnswer(Answer, Made):
     pulls_left_range: Counts | None = None
     """Between how many it will likely be: so it was four times out of five in simulated studies."""
     cost_left: Amount | None = None
-    """What these pulls will cost, in the unit of the cost, where pulls have costs."""
+    """The cost of these pulls, in the unit of the cost."""
     cost_left_range: Costs | None = None
     """Between how much it will likely be."""
     max_pulls: Count | None = None
@@ -333,7 +333,7 @@ class AnyAnswer(Answer, Made):
     under_way: Count = 0
     """Pulls that are being measured."""
     side_by_side: Truth = False
-    """Whether pulls were measured several at a time."""
+    """True if pulls were measured several at a time."""
 
     # What was asked for besides
     baseline: Text | None = None
@@ -341,7 +341,7 @@ class AnyAnswer(Answer, Made):
     comparisons: dict[Text, dict[Text, EffectEntries]] = {}
     """Every other arm against it, by metric; all intervals hold at once with the certificate's confidence."""
     pick: PickEntries | None = None
-    """What --pick chooses."""
+    """The choice of --pick."""
 
     @property
     def metrics(self) -> tuple[Objective, ...]:
@@ -434,7 +434,7 @@ class ReviewsAnswer(AnyAnswer):
 
 
 class DemoAnswer(AnyAnswer):
-    """What `demo` prints with --json: the robust answer, the mean-based one and the truth, two logs."""
+    """The JSON of `demo`: the robust answer, the mean-based one and the truth, two logs."""
 
     true_pareto_set: list[Text]
     mean_based: AnyAnswer
@@ -480,7 +480,7 @@ class PairEntries(Described):
 
 
 class Gate(Made):
-    """What `GateResult.to_dict()` gives, and `gate` prints with --json. All that is certain holds at once."""
+    """The JSON of gates: `GateResult.to_dict()`, and --json of `gate`. All that is certain holds at once."""
 
     outcome: OutcomeWord
     """Worse if any candidate is so in any metric, not worse if all are so in all."""
@@ -494,13 +494,13 @@ class Gate(Made):
     objectives: list[Objective]
     """With the tolerances, by which a candidate may be worse."""
     limits: list[Limit] = []
-    """What candidates must keep to."""
+    """Constraints on candidates."""
     pairs: list[PairEntries]
     pulls: Count
     anytime: Truth
-    """Whether it holds however often one looked while it was measured."""
+    """True if it holds however often one looked while it was measured."""
     every_row: Truth
-    """Whether rows of one process were said to count by themselves."""
+    """True if rows of one process were said to count by themselves."""
     only_baseline: list[Text] = []
     """Arms that the baseline's log has only, and of which nothing is said."""
     only_candidate: list[Text] = []

@@ -125,7 +125,7 @@ class Analysis(Result):
 
     @classmethod
     def _fields(cls, given: AnyAnswer) -> dict[str, Any]:
-        """What was written down, by the names of fields."""
+        """Values of the fields, from JSON that was checked."""
         known = super()._fields(given)
         arms, names, lacking = known["arms"], known["objectives"], given.failed_pulls
         return known | {
@@ -165,7 +165,7 @@ class Analysis(Result):
         return {"mean front": self.mean_front, **stands, "more pulls": more}
 
 
-# What was written down ------------------------------------------------------------------------------------------------
+# From JSON that was checked -------------------------------------------------------------------------------------------
 
 
 def _profile_of(given: AnyAnswer, arms: tuple[str, ...]) -> Profile | None:

@@ -100,7 +100,7 @@ class Kept:
 
     @classmethod
     def of(cls, given: AnyAnswer, arms: Sequence[str]) -> Kept | None:
-        """How arms stand to limits, as it was written down; None where there are none."""
+        """The standing of arms to limits, from JSON that was checked; None without limits."""
         if not given.limits:
             return None
         gates = columns_for(given.metrics or tuple(map(Objective, given.names)), tuple(given.limits)).gates
@@ -160,7 +160,7 @@ class CostSoFar:
 
     @classmethod
     def of(cls, given: CostEntries | None, arms: Sequence[str]) -> CostSoFar | None:
-        """What pulls have cost, as it was written down."""
+        """The cost so far, from JSON that was checked."""
         if given is None:
             return None
         known = [given.by_arm.get(arm) for arm in arms]
@@ -263,7 +263,7 @@ class ArmParts:
 
 @dataclass(frozen=True)
 class Origin:
-    """How an answer was made, as far as is known: entries of what commands print."""
+    """The making of an answer, as far as is known: entries that commands print."""
 
     version: str | None = None
     command: str | None = None
@@ -274,5 +274,5 @@ class Origin:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Origin:
-        """What a command printed of it."""
+        """The same, from the JSON of a command."""
         return cls(**{field.name: values.get(field.name) for field in fields(cls)})

@@ -354,12 +354,12 @@ class Result:
 
     @classmethod
     def of(cls, given: AnyAnswer) -> Self:
-        """The answer that was written down."""
+        """The answer of JSON that was checked."""
         return cls(**cls._fields(given))
 
     @classmethod
     def _fields(cls, given: AnyAnswer) -> dict[str, Any]:
-        """What was written down, by the names of fields."""
+        """Values of the fields, from JSON that was checked."""
         arms, names, metrics, columns = list(given.verdicts), given.names, given.metrics, given.arm_columns
         places = {arm: place for place, arm in enumerate(arms)}
         codes = {verdict.word: int(verdict) for verdict in Verdict}
