@@ -76,7 +76,7 @@ def by_copying(replay: Replay) -> None:
     """Decide on what is ahead as it would be done without sharing samples."""
     policy = replay.policy.copy()
     for piece in replay._ahead:
-        policy.take(replay.arms_of(piece.pulls), replay.settings.columns.observed(piece.values))
+        policy.take(replay.arms_of(piece.pulls), replay.settings.question.columns.observed(piece.values))
     policy.decide()
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study, analyze
-from frontguard.logs.answer import Question, looks_dirtier
+from frontguard.logs.answer import looks_dirtier
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.notices import LooksDirtier
 from frontguard.pareto.judge import Verdicts
+from frontguard.question import Question
 from frontguard.reports.study import study_report
 from frontguard.suspects import FAR, FEWEST, MOST_ARMS, MOST_VALUES, arms_that_matter, dirtier_than, look_at, suspects
 from frontguard.verdicts import Verdict

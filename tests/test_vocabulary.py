@@ -11,36 +11,40 @@ from typing import Any
 
 import pytest
 
-from frontguard import Limit, Objective, Study, analyze, identify
+from frontguard import Limit, Objective, Study, analyze, gate, identify
 from frontguard.cli.app import options_of
 from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
+from frontguard.question import Asked
 from frontguard.theory.threats import USUAL
 
 PAGE = Path(__file__).parents[1] / "docs" / "studies.md"
 
 
 def parameters(*functions: Callable[..., Any]) -> set[str]:
-    return {name for function in functions for name in inspect.signature(function).parameters}
+    found = [each for function in functions for each in inspect.signature(function).parameters.values()]
+    return {each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
 def options(command: str) -> set[str]:
     return set(options_of(command))
 
 
+ASKED = {"objectives", "threat", *Asked.__annotations__}
 PYTHON = {
     "Objective": parameters(Objective),
     "Limit": parameters(Limit),
-    "Study": parameters(Study),
-    "identify": parameters(identify),
-    "analyze()": parameters(analyze, open_log),
+    "Question": ASKED,
+    "Study": parameters(Study) - ASKED,
+    "identify": parameters(identify) - ASKED,
+    "analyze()": parameters(analyze, open_log) - ASKED,
 }
 OPTIONS = {command: options(command) for command in ("run", "analyze", "plan")}
 SPEC = {
-    "[study]": set(StudyToml.model_fields),
-    "[budget]": set(BudgetToml.model_fields),
-    "[[objective]]": set(ObjectiveToml.model_fields),
-    "[[limit]]": set(LimitToml.model_fields),
+    "[study]": {*StudyToml.model_fields, *StudyToml.asks},
+    "[budget]": {*BudgetToml.model_fields, *BudgetToml.asks},
+    "[[objective]]": {*ObjectiveToml.model_fields, *ObjectiveToml.asks},
+    "[[limit]]": {*LimitToml.model_fields, *LimitToml.asks},
     "[run]": set(RunToml.model_fields),
 }
 
@@ -70,18 +74,18 @@ def test_every_word_of_several_places_is_in_the_table() -> None:
     assert sorted(shared - table().keys()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "function"), [(name, each) for each in (Study, identify, analyze) for name in ("threat", "contamination")]
-)
-def test_the_threat_is_given_the_same_way_everywhere(name: str, function: Callable[..., Any]) -> None:
-    usual = {"threat": "Threat | str | None", "contamination": "float | str | None"}
-    parameter = inspect.signature(function).parameters[name]
-    assert (parameter.annotation, parameter.default) == (usual[name], None)
+@pytest.mark.parametrize("function", [Study, identify, analyze, gate])
+def test_what_is_asked_is_given_the_same_way_everywhere(function: Callable[..., Any]) -> None:
+    parameters = inspect.signature(function).parameters
+    assert {"objectives", "threat", "question"} <= parameters.keys()
+    assert all(parameters[name].default is None for name in ("objectives", "threat", "question"))
+    (rest,) = (each for each in parameters.values() if each.kind is inspect.Parameter.VAR_KEYWORD)
+    assert rest.annotation in ("Unpack[Asked]", "Unpack[AskedOfLog]")
 
 
 def test_without_a_word_the_threat_is_the_same_everywhere() -> None:
-    threat = Study(2, ["x"]).settings.threat
-    assert (threat.name, threat.eps) == ("prescient", 0.1) == (StudyToml().threat, StudyToml().contamination)
+    threat = Study(2, ["x"]).settings.question.threat
+    assert (threat.name, threat.eps) == ("prescient", 0.1)
     certificate = analyze({"arm": ["a", "b"], "x": [1.0, 2.0]}, maximize="x").certificate
     assert (certificate.threat, certificate.contamination, certificate.confidence) == ("prescient", 0.1, 0.95)
     assert (USUAL.name, USUAL.eps) == ("prescient", 0.1)  # of a plan

@@ -101,7 +101,7 @@ def watched(
 
 def answer_of(study: Study) -> Result | GateResult:
     """What the study says: of a gate, what is certain of its candidates."""
-    return study.result() if study.settings.baseline is None else study.gate()
+    return study.result() if study.settings.question.baseline is None else study.gate()
 
 
 def one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:

@@ -18,6 +18,7 @@ from .policies.auer import AuerA1M as AuerA1M
 from .policies.base import Policy as Policy
 from .policies.certified import Certified as Certified
 from .policies.rpsi import RPSI as RPSI
+from .question import Question as Question
 from .reports.write import write_report as write_report
 from .results import Certificate as Certificate
 from .results import Result as Result

@@ -23,6 +23,11 @@ class BadArgument(BadInput):
         super().__init__(argument, why, must, got)  # as given: an error crosses processes as its arguments
         self.argument, self.why, self.must, self.got = argument, why, must, got
 
+    @property
+    def key(self) -> str:
+        """Its own name, where it is an argument of something: "bounds" of "bounds of objective 'stars'"."""
+        return self.argument.partition(" of ")[0]
+
     def named(self, name: str) -> str:
         """The message, with another name for the argument."""
         if not self.must:

@@ -171,6 +171,20 @@ def parse_limits(limits: Iterable[Limit | str]) -> tuple[Limit, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def with_limits(limits: Iterable[Limit], more: Iterable[Limit]) -> tuple[Limit, ...]:
+    """Limits and further ones; one that differs from an earlier one by its number alone stands in its place.
+
+    >>> [each.at_most for each in with_limits(parse_limits(["mb<=9", "s<=1"]), parse_limits(["mb<=8"]))]
+    [8.0, 1.0]
+    """
+    return tuple({_but_for_its_number(limit): limit for limit in (*limits, *more)}.values())
+
+
+def _but_for_its_number(limit: Limit) -> Limit:
+    at_most, at_least = (None if end is None else 0.0 for end in (limit.at_most, limit.at_least))
+    return replace(limit, at_most=at_most, at_least=at_least, tolerance=0.0)
+
+
 @dataclass(frozen=True)
 class Gate:
     """A limit, what counts for it, and the column of boxes that this is.

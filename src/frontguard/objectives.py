@@ -102,7 +102,7 @@ def checked_statistic(
     >>> checked_statistic("the limit of 'seconds'", quantile=0.95, statistic="mean")
     Traceback (most recent call last):
     ...
-    frontguard.errors.BadArgument: the limit of 'seconds' must have one statistic; got a quantile and a mean
+    frontguard.errors.BadArgument: statistic of the limit of 'seconds' must be the only one; got a quantile and a mean
     """
     if statistic not in (None, *_COUNTED):
         hint = did_you_mean(statistic, _COUNTED) if isinstance(statistic, str) else ""
@@ -113,7 +113,9 @@ def checked_statistic(
     said = {"a quantile": quantile is not None or statistic == "quantile", "a mean": mean, "exact values": exact}
     given = [what for what, there in said.items() if there]
     if len(given) > 1:
-        raise BadArgument(name, must="have one statistic", got=" and ".join(given))
+        key = "exact" if exact else "statistic"
+        must = "be False where another statistic is given" if exact else "be the only one"
+        raise BadArgument(f"{key} of {name}", must=must, got=" and ".join(given))
     if not mean and (bounds is not None or sigma is not None):
         what = "bounds" if bounds is not None else "sigma"
         raise BadArgument(f"{what} of {name}", must="come with statistic='mean', which is what needs it")
@@ -196,10 +198,8 @@ class Objective:
             raise BadInput(f"the name of an objective must be a text that is not blank; got {self.name!r}")
         if self.direction not in _DIRECTIONS:
             hint = did_you_mean(self.direction, _DIRECTIONS) if isinstance(self.direction, str) else ""
-            raise BadInput(
-                f"direction of objective {self.name!r} must be one of {', '.join(_DIRECTIONS)}{hint}; "
-                f"got {self.direction!r}"
-            )
+            must = f"be one of {', '.join(_DIRECTIONS)}{hint}"
+            raise BadArgument(f"direction of objective {self.name!r}", must=must, got=repr(self.direction))
         parsed = parse_tolerance(self.tolerance, f"tolerance of objective {self.name!r}")
         spelled = "".join(str(self.tolerance).split()) if parsed.relative else parsed.amount
         object.__setattr__(self, "tolerance", spelled)

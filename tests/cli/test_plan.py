@@ -14,8 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.cli.app import application
-from frontguard.cli.options.pilot import read_pilot
-from frontguard.objectives import Objective
+from frontguard.cli.plan import read_pilot
+from frontguard.question import Question
 from tests.cli.commands import process, run
 from tests.support.snapshots import said
 
@@ -148,7 +148,7 @@ def test_a_bad_pilot_is_told_where(text: str, tmp_path: Path, snapshot: Snapshot
     path = tmp_path / "pilot.csv"
     path.write_text(text)
     with pytest.raises(BadInput) as caught:
-        read_pilot(path, "flags", [Objective("seconds", "minimize", "1%")])
+        read_pilot(path, "flags", Question.of(minimize="seconds", tolerance="1%"))
     assert said(str(caught.value)) == snapshot
 
 

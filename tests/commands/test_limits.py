@@ -14,6 +14,7 @@ from frontguard import BadInput, Limit
 from frontguard.cli.app import application
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Spec, read_spec
+from frontguard.limits import with_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.results import Result
 from tests.support.snapshots import said
@@ -79,7 +80,7 @@ statistic = "mean"
 bounds = [0, 10]
 """
     spec = read(tmp_path, more)
-    assert spec.limits == (
+    assert spec.question.limits == (
         Limit("memory", at_most=4),
         Limit("peak", at_most=6.5, quantile=0.75, tolerance="10%"),
         Limit("work", at_least=0, statistic="mean", bounds=(0, 10)),
@@ -90,8 +91,9 @@ bounds = [0, 10]
         MetricSource("memory"),
         MetricSource("peak", "regex", pattern=r"peak: (\S+)", stream="stderr"),
     )
-    looser = spec.with_limits([Limit("memory", at_most=9), Limit("seconds", at_most=2)])
-    assert [limit.value for limit in looser.limits] == [9, 6.5, 0, 2]
+    limits = with_limits(spec.question.limits, [Limit("memory", at_most=9), Limit("seconds", at_most=2)])
+    assert [limit.value for limit in limits] == [9, 6.5, 0, 2]
+    looser = spec.asking(spec.question.but(limits=limits))
     assert replace(looser.sources[-1], objective=None) == MetricSource("seconds", "seconds")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,11 +69,10 @@ def test_refused(snapshot: SnapshotAssertion) -> None:
         ("./ask {rep}", {"items": 5, "paired": True}),
         ("./ask {pull}", {"paired": True}),
     ):
-        spec = replace(spec_from_arms([f"a={command}", f"b={command} x"]), **changes)  # type: ignore[arg-type]
         with refused(BadInput, snapshot):
-            spec.check_pairs()
+            spec_from_arms([f"a={command}", f"b={command} x"], **changes).check_commands()  # type: ignore[arg-type]
 
 
 def test_a_spec_says_it(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, "items = 40", "{item}"))
-    assert (spec.paired, spec.items) == (True, 40)
+    assert (spec.question.paired, spec.question.items) == (True, 40)

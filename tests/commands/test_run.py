@@ -33,7 +33,7 @@ class Nobody:
 
 def run_of(command: str, cancel: threading.Event) -> tuple[CommandedRun, Study]:
     spec = spec_from_arms([f"one={command}", f"other={command}"])
-    study = Study([arm.name for arm in spec.arms], spec.objectives, spec.threat)
+    study = Study([arm.name for arm in spec.arms], question=spec.question)
     return CommandedRun(spec, study, Nobody(), cancel=cancel), study
 
 

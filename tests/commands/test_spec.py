@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective
 from frontguard.commands.candidates import grid_arms
 from frontguard.commands.metrics import MetricSource
-from frontguard.commands.spec import Limits, read_spec, spec_from_arms
+from frontguard.commands.spec import Spec, read_spec, spec_from_arms
 from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
@@ -59,7 +59,12 @@ x = [1, 2]
 def test_shares_and_times_are_read_as_they_are_written(tmp_path: Path) -> None:
     told = '[study]\ncontamination = "5%"\nconfidence = "90 %"\n'
     spec = spec_of(tmp_path, told + LEAST.replace("[run]", '[run]\ntimeout = "2 min"\nlease = "1 h"'))
-    assert (spec.threat, spec.confidence, spec.timeout, spec.lease) == (Prescient(0.05), 0.9, 120.0, 3600.0)
+    assert (spec.question.threat, spec.question.confidence, spec.timeout, spec.lease) == (
+        Prescient(0.05),
+        0.9,
+        120.0,
+        3600.0,
+    )
 
 
 def spec_of(folder: Path, text: str):
@@ -82,9 +87,9 @@ def refusal_of(folder: Path, text: str) -> str:
 def test_the_spec_of_the_design_is_read(tmp_path):
     spec = spec_of(tmp_path, IN_SHORT)
     assert spec.name == "flags"
-    assert spec.threat == Prescient(0.1)
-    assert (spec.confidence, spec.workers, spec.timeout, spec.seed) == (0.95, 2, 10.0, 0)
-    (objective,) = spec.objectives
+    assert spec.question.threat == Prescient(0.1)
+    assert (spec.question.confidence, spec.workers, spec.timeout, spec.seed) == (0.95, 2, 10.0, 0)
+    (objective,) = spec.question.objectives
     assert (objective.name, objective.direction, objective.tolerance, objective.quantile) == (
         "seconds",
         "minimize",
@@ -110,19 +115,25 @@ def test_the_spec_of_the_design_is_read(tmp_path):
     assert spec.source_text == IN_SHORT
 
 
+def budget_of(spec: Spec) -> dict[str, float]:
+    question = spec.question
+    found = {"max_pulls": question.max_pulls, "max_pulls_per_arm": question.max_pulls_per_arm}
+    return {key: value for key, value in (found | {"max_time": spec.max_time}).items() if value is not None}
+
+
 def test_everything_but_objectives_arms_and_command_has_a_default(tmp_path):
     spec = spec_of(tmp_path, LEAST)
-    assert (spec.name, spec.threat, spec.confidence, spec.seed) == ("flags", Prescient(0.1), 0.95, 0)
-    assert (spec.workers, spec.timeout, spec.budget) == (1, 600.0, Limits())
+    assert (spec.name, spec.question.threat, spec.question.confidence, spec.seed) == ("flags", Prescient(0.1), 0.95, 0)
+    assert (spec.workers, spec.timeout, budget_of(spec)) == (1, 600.0, {})
     assert spec.lease > spec.timeout
-    assert spec.objectives[0].direction == "minimize"
+    assert spec.question.objectives[0].direction == "minimize"
     assert spec.arms[0].prepare is None
 
 
 @pytest.mark.parametrize("name", ["oblivious", "prescient", "malicious", "share"])
 def test_every_threat_can_be_asked_for(tmp_path, name):
     text = f"[study]\nthreat = '{name}'\ncontamination = 0.05\n{LEAST}"
-    assert spec_of(tmp_path, text).threat == threat_named(name, 0.05)
+    assert spec_of(tmp_path, text).question.threat == threat_named(name, 0.05)
 
 
 def test_every_key_is_read(tmp_path):
@@ -178,15 +189,15 @@ def test_every_key_is_read(tmp_path):
         level = 3
         """,
     )
-    assert (spec.name, spec.threat, spec.confidence, spec.seed) == ("all", Malicious(0.0), 0.9, 7)
+    assert (spec.name, spec.question.threat, spec.question.confidence, spec.seed) == ("all", Malicious(0.0), 0.9, 7)
     assert spec.storage == "postgresql://host/base"
-    assert spec.budget == Limits(100, 20, 5400.0)
-    assert [(each.direction, each.quantile) for each in spec.objectives] == [
+    assert budget_of(spec) == {"max_pulls": 100, "max_pulls_per_arm": 20, "max_time": 5400.0}
+    assert [(each.direction, each.quantile) for each in spec.question.objectives] == [
         ("maximize", 0.9),
         ("minimize", None),
         ("minimize", None),
     ]
-    size, loss, memory = spec.objectives
+    size, loss, memory = spec.question.objectives
     assert spec.sources == (
         MetricSource("size", "json", key="result.size", objective=size),
         MetricSource("loss", "regex", pattern="loss=([0-9.]+)", stream="stderr", objective=loss),
@@ -211,16 +222,16 @@ def test_every_key_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("written", "limits"),
     [
-        ("[study]\nbudget = 500\n", Limits(max_pulls=500)),
-        ('[study]\nbudget = "30 min"\n', Limits(max_time=1800.0)),
-        ("[study]\nbudget = {max_pulls_per_arm = 9}\n", Limits(max_pulls_per_arm=9)),
-        ("budget = 500\n", Limits(max_pulls=500)),
-        ("[budget]\nmax_time = 90\n", Limits(max_time=90.0)),
-        ('[budget]\nmax_time = "2h"\n', Limits(max_time=7200.0)),
+        ("[study]\nbudget = 500\n", {"max_pulls": 500}),
+        ('[study]\nbudget = "30 min"\n', {"max_time": 1800.0}),
+        ("[study]\nbudget = {max_pulls_per_arm = 9}\n", {"max_pulls_per_arm": 9}),
+        ("budget = 500\n", {"max_pulls": 500}),
+        ("[budget]\nmax_time = 90\n", {"max_time": 90.0}),
+        ('[budget]\nmax_time = "2h"\n', {"max_time": 7200.0}),
     ],
 )
 def test_budgets_may_be_short(tmp_path, written, limits):
-    assert spec_of(tmp_path, written + LEAST).budget == limits
+    assert budget_of(spec_of(tmp_path, written + LEAST)) == limits
 
 
 def test_line_ends_and_marks_of_other_systems_are_no_trouble(tmp_path):
@@ -309,12 +320,7 @@ def identity(folder: Path, text: str):
         ('"prog"', '"other"', False),
         ("[run]", '[run]\nprepare = ["make"]', False),
         ("[run]", '[run]\nenv = {A = "1"}', False),
-        ('"seconds"', '"seconds"\nquantile = 0.9', False),
         ('"seconds"', '"seconds"\nsource = "json"\ndirection = "minimize"', False),
-        ('"seconds"', '"seconds"\ndirection = "maximize"', False),
-        ("[[objective]]", "[study]\ncontamination = 0.2\n[[objective]]", False),
-        ("[[objective]]", "[study]\nconfidence = 0.9\n[[objective]]", False),
-        ("[[objective]]", "[study]\nthreat = 'malicious'\n[[objective]]", False),
     ],
 )
 def test_what_may_change_when_a_study_is_resumed(tmp_path, old, new, same):
@@ -339,7 +345,7 @@ def test_arms_from_the_command_line():
     assert spec.arms[0].command == ("sort", "-n", "my file")
     values = {"workdir": "/w", "arm": "awk", "seed": "1", "pull": "2"}
     assert filled_command(spec.arms[1].command, values) == ("awk", "{print $1}", "a=b", "/w")
-    assert [(each.name, each.direction, each.tolerance) for each in spec.objectives] == [
+    assert [(each.name, each.direction, each.tolerance) for each in spec.question.objectives] == [
         ("max_rss", "minimize", "5%"),
         ("quality", "maximize", "5%"),
     ]
@@ -411,6 +417,8 @@ def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
     spec = spec_of(
         tmp_path,
         """
+        [study]
+        contamination = 0
         [[objective]]
         name = "solved"
         direction = "maximize"
@@ -434,11 +442,8 @@ def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
         name = "b"
         """,
     )
-    assert spec.objectives == (
+    assert spec.question.objectives == (
         Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)),
         Objective("bytes", "minimize", exact=True),
         Objective("seconds", "minimize", 0.1, statistic="mean", sigma=0.2),
     )
-    told = [set(each) - {"name", "direction", "quantile", "source"} for each in spec.identity()["objectives"]]
-    assert told == [{"bounds"}, {"exact"}, {"sigma"}]
-    assert spec.identity()["objectives"][0]["quantile"] == 0.5  # as studies of earlier versions have it

@@ -172,13 +172,13 @@ def test_run_report_serve_and_analyze_agree(study_file: Path) -> None:
     assert tuple(own.warnings) == tuple(report.warnings)
     told_anew = analyze(
         study_file,
-        objectives=settings.objectives,
-        threat=settings.threat.name,
-        contamination=settings.threat.eps,
-        confidence=settings.confidence,
+        objectives=settings.question.objectives,
+        threat=settings.question.threat.name,
+        contamination=settings.question.threat.eps,
+        confidence=settings.question.confidence,
         anytime=True,
     )
-    if settings.coverage is None:  # what is told as it was is not told otherwise
+    if settings.question.coverage is None:  # what is told as it was is not told otherwise
         same(told_anew, own)
 
 
@@ -283,11 +283,11 @@ def log_without(path: Path, aside: list[str], arms: int) -> Analysis:
         study = Study.open(storage)
         frame, settings = study.to_frame(), study.settings
     kept = frame[~frame["arm"].isin(aside)]
-    left = 1.0 - settings.confidence
+    left = 1.0 - settings.question.confidence
     return analyze(
         kept,
-        objectives=settings.objectives,
-        threat=replace(settings.threat, eps=0.12),
+        objectives=settings.question.objectives,
+        threat=replace(settings.question.threat, eps=0.12),
         confidence=1.0 - left * (arms - len(aside)) / arms,
         anytime=True,
     )

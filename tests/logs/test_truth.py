@@ -22,10 +22,10 @@ from scipy.special import ndtri
 
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs import boxes as log_boxes
-from frontguard.logs.answer import Question
 from frontguard.logs.boxes import BoxReader
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
+from frontguard.question import Question
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import Adversary

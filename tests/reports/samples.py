@@ -16,8 +16,9 @@ from frontguard.experiments.results import Row, Score, Spread
 from frontguard.experiments.setup import Published
 from frontguard.experiments.tables import as_json
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import Question, answer
+from frontguard.logs.answer import answer
 from frontguard.logs.sort.ordered import Ordered
+from frontguard.question import Question
 from frontguard.results import Origin
 from frontguard.words import analysis as summary
 

@@ -13,12 +13,13 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Prescient, Study, Subgaussian
 from frontguard._common.typing import Floats, Ints
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import Question, answer
+from frontguard.logs.answer import answer
 from frontguard.logs.of_study import Differing, own_answer, read_study
 from frontguard.logs.profile import Profile
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
+from frontguard.question import Question
 from frontguard.reports.analysis import robustness_part
 from frontguard.reports.model import Report
 from frontguard.reports.sources import report_on
@@ -67,7 +68,7 @@ def log_of(study: Study) -> tuple[Ints, Floats]:
 def test_the_log_is_read_and_sorted(study: Study) -> None:
     """Against a plain collection of all told pulls."""
     frame = study.to_frame()
-    ordered = sorted_pulls(study.settings.arms, study.settings.objectives, *log_of(study))
+    ordered = sorted_pulls(study.settings.arms, study.settings.question.objectives, *log_of(study))
     for i, arm in enumerate(ARMS):
         mine = frame[frame["arm"] == arm]
         assert ordered.pulls[i] == len(mine)
@@ -146,7 +147,7 @@ def test_the_rest_of_it(report: Report, snapshot: SnapshotAssertion) -> None:
     assert said("\n".join(shown.heading for shown in report.course.shown)) == snapshot
     steps = {step.label: step.value for step in report.reproduce}
     assert steps["Seed"].startswith("4")
-    assert Settings.from_json(steps["Settings"]).threat == Prescient(0.1)
+    assert Settings.from_json(steps["Settings"]).question.threat == Prescient(0.1)
 
 
 def test_a_study_that_nobody_pulled_has_a_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -12,9 +12,10 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.notices import BudgetOver, CostsUnknown
 from frontguard.policies.forecast import forecast
+from frontguard.question import Cost, Question
 from frontguard.storage.contract import Pull, Tell
 from frontguard.storage.memory import MemoryStorage
-from frontguard.studies.costs import WINDOW, Cost, Spending, read_cost, with_cost
+from frontguard.studies.costs import WINDOW, Spending, with_cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.settings import Settings
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
@@ -40,7 +41,7 @@ def test_what_was_spent_does_not_depend_on_how_many_pulls_are_taken_at_a_time() 
     arms, costs = rng.integers(0, 3, 400), rng.lognormal(size=400)
     costs[rng.random(400) < 0.1] = np.nan
     costs[rng.random(400) < 0.1] = -1.0  # which cannot be
-    whole, pieces = Spending(4, Cost("joules")), Spending(4, Cost("joules"))
+    whole, pieces = Spending("abcd", Cost("joules")), Spending("abcd", Cost("joules"))
     whole.add(arms, costs)
     for start in (0, 3, 10, 200, 399):
         end = {0: 3, 3: 10, 10: 200, 200: 399, 399: 400}[start]
@@ -58,7 +59,7 @@ def test_what_was_spent_does_not_depend_on_how_many_pulls_are_taken_at_a_time() 
 
 
 def test_a_few_lies_hardly_move_what_a_pull_is_taken_to_cost() -> None:
-    spent = Spending(1, Cost("joules"))
+    spent = Spending("a", Cost("joules"))
     spent.add(np.zeros(30, np.int64), np.where(np.arange(30) % 3 == 0, 1e29, 2.0))
     assert spent.typical.tolist() == [2.0]
     spent.add(np.zeros(2, np.int64), np.array([1e300, np.inf]))  # no costs at all
@@ -68,10 +69,10 @@ def test_a_few_lies_hardly_move_what_a_pull_is_taken_to_cost() -> None:
 
 def test_costs_are_read_as_they_are_written(snapshot: SnapshotAssertion) -> None:
     arms = ["a", "b"]
-    assert read_cost(3, arms) == Cost(None, (3.0, 3.0))
-    assert read_cost({"b": "2 dollars", "a": 0}, arms) == Cost(None, (0.0, 2.0), "dollars")
-    assert read_cost("cpu_seconds", arms) == Cost("cpu_seconds", unit="cpu_seconds")
-    assert read_cost("2 d", arms) == Cost(None, (2.0, 2.0), "d")
+    assert Cost.read(3) == Cost(amount=3.0)
+    assert Cost.read({"b": "2 dollars", "a": 0}).amounts(arms) == [0.0, 2.0]
+    assert Cost.read("cpu_seconds") == Cost("cpu_seconds", unit="cpu_seconds")
+    assert Cost.read("2 d") == Cost(amount=2.0, unit="d")
     for wrong in (
         {"a": 1},
         {"a": 1, "b": 2, "c": 3},
@@ -82,7 +83,7 @@ def test_costs_are_read_as_they_are_written(snapshot: SnapshotAssertion) -> None
         "",
     ):
         with refused(BadInput, snapshot):
-            read_cost(wrong, arms)
+            Cost.read(wrong).amounts(arms)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_costs_steer_and_are_no_evidence() -> None:
         study.tell_many([(pull, told(pull, float(lies(pull)))) for pull in pulls])
     assert study.status == "certified"
     plain = MemoryStorage()
-    settings = Settings(ARMS, (SECONDS, BYTES), Prescient(0.1), seed=5)
+    settings = Settings(tuple(ARMS), Question((SECONDS, BYTES), Prescient(0.1)), seed=5)
     plain.create("study", settings.to_json(), 2)
     for plan in study.storage.plans("study"):
         assert plain.add_plan("study", plan)
@@ -180,7 +181,7 @@ def test_costs_that_pulls_report_are_kept_with_them_and_a_budget_of_them_ends_th
         assert found.cost is not None
         assert found.cost.to_dict(found.arms) == spent.to_dict(found.arms)
         assert found.cost.typical.tolist() == list(PRICES.values())
-        assert again.settings.budget.max_cost == 300.0
+        assert again.settings.question.max_cost == 300.0
         assert again.to_frame()["joules"].tolist() == [PRICES[arm] for arm in again.to_frame()["arm"]]
 
 
@@ -251,11 +252,10 @@ def test_what_cannot_be_counted_is_refused(snapshot: SnapshotAssertion) -> None:
         {"max_cost": 3.0},
         {"cost": "joules", "max_cost": "3 dollars"},
         {"cost": "joules", "max_cost": 0},
-        {"cost": "joules", "baseline": "fast"},
     ):
         with refused(BadInput, snapshot):
             a_study(**settings)
     text = a_study(cost="joules").settings.to_json()
-    for wrong in ('"metric": 3', '"metric": "joules", "amounts": [1]'):
+    for wrong in ('"metric": 3', '"metric": "joules", "amount": 1'):
         with refused(BadInput, snapshot):
-            Settings.from_json(text.replace('"metric": "joules", "amounts": []', wrong), "s")
+            Settings.from_json(text.replace('"metric": "joules", "amount": null', wrong), "s")

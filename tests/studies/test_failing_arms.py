@@ -35,7 +35,7 @@ def test_a_study_against_any_share_is_stored_taken_up_and_certified(snapshot: Sn
 
     work(ours(), most=100)
     study = ours()
-    assert study.settings.threat == Share(0.1)
+    assert study.settings.question.threat == Share(0.1)
     work(study)
     result = study.result()
     assert result.verdicts == {"fast": "in", "small": "in", "bad": "out"}

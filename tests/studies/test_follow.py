@@ -165,7 +165,7 @@ def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
     loose = Study(ARMS, looser, Prescient(0.1), seed=5, storage=storage, name="s", max_pulls=3001)
     until_done(loose, follower)
     overview = follower.catch_up()
-    assert overview.settings.objectives[0].tolerance == "60%"
+    assert overview.settings.question.objectives[0].tolerance == "60%"
     assert overview.history.objectives[0].tolerance == "60%"
 
 

@@ -16,10 +16,11 @@ from frontguard.evidence.apart import Apart
 from frontguard.evidence.boxes import COLUMNS
 from frontguard.pareto.limits import LimitRule
 from frontguard.policies import Certified
+from frontguard.question import Question
 from frontguard.simulation.engine import drive_by_turns, simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.simulation.streams import RewardSource, Streams
-from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.settings import Settings
 from tests.support.snapshots import refused, said
 
 VOLTS = Objective("volts", tolerance=0.05, statistic="mean", sigma=1.0)
@@ -39,28 +40,26 @@ def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted(snapshot: 
     assert low <= -0.4 <= high
     assert high < found.upper[0, 0] - found.lower[1, 0]
     again = Settings.from_json(study.settings.to_json())
-    assert again.independent
+    assert again.question.independent
     assert type(again.policy().differences) is Apart
-    assert "independent" not in Settings(("a", "b"), (VOLTS,), CLEAN).to_json()
     with refused(BadInput, snapshot):
-        study.settings.taken_up(Settings(("a", "b"), (VOLTS,), CLEAN), 0)
+        study.settings.taken_up(Settings(("a", "b"), Question((VOLTS,), CLEAN)), 0)
 
 
 def test_tolerances_that_were_changed_by_looking_leave_rivals_out() -> None:
-    begun = Settings(("a", "b", "c"), (VOLTS,), CLEAN, independent=True)
-    wider = replace(begun, objectives=(replace(VOLTS, tolerance=0.2),))
-    longer = begun.taken_up(replace(begun, budget=Budget(max_pulls=9)), 3)
+    begun = Settings(("a", "b", "c"), Question((VOLTS,), CLEAN, independent=True))
+    wider = replace(begun, question=begun.question.but(tolerance=0.2))
+    longer = begun.taken_up(replace(begun, question=begun.question.but(max_pulls=9)), 3)
     changed = longer.taken_up(wider, 4)
     assert longer.foreseen
     assert not changed.foreseen
     assert not changed.taken_up(begun, 5).foreseen  # what was looked at was looked at
     again = Settings.from_json(changed.to_json())
     assert again == changed
-    assert "foreseen" not in longer.to_json()
     arms, boxes = 3, [each.policy().standing.boxes.shape[1] for each in (begun, changed)]
     assert boxes == [COLUMNS + 2 * arms, COLUMNS + arms]
-    plain = Settings(("a", "b", "c"), (VOLTS,), CLEAN)
-    assert plain.taken_up(replace(plain, objectives=wider.objectives), 1).foreseen
+    plain = Settings(("a", "b", "c"), Question((VOLTS,), CLEAN))
+    assert plain.taken_up(replace(plain, question=plain.question.but(tolerance=0.2)), 1).foreseen
 
 
 def test_arms_that_share_something_are_refused(snapshot: SnapshotAssertion) -> None:
@@ -80,9 +79,8 @@ def test_arms_that_share_something_are_refused(snapshot: SnapshotAssertion) -> N
 
     with refused(BadInput, snapshot):
         identify(by_repeat, arms=["a", "b"], objectives=[VOLTS], contamination=0, independent=True)
-    spec = spec_from_arms(["a=./ask {rep}", "b=./ask x {rep}"])
     with refused(BadInput, snapshot):
-        replace(spec, independent=True).check_pairs()
+        spec_from_arms(["a=./ask {rep}", "b=./ask x {rep}"], independent=True).check_commands()
 
 
 def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_limit_on_another_quantile_of_an_objective() -> None:
     study = Study(ARMS, [Objective("seconds", "minimize", 0.5)], CLEAN, limits=["p90(seconds)<=2.5", "memory<=9"])
     result = measured(study, 3)
     assert result.pareto_set == ["fast"]
-    assert study.settings.columns.sources == (0, 0, 1)
+    assert study.settings.question.columns.sources == (0, 0, 1)
 
 
 def test_no_arm_is_within() -> None:
@@ -124,7 +124,7 @@ def test_study_goes_on_with_its_limits_and_follower_says_the_same(tmp_path: Path
     assert result.pareto_set == ["fast"]
     longer.close()
     again = Study.open(file, read_only=True)
-    assert again.settings.limits == longer.settings.limits
+    assert again.settings.question.limits == longer.settings.question.limits
     assert again.result().verdicts == result.verdicts
     follower = Follower(open_storage(file, read_only=True), "study")
     shown = follower.catch_up().snapshot.result
@@ -132,10 +132,6 @@ def test_study_goes_on_with_its_limits_and_follower_says_the_same(tmp_path: Path
     assert result.limits is not None
     assert np.array_equal(shown.limits.codes, result.limits.codes)
     assert [each.name for each in follower.measurements(0).objectives] == ["seconds", "memory"]
-
-
-def test_settings_without_limits_are_stored_as_before() -> None:
-    assert '"limits"' not in Study(ARMS, ["x"], CLEAN).settings.to_json()
 
 
 def test_values_that_a_limit_needs_are_asked_for(snapshot: SnapshotAssertion) -> None:
@@ -234,9 +230,8 @@ def test_values_of_an_arm_are_its_own_where_there_are_limits() -> None:
         study.tell(pull, {"x": 1.0 + pull.index, "y": 10.0 + pull.id, "z": 100.0})
     policy = study.settings.policy()
     policy.expect([0, 1, 1])
-    policy.take(
-        [0, 1, 1], study.settings.columns.observed(np.array([[1.0, 5.0, 7.0], [2.0, 6.0, 8.0], [3.0, 6.0, 9.0]]))
-    )
+    rows = np.array([[1.0, 5.0, 7.0], [2.0, 6.0, 8.0], [3.0, 6.0, 9.0]])
+    policy.take([0, 1, 1], study.settings.question.columns.observed(rows))
     assert policy.values_of(1, 0).tolist() == [2.0, 3.0]
     assert policy.values_of(1, 1).tolist() == [6.0, 6.0]
     assert any(notice.kind == "exact_differs" for notice in study.result().notices)  # type: ignore[attr-defined]

@@ -135,6 +135,4 @@ def test_simulated_runs_are_polished_too() -> None:
 
 def test_what_cannot_be_polished_is_refused(snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
-        a_study(baseline="a")
-    with refused(BadInput, snapshot):
         Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, polish=2.0)

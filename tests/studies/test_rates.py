@@ -16,6 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Limit, Objective, Study, identify
 from frontguard.errors import BadInput
 from frontguard.notices import OutOfBounds, TakenAsRate
+from frontguard.question import Question
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable
@@ -43,7 +44,9 @@ def test_a_study_of_true_and_false_is_one_of_rates(place: Place) -> None:
         by_itself = measured(Study(list(CHANCES), [SOLVED], contamination=0.0, storage=storage))
         assert by_itself.settings.rates == ("solved",)
         assert by_itself.objectives == (RATE,)
-        declared = Replay(Settings(tuple(CHANCES), (RATE,), by_itself.settings.threat))  # of the same log
+        declared = Replay(
+            Settings(tuple(CHANCES), Question((RATE,), by_itself.settings.question.threat))
+        )  # of the same log
         declared.catch_up(storage, "study")
         found, wanted = by_itself.result(), declared.with_everything().result(())
         assert (found.verdicts, found.pulls, found.status) == (wanted.verdicts, wanted.pulls, wanted.status)
@@ -158,7 +161,7 @@ def test_limits_on_true_and_false_are_on_rates() -> None:
                   limits=["safe>=0.5"], max_pulls=60)  # fmt: skip
     while pulls := study.ask(8):
         study.tell_many([(pull, {"seconds": 1.0 + (pull.arm == "a"), "safe": pull.arm == "a"}) for pull in pulls])
-    assert study.settings.limits == (Limit("safe", at_least=0.5, statistic="mean", bounds=(0, 1)),)
+    assert study.settings.question.limits == (Limit("safe", at_least=0.5, statistic="mean", bounds=(0, 1)),)
     assert study.result().verdicts == {"a": "in", "b": "out"}
 
 
@@ -183,12 +186,10 @@ def test_a_study_that_is_taken_up_goes_on_with_its_rates(tmp_path: Path, snapsho
 
 
 def test_settings_with_rates_that_are_none_are_refused(snapshot: SnapshotAssertion) -> None:
-    settings = Settings(("a", "b"), (RATE,), Study(["a"], ["x"]).settings.threat)
-    text = settings.to_json()
-    assert "rates" not in text
+    text = Settings(("a", "b"), Question((RATE,))).to_json()
     for rates in ('["seconds"]', '"solved"', "[1]"):
         with refused(BadInput, snapshot):
-            Settings.from_json(f'{text[:-1]}, "rates": {rates}}}')
+            Settings.from_json(text.replace('"rates": []', f'"rates": {rates}'))
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -28,6 +28,7 @@ from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
 from frontguard.storage.sqlite.rescue import rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.studies.follow import Follower
+from frontguard.studies.settings import Settings
 from tests.support.forks import fork
 from tests.support.snapshots import refused
 
@@ -264,60 +265,67 @@ def test_absurd_numbers_and_texts_are_named(
 
 
 def with_settings(text: str, **changes: Any) -> str:
-    return json.dumps({key: value for key, value in (json.loads(text) | changes).items() if value is not ...})
+    """Settings with something else in them, or in their question, where that has it."""
+    settings = json.loads(text)
+    for key, value in changes.items():
+        table = settings["question"] if key in settings["question"] else settings
+        table[key] = value
+        if value is ...:
+            del table[key]
+    return json.dumps(settings)
 
 
-WRONG = [
-    ({"arms": ["a", "b", "a"]}, "arms: arms must have different names; got 'a' more than once"),
-    ({"arms": []}, "arms: arms must be one at least; got none"),
-    ({"arms": "abc"}, "arms: wanted a list of names; got 'abc'"),
-    ({"arms": ["a", 1, "c"]}, "arms: the name of an arm must be a text that is not blank; got 1"),
-    ({"arms": ["a", "\0", "c"]}, "arms: the name of an arm must be a text"),
-    ({"objectives": {}}, "objectives: wanted a list; got {}"),
-    (
-        {"objectives": [1]},
-        "objectives: wanted an object with name, direction, tolerance, quantile, statistic, bounds, sigma, exact",
-    ),
-    ({"objectives": [{"name": "x", "code": 1}]}, "objectives: 'code' is none of name, direction, tolerance, quantile"),
-    ({"objectives": [{"direction": "maximize"}]}, "objectives: "),
-    ({"objectives": [{"name": "x"}, {"name": "x"}]}, "objectives: "),
-    ({"objectives": [{"name": str(i)} for i in range(1001)]}, "a study has at most 1,000 objectives"),
-    ({"threat": ["prescient"]}, "threat: wanted the name of a threat model; got ['prescient']"),
-    ({"threat": "nobody"}, "threat must be one of"),
-    ({"contamination": "0.1"}, "contamination: contamination must be a finite real number; got '0.1'"),
-    ({"contamination": 7.0}, "got 7.0"),
-    ({"confidence": 1.5}, "confidence: confidence must be a probability"),
-    (
-        {"confidence": None},
-        "confidence: confidence must be a probability between 0 and 1",
-    ),
-    ({"coverage": [1.0]}, "coverage must be one number for each of 2 objectives; got 1"),
-    ({"coverage": 3}, "coverage: wanted a list of numbers; got 3"),
-    ({"spread": {"name": "os"}}, "spread: name must be one of Subgaussian, Gaussian, LinearAroundMedian, Uniform"),
-    ({"spread": {"name": "CustomSpread", "function": "x"}}, "spread: name must be one of"),
-    ({"spread": {"name": "Gaussian", "sigma": -1}}, "spread: "),
-    ({"seed": -1}, "seed: seed must be a whole number from 0; got -1"),
-    ({"seed": 1.5}, "seed: seed must be a whole number from 0; got 1.5"),
-    ({"budget": {"max_pulls": 0}}, "budget: budget: max_pulls must be a whole number from 1; got 0"),
-    ({"budget": {"max": 5}}, "budget: 'max' is none of max_pulls, max_pulls_per_arm"),
-    ({"budget": []}, "budget: wanted an object with max_pulls, max_pulls_per_arm, max_cost; got []"),
-    ({"about": 3}, "about: wanted an object; got 3"),
-    ({"reopened_after": -2}, "reopened_after: reopened_after must be a whole number from 0; got -2"),
-    ({"arms": ...}, "wanted also arms"),
-    ({"code": "import os"}, "'code' is none of arms, objectives"),
-    ({"format": 2}, "they are of format 2; this version of frontguard reads 1"),
+WRONG: list[dict[str, Any]] = [
+    {"arms": ["a", "b", "a"]},
+    {"arms": []},
+    {"arms": "abc"},
+    {"arms": 3},
+    {"arms": ["a", 1, "c"]},
+    {"arms": ["a", "\0", "c"]},
+    {"question": []},
+    {"objectives": {}},
+    {"objectives": [1]},
+    {"objectives": [{"name": "x", "code": 1}]},
+    {"objectives": [{"direction": "maximize"}]},
+    {"objectives": [{"name": "x"}, {"name": "x"}]},
+    {"objectives": [{"name": str(i)} for i in range(1001)]},
+    {"objectives": ...},
+    {"limits": ["mb<=9"]},
+    {"threat": ["prescient"]},
+    {"threat": "nobody"},
+    {"contamination": "0.1"},
+    {"contamination": 7.0},
+    {"confidence": 1.5},
+    {"confidence": None},
+    {"coverage": [1.0]},
+    {"coverage": 3},
+    {"spread": {"name": "os"}},
+    {"spread": {"name": "CustomSpread", "function": "x"}},
+    {"spread": {"name": "Gaussian", "sigma": -1}},
+    {"cost": "seconds"},
+    {"cost": {"by_arm": [1]}},
+    {"max_cost": 3},
+    {"max_pulls": 0},
+    {"items": 10**7},
+    {"paired": 1},
+    {"seed": -1},
+    {"seed": 1.5},
+    {"about": 3},
+    {"rates": 3},
+    {"reopened_after": -2},
+    {"foreseen": None},
+    {"arms": ...},
+    {"code": "import os"},
+    {"format": 1},
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), WRONG)
-def test_settings_of_the_wrong_shape_are_named(tmp_path: Path, sound: bytes, changes: Any, said: str) -> None:
-    path = tmp_path / "study.db"
-    path.write_bytes(sound)
-    assert change(path, "settings", "text", lambda text: with_settings(text, **changes))
-    with pytest.raises(BadInput) as caught:
-        followed(path)
-    assert str(caught.value).startswith("settings of study 'study'")
-    assert said in str(caught.value)
+@pytest.mark.parametrize("changes", WRONG, ids=lambda changes: str(changes)[:60])
+def test_settings_of_the_wrong_shape_are_named(changes: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", tolerance=0.1)]
+    text = Study(["a", "b", "c"], objectives, Prescient(0.05)).settings.to_json()
+    with refused(BadInput, snapshot):
+        Settings.from_json(with_settings(text, **changes), "study")
 
 
 def test_arms_times_objectives_are_bounded(snapshot: SnapshotAssertion) -> None:

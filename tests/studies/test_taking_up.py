@@ -104,7 +104,7 @@ def test_settings_survive_being_stored() -> None:
             "must be left out where threat has its own, as Prescient(eps=0.1); got 0.2",
         ),
         ({"threat": None, "contamination": "50%"}, "contamination must be a probability from 0 to below 1/2"),
-        ({"minimise": "seconds"}, "Study() has no argument 'minimise': say it of an objective"),
+        ({"minimise": "seconds"}, "Study() has no argument 'minimise' (did you mean 'minimize'?)"),
         ({"threat": Prescient(0.49), "spread": Gaussian(1.0), "confidence": 2}, "confidence"),
         ({"confidence": 95}, "confidence must be a probability"),
         ({"max_pulls": 0}, "pulls must be a whole number"),

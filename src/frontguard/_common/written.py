@@ -15,7 +15,7 @@ from numbers import Real
 from typing import Final, ParamSpec, TypeVar
 
 from frontguard.errors import BadArgument
-from frontguard.phrases import did_you_mean, nearest
+from frontguard.phrases import did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,8 +23,6 @@ R = TypeVar("R")
 WANTED_SHARE: Final = "a probability from 0 to below 1/2, such as 0.1 or '10%'"
 WANTED_CONFIDENCE: Final = "a probability between 0 and 1, such as 0.95 or '95%'"
 WANTED_TIME: Final = "a time, such as 90 (seconds), '30 min' or '2 h', above 0 and below 30 years"
-
-_OF_OBJECTIVES = ("minimize", "maximize", "direction", "tolerance", "quantile")
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(%?)\s*")
 _TIME = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
@@ -108,6 +106,13 @@ def checked_goal(value: object, name: str = "goal") -> str:
     return value
 
 
+def checked_truth(value: object, name: str) -> bool:
+    """True or False, and nothing that Python takes for one of them."""
+    if not isinstance(value, bool):
+        raise BadArgument(name, must="be True or False", got=repr(value))
+    return value
+
+
 def checked_seconds(value: object, name: str) -> float:
     """Seconds, from a number of them or a text such as "30 min".
 
@@ -133,29 +138,17 @@ def explains_arguments(*more: str, of: str = "") -> Callable[[Callable[P, R]], C
     Traceback (most recent call last):
     ...
     TypeError: find() has no argument 'objctives' (did you mean 'objectives'?)
-    >>> find(arms=2, minimise="x")
-    Traceback (most recent call last):
-    ...
-    TypeError: find() has no argument 'minimise': say it of an objective, as in objectives=[Objective('seconds',
-    'minimize', tolerance='2%')]
     """
 
     def explained(function: Callable[P, R]) -> Callable[P, R]:
         parameters = signature(function).parameters.values()
         known = [*(each.name for each in parameters if each.kind is not Parameter.VAR_KEYWORD), *more]
-        of_objectives = [name for name in _OF_OBJECTIVES if name not in known]
 
         @wraps(function)
         def call(*args: P.args, **given: P.kwargs) -> R:
             for name in given:
                 if name not in known:
-                    hint = did_you_mean(name, known)
-                    if nearest(name, [*known, *of_objectives]) in of_objectives:
-                        hint = (
-                            ": say it of an objective, as in "
-                            "objectives=[Objective('seconds', 'minimize', tolerance='2%')]"
-                        )
-                    raise TypeError(f"{of or function.__name__}() has no argument {name!r}{hint}")
+                    raise TypeError(f"{of or function.__name__}() has no argument {name!r}{did_you_mean(name, known)}")
             return function(*args, **given)
 
         return call

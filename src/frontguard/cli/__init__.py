@@ -5,7 +5,7 @@ come from `words`, JSON from `documents`. Where to start:
 
 - `app`: the commands there are.
 - `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
-- `options`: what they take, declared once, read and checked the same in all of them.
+- `options`: what they take, declared once; `asked`: what these ask, the same in all of them.
 - `screen`: where they print; `signals`: how they are ended.
 """
 
@@ -52,6 +52,10 @@ def run_command() -> int:
     return int(code or 0)
 
 
+_SAID_BY = {"bounds": "mean", "statistic": "mean", "limits": "limit"}
+"""Arguments that an option of another name gives."""
+
+
 def _complain(message: str) -> None:
     print(f"frontguard: {without_password(' '.join(message.split()))}", file=sys.stderr)
 
@@ -62,8 +66,9 @@ def _by_option(error: Exception, command: str | None) -> str:
     from frontguard.errors import BadArgument, NoColumn
 
     options = options_of(command) if command else {}
-    if isinstance(error, BadArgument) and error.argument in options:
-        return error.named(options[error.argument])
+    options |= {name: options[said] for name, said in _SAID_BY.items() if said in options}
+    if isinstance(error, BadArgument) and error.key in options:
+        return error.named(options[error.key] + error.argument.removeprefix(error.key))
     if not isinstance(error, NoColumn):
         return str(error)
     given = sys.argv[1:]

@@ -6,46 +6,15 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence, checked_goal
-from frontguard.cli.options.beside import beside_of, print_beside, read_asked
-from frontguard.cli.options.counted import check_named, counted, of_analyze
-from frontguard.cli.options.declared import (
-    OUTPUT,
-    READING,
-    STATISTICS,
-    ArmColumn,
-    Baseline,
-    Cluster,
-    Confidence,
-    Contamination,
-    Exact,
-    Format,
-    Goal,
-    Json,
-    Layout,
-    LimitOption,
-    Maximize,
-    Mean,
-    Minimize,
-    PickOne,
-    Quantile,
-    ReportFile,
-    Sigma,
-    StudyName,
-    ThreatModel,
-    Tolerance,
-    Where,
-    flag,
-    whole_from,
-)
-from frontguard.cli.options.values import by_metric, read_limits, read_tolerance, size_of
+from frontguard.cli import options
+from frontguard.cli.asked import asked, by_column, size_of
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import console, print_answer, print_json
+from frontguard.cli.screen import beside_of, console, print_answer, print_beside, print_json, read_asked
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -82,30 +51,30 @@ def analyze(
             show_default=False,
         ),
     ],
-    arm: ArmColumn = None,
-    maximize: Maximize = None,
-    minimize: Minimize = None,
-    tolerance: Tolerance = None,
-    limit: LimitOption = None,
-    contamination: Contamination = None,
-    confidence: Confidence = None,
-    top: Annotated[int, whole_from(1, "Arms to show; the rest is counted.")] = 30,
+    arm: options.ArmColumn = None,
+    maximize: options.Maximize = None,
+    minimize: options.Minimize = None,
+    tolerance: options.Tolerance = None,
+    limit: options.LimitOption = None,
+    contamination: options.Contamination = None,
+    confidence: options.Confidence = None,
+    top: Annotated[int, options.whole_from(1, "Arms to show; the rest is counted.")] = 30,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row for every arm to this file.")] = None,
-    report: ReportFile = None,
-    json: Json = False,
-    quantile: Quantile = None,
-    mean: Mean = None,
-    exact: Exact = None,
-    sigma: Sigma = None,
-    threat: ThreatModel = None,
-    goal: Goal = None,
+    report: options.ReportFile = None,
+    json: options.Json = False,
+    quantile: options.Quantile = None,
+    mean: options.Mean = None,
+    exact: options.Exact = None,
+    sigma: options.Sigma = None,
+    threat: options.ThreatModel = None,
+    goal: options.Goal = None,
     anytime: Annotated[
         bool | None,
         typer.Option(
             "--anytime/--one-look",
             metavar="",
             help="Whether the log was looked at while it grew, which bounds must allow for.",
-            rich_help_panel=STATISTICS,
+            rich_help_panel=options.STATISTICS,
             show_default="studies only",
         ),
     ] = None,
@@ -114,7 +83,7 @@ def analyze(
         typer.Option(
             metavar="",
             help="Find up to which contamination verdicts stand.",
-            rich_help_panel=STATISTICS,
+            rich_help_panel=options.STATISTICS,
             show_default="up to 20,000 arms",
         ),
     ] = None,
@@ -124,39 +93,43 @@ def analyze(
             metavar="COLUMN",
             help="Rows of different arms with the same value here (question, seed, day) are compared with each other; "
             "repeat to join.",
-            rich_help_panel=STATISTICS,
+            rich_help_panel=options.STATISTICS,
         ),
     ] = None,
     items: Annotated[
         int | None,
-        whole_from(1, "With --pair: how many there are in all; what counts are means over these.", panel=STATISTICS),
+        options.whole_from(
+            1, "With --pair: how many there are in all; what counts are means over these.", panel=options.STATISTICS
+        ),
     ] = None,
     independent: Annotated[
         bool | None,
-        flag(
+        options.flag(
             "--independent",
             "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
-            STATISTICS,
+            options.STATISTICS,
         ),
     ] = None,
-    where: Where = None,
-    cluster: Cluster = None,
-    layout: Layout = None,
-    format: Format = None,
+    where: options.Where = None,
+    cluster: options.Cluster = None,
+    layout: options.Layout = None,
+    format: options.Format = None,
     metric_column: Annotated[
         str,
-        typer.Option(metavar="COLUMN", help="Long layout: column with the metric's name.", rich_help_panel=READING),
+        typer.Option(
+            metavar="COLUMN", help="Long layout: column with the metric's name.", rich_help_panel=options.READING
+        ),
     ] = "metric",
     value_column: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Long layout: column with the value.", rich_help_panel=READING)
+        str, typer.Option(metavar="COLUMN", help="Long layout: column with the value.", rich_help_panel=options.READING)
     ] = "value",
     decimal: Annotated[
-        str, typer.Option(metavar="POINT", help="Decimal point of CSV: . or ,", rich_help_panel=READING)
+        str, typer.Option(metavar="POINT", help="Decimal point of CSV: . or ,", rich_help_panel=options.READING)
     ] = ".",
     missing_arms: Annotated[
-        str, typer.Option(metavar="CHOICE", help="refuse or drop rows without an arm.", rich_help_panel=READING)
+        str, typer.Option(metavar="CHOICE", help="refuse or drop rows without an arm.", rich_help_panel=options.READING)
     ] = "refuse",
-    study: StudyName = None,
+    study: options.StudyName = None,
     append: Annotated[
         Path | None,
         typer.Option(
@@ -165,7 +138,9 @@ def analyze(
             rich_help_panel=LARGE,
         ),
     ] = None,
-    again: Annotated[bool, flag("--again", "Count files again that the state has counted already.", LARGE)] = False,
+    again: Annotated[
+        bool, options.flag("--again", "Count files again that the state has counted already.", LARGE)
+    ] = False,
     sketch: Annotated[
         int | None,
         typer.Option(
@@ -200,60 +175,44 @@ def analyze(
             rich_help_panel=LARGE,
         ),
     ] = None,
-    baseline: Baseline = None,
-    pick: PickOne = None,
-    strict: Annotated[bool, flag("--strict", "Exit code 3 if any arm is open.", OUTPUT)] = False,
+    baseline: options.Baseline = None,
+    pick: options.PickOne = None,
+    strict: Annotated[bool, options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT)] = False,
 ) -> None:
     """Say which few arms of a log are enough, which are certainly beaten, and what is open.
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
+    given = asked(locals())
     if report is not None:
         checked_target(report)
     wanted = read_asked(baseline, pick)
-    given: dict[str, Any] = {
-        "tolerance": by_metric("tolerance", tolerance, read_tolerance),
-        "limits": read_limits(limit) if limit else None,
-        "confidence": None if confidence is None else checked_confidence(confidence, "--confidence"),
-        "goal": None if goal is None else checked_goal(goal, "--goal"),
-        "memory": None if memory is None else size_of(memory),
-    }
-    said = counted(mean, exact, sigma, quantile)
-    if maximize or minimize:
-        check_named(said, [*(maximize or ()), *(minimize or ())], declared=True)
-    reading: dict[str, Any] = {
-        "layout": layout, "format": format, "metric_column": metric_column, "value_column": value_column,
-        "decimal": decimal, "missing_arms": missing_arms, "study": study,
-    }  # fmt: skip
+    room = None if memory is None else size_of(memory)
     from frontguard.logs.analyze import analyze as analysis_of
-    from frontguard.theory.threats import threat_of
     from frontguard.words.progress import ProgressDisplay
 
-    threat_of(threat, contamination, prefix="--")  # what it refuses is an option here; which is meant, the log decides
     with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             arm=arm,
-            maximize=maximize or (),
-            minimize=minimize or (),
             threat=threat,
-            contamination=contamination,
-            anytime=anytime,
             profile=profile,
+            memory=room,
             folder=folder,
             append=append,
             again=again,
             sketch=sketch,
             executor=executor,
             where=by_column(where),
-            cluster=cluster,
-            pair=pair,
-            items=items,
-            independent=independent,
             progress=display.reading,
+            layout=layout,
+            format=format,
+            metric_column=metric_column,
+            value_column=value_column,
+            decimal=decimal,
+            missing_arms=missing_arms,
+            study=study,
             **given,
-            **of_analyze(said),
-            **reading,
         )
     beside = beside_of(found, wanted)
     if csv is not None:
@@ -272,19 +231,6 @@ def analyze(
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
     raise typer.Exit(OPEN if strict and opened else 0)
-
-
-def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """COLUMN=VALUE several times, as values by column."""
-    if not texts:
-        return None
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        column, equals, value = text.partition("=")
-        if not equals or not column:
-            raise BadInput(f"--where: wanted COLUMN=VALUE, such as host=a; got {text!r}")
-        found.setdefault(column, []).append(value)
-    return found
 
 
 # Output ---------------------------------------------------------------------------------------------------------------

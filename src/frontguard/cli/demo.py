@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.written import checked_share
-from frontguard.cli.options.declared import flag, whole_from
+from frontguard.cli.options import flag, whole_from
 from frontguard.cli.report import origin
 from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput

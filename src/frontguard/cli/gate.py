@@ -12,42 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence
-from frontguard.cli.analyze import by_column
-from frontguard.cli.options.counted import check_named, counted, of_analyze
-from frontguard.cli.options.declared import (
-    MEASURING,
-    OUTPUT,
-    READING,
-    Cluster,
-    Confidence,
-    Contamination,
-    Exact,
-    Format,
-    Json,
-    Layout,
-    Maximize,
-    MaxPulls,
-    MaxPullsPerArm,
-    MaxTime,
-    Mean,
-    Minimize,
-    Quantile,
-    Seed,
-    Sigma,
-    StorageOption,
-    StudyName,
-    ThreatModel,
-    Timeout,
-    Tolerance,
-    Where,
-    Workers,
-    flag,
-    whole_from,
-)
-from frontguard.cli.options.values import by_metric, read_tolerance
+from frontguard.cli import options
+from frontguard.cli.asked import asked, by_column
 from frontguard.cli.report import checked_folder, origin
-from frontguard.cli.run import INTERRUPTED, begun_study, driven, with_options
+from frontguard.cli.run import INTERRUPTED, begun_study, driven, spec_of
 from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
@@ -89,60 +57,64 @@ def gate(
         list[str] | None,
         typer.Option(metavar="NAME=COMMAND", help="The command of a candidate; repeat for several."),
     ] = None,
-    minimize: Minimize = None,
-    maximize: Maximize = None,
-    tolerance: Tolerance = None,
-    contamination: Contamination = None,
-    confidence: Confidence = None,
-    max_time: MaxTime = None,
-    max_pulls: MaxPulls = None,
-    storage: StorageOption = None,
+    minimize: options.Minimize = None,
+    maximize: options.Maximize = None,
+    tolerance: options.Tolerance = None,
+    contamination: options.Contamination = None,
+    confidence: options.Confidence = None,
+    max_time: options.MaxTime = None,
+    max_pulls: options.MaxPulls = None,
+    storage: options.StorageOption = None,
     open: Annotated[
         str, typer.Option(metavar="pass|fail", help="What becomes of what is open: fail (exit code 3) or pass (0).")
     ] = "fail",
-    json: Json = False,
-    quantile: Quantile = None,
-    mean: Mean = None,
-    exact: Exact = None,
-    sigma: Sigma = None,
-    threat: ThreatModel = None,
-    max_pulls_per_arm: MaxPullsPerArm = None,
-    workers: Workers = None,
-    timeout: Timeout = None,
+    json: options.Json = False,
+    quantile: options.Quantile = None,
+    mean: options.Mean = None,
+    exact: options.Exact = None,
+    sigma: options.Sigma = None,
+    threat: options.ThreatModel = None,
+    max_pulls_per_arm: options.MaxPullsPerArm = None,
+    workers: options.Workers = None,
+    timeout: options.Timeout = None,
     warmups: Annotated[
-        int | None, whole_from(0, "Runs of each command before its first pull, not counted.", panel=MEASURING)
+        int | None,
+        options.whole_from(0, "Runs of each command before its first pull, not counted.", panel=options.MEASURING),
     ] = None,
-    seed: Seed = None,
+    seed: options.Seed = None,
     arm: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
             help="Column that names the arm of a row; repeat to join.",
-            rich_help_panel=READING,
+            rich_help_panel=options.READING,
             show_default="arm",
         ),
     ] = None,
-    where: Where = None,
-    cluster: Cluster = None,
+    where: options.Where = None,
+    cluster: options.Cluster = None,
     anytime: Annotated[
-        bool, flag("--anytime", "The logs were looked at while they grew, which bounds allow for.", READING)
+        bool,
+        options.flag("--anytime", "The logs were looked at while they grew, which bounds allow for.", options.READING),
     ] = False,
-    layout: Layout = None,
-    format: Format = None,
-    study: StudyName = None,
+    layout: options.Layout = None,
+    format: options.Format = None,
+    study: options.StudyName = None,
     summary: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Write a summary in Markdown.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=options.OUTPUT,
             show_default="$GITHUB_STEP_SUMMARY, if that is set",
         ),
     ] = None,
     junit: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write JUnit XML, a test for each candidate and metric.", rich_help_panel=OUTPUT
+            metavar="FILE",
+            help="Write JUnit XML, a test for each candidate and metric.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
 ) -> None:
@@ -160,34 +132,18 @@ def gate(
     for path in (summary, junit):
         if path is not None:
             checked_folder(path)
-    counts = counted(mean, exact, sigma, quantile)
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         _refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
-        asked: dict[str, Any] = {
-            "tolerance": by_metric("tolerance", tolerance, read_tolerance),
-            "confidence": 0.95 if confidence is None else checked_confidence(confidence, "--confidence"),
-            "threat": threat, "contamination": contamination, "arm": arm, "anytime": anytime, "cluster": cluster,
-            "where": by_column(where), "layout": layout, "format": format, "baseline_arm": baseline,
-        }  # fmt: skip
-        found = _of_logs(logs, minimize or (), maximize or (), counts, asked)
-        ended = _Ended(found, list(logs))
+        ended = _Ended(_of_logs(logs, given), list(logs))
     else:
         _refuse(given, _OF_LOGS, "goes with logs; got commands")
-        spec = _spec(specs, logs or (), baseline, candidate or (), minimize or (), maximize or ())
-        spec = with_options(
-            spec, tolerance=tolerance or (), counts=counts, threat=threat, contamination=contamination,
-            confidence=confidence, max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time,
-            workers=workers, timeout=timeout, seed=seed, name=study or (f"{spec.name}-gate" if specs else None),
-        )  # fmt: skip
-        if warmups is not None:
-            spec = replace(spec, arms=tuple(replace(each, warmups=warmups) for each in spec.arms))
-        ended = _measured(spec, storage)
+        ended = _measured(_spec(specs, logs or (), given), storage)
     _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
 
 
-def _refuse(given: dict[str, Any], options: Sequence[str], why: str) -> None:
-    for name in options:
+def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
+    for name in names:
         if name in given:
             raise BadInput(f"--{name.replace('_', '-')}: {why}")
 
@@ -209,66 +165,49 @@ class _Ended:
         return self.seconds is None
 
 
-def _spec(
-    specs: Sequence[str],
-    logs: Sequence[str],
-    baseline: str | None,
-    candidates: Sequence[str],
-    minimize: Sequence[str],
-    maximize: Sequence[str],
-) -> Spec:
-    """The spec of a file, or of --baseline and --candidate; with a baseline."""
-    from frontguard.commands.spec import read_spec, spec_from_arms
+def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> Spec:
+    """The spec of a file, or of --baseline and --candidate, that asks whether these are worse than the baseline."""
     from frontguard.phrases import did_you_mean
 
+    baseline, candidates = given.get("baseline"), given.get("candidate") or []
     if not specs:
         if baseline is None or not candidates:
             raise BadInput(
                 "wanted --baseline NAME=COMMAND and --candidate NAME=COMMAND, a SPEC.toml, or two logs; see "
                 "frontguard gate --help"
             )
-        options = ["--baseline", *("--candidate" for _ in candidates)]
-        spec = spec_from_arms([baseline, *candidates], minimize=minimize, maximize=maximize, options=options)
-        return replace(spec, baseline=spec.arms[0].name)
-    if len(logs) > 1:
-        raise BadInput(f"wanted one spec, or logs; got {specs[0]} and {len(logs) - 1} more")
-    for option, there in (("--minimize", minimize), ("--maximize", maximize), ("--candidate", candidates)):
-        if there:
-            raise BadInput(
-                f"{option} goes with commands; the arms and objectives of {specs[0]} are written in the file"
-            )
-    spec = read_spec(specs[0])
-    chosen = baseline if baseline is not None else spec.baseline
-    names = [each.name for each in spec.arms]
-    if chosen is None:
-        raise BadInput(f"{specs[0]}: wanted the baseline, --baseline ARM or baseline = ARM in [study]; got neither")
-    if chosen not in names:
-        near = did_you_mean(chosen, names)
-        raise BadInput(f"--baseline: {specs[0]} has no arm {chosen!r}{near}; its arms are {', '.join(names[:8])}")
-    if spec.limits:
-        raise BadInput(f"{specs[0]}: a gate compares with its baseline and has no limits; take [[limit]] out")
-    return replace(spec, baseline=chosen)
+        by_options = ["--baseline", *("--candidate" for _ in candidates)]
+        spec = spec_of(None, [baseline, *candidates], given, by_options)
+        baseline = spec.arms[0].name
+    else:
+        if len(logs) > 1:
+            raise BadInput(f"wanted one spec, or logs; got {specs[0]} and {len(logs) - 1} more")
+        if candidates:
+            raise BadInput(f"--candidate goes with commands; the arms of {specs[0]} are written in the file")
+        spec = spec_of(Path(specs[0]), (), given)
+        spec = spec if given.get("study") else replace(spec, name=f"{spec.name}-gate")
+        baseline = baseline or spec.baseline
+        names = [each.name for each in spec.arms]
+        if baseline is None:
+            raise BadInput(f"{specs[0]}: wanted the baseline, --baseline ARM or baseline = ARM in [study]; got neither")
+        if baseline not in names:
+            near = did_you_mean(baseline, names)
+            raise BadInput(f"--baseline: {specs[0]} has no arm {baseline!r}{near}; its arms are {', '.join(names[:8])}")
+    if given.get("warmups") is not None:
+        spec = replace(spec, arms=tuple(replace(each, warmups=given["warmups"]) for each in spec.arms))
+    return spec.asking(spec.question.but(baseline=baseline))
 
 
-def _of_logs(
-    logs: Sequence[str],
-    minimize: Sequence[str],
-    maximize: Sequence[str],
-    counts: dict[str, dict[str, Any]],
-    asked: dict[str, Any],
-) -> GateResult:
+def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> GateResult:
     from frontguard.logs.gate import gate as gate_of_logs
-    from frontguard.theory.threats import threat_of
     from frontguard.words.progress import ProgressDisplay
 
-    threat_of(asked["threat"], asked["contamination"], prefix="--")
-    if minimize or maximize:
-        check_named(counts, [*maximize, *minimize], declared=True)
-    if len(logs) == 1 and asked["baseline_arm"] is None:
+    baseline = given.get("baseline")
+    if len(logs) == 1 and baseline is None:
         raise BadInput(
             f"wanted a log to compare with {without_password(logs[0])}, or --baseline ARM if it has both; got one log"
         )
-    if len(logs) > 1 and asked["baseline_arm"] is not None:
+    if len(logs) > 1 and baseline is not None:
         raise BadInput(
             f"--baseline names an arm of a single log, or is a command; of {len(logs)} logs the first is the baseline"
         )
@@ -276,11 +215,14 @@ def _of_logs(
         return gate_of_logs(
             logs[0],
             *logs[1:],
-            minimize=minimize,
-            maximize=maximize,
+            baseline_arm=baseline,
+            arm=given.get("arm"),
+            threat=given.get("threat"),
+            where=by_column(given.get("where")),
+            layout=given.get("layout"),
+            format=given.get("format"),
             progress=display.reading,
-            **asked,
-            **of_analyze(counts),
+            **asked(given),
         )
 
 
@@ -292,7 +234,7 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
 
     where = storage or "memory:"
     with open_storage(where) as opened:
-        study = begun_study(spec, opened, without_password(where), spec.baseline)
+        study = begun_study(spec, opened, without_password(where))
         ended = driven(spec, study)
         state = study.state()
         found = gate_of(state, state.result(study.alarms()), ended.how)

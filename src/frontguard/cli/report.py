@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard.cli.options.beside import read_asked
-from frontguard.cli.options.declared import Baseline, PickOne, flag
-from frontguard.cli.screen import print_json, say
+from frontguard.cli.options import Baseline, PickOne, flag
+from frontguard.cli.screen import print_json, read_asked, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast

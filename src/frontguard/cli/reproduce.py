@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.written import checked_share
-from frontguard.cli.options.declared import ReportFile, flag, whole_from
+from frontguard.cli.options import ReportFile, flag, whole_from
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput

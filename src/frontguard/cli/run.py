@@ -13,48 +13,25 @@ from dataclasses import replace
 from functools import partial
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_confidence, checked_goal, checked_seconds
-from frontguard.cli.options.beside import beside_of, check_asked, print_beside, read_asked
-from frontguard.cli.options.counted import check_named, counted, counting
-from frontguard.cli.options.declared import (
-    MEASURING,
-    OUTPUT,
-    STATISTICS,
-    Baseline,
-    Confidence,
-    Contamination,
-    Exact,
-    Goal,
-    Json,
-    LimitOption,
-    Maximize,
-    MaxPulls,
-    MaxPullsPerArm,
-    MaxTime,
-    Mean,
-    Minimize,
-    PickOne,
-    Quantile,
-    ReportFile,
-    Seed,
-    Sigma,
-    StorageOption,
-    StudyName,
-    ThreatModel,
-    Timeout,
-    Tolerance,
-    Workers,
-    flag,
-    whole_from,
-)
-from frontguard.cli.options.values import by_metric, known_metrics, read_limits, read_tolerance
+from frontguard._common.written import checked_seconds
+from frontguard.cli import options
+from frontguard.cli.asked import asked
 from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import console, print_answer, print_json, say
+from frontguard.cli.screen import (
+    beside_of,
+    check_asked,
+    console,
+    print_answer,
+    print_beside,
+    print_json,
+    read_asked,
+    say,
+)
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
@@ -62,7 +39,7 @@ if TYPE_CHECKING:
     from frontguard.commands.run import Ended
     from frontguard.commands.spec import Spec
     from frontguard.comparisons.picks import Beside
-    from frontguard.objectives import Objective
+    from frontguard.limits import Limit
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
 
@@ -84,52 +61,54 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=COMMAND", help="Compare commands without a spec; repeat for each."),
     ] = None,
-    minimize: Minimize = None,
-    maximize: Maximize = None,
-    tolerance: Tolerance = None,
-    limit: LimitOption = None,
-    contamination: Contamination = None,
-    confidence: Confidence = None,
-    max_time: MaxTime = None,
-    max_pulls: MaxPulls = None,
-    storage: StorageOption = None,
-    report: ReportFile = None,
-    json: Json = False,
-    quantile: Quantile = None,
-    mean: Mean = None,
-    exact: Exact = None,
-    sigma: Sigma = None,
-    threat: ThreatModel = None,
-    goal: Goal = None,
+    minimize: options.Minimize = None,
+    maximize: options.Maximize = None,
+    tolerance: options.Tolerance = None,
+    limit: options.LimitOption = None,
+    contamination: options.Contamination = None,
+    confidence: options.Confidence = None,
+    max_time: options.MaxTime = None,
+    max_pulls: options.MaxPulls = None,
+    storage: options.StorageOption = None,
+    report: options.ReportFile = None,
+    json: options.Json = False,
+    quantile: options.Quantile = None,
+    mean: options.Mean = None,
+    exact: options.Exact = None,
+    sigma: options.Sigma = None,
+    threat: options.ThreatModel = None,
+    goal: options.Goal = None,
     paired: Annotated[
         bool,
-        flag(
+        options.flag(
             "--paired",
             "Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
-            STATISTICS,
+            options.STATISTICS,
         ),
     ] = False,
     items: Annotated[
         int | None,
-        whole_from(
-            1, "Pulls measure this many items of a list, {item} from 1, each once, in random order.", panel=STATISTICS
+        options.whole_from(
+            1,
+            "Pulls measure this many items of a list, {item} from 1, each once, in random order.",
+            panel=options.STATISTICS,
         ),
     ] = None,
     independent: Annotated[
         bool,
-        flag(
+        options.flag(
             "--independent",
             "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
-            STATISTICS,
+            options.STATISTICS,
         ),
     ] = False,
-    max_pulls_per_arm: MaxPullsPerArm = None,
+    max_pulls_per_arm: options.MaxPullsPerArm = None,
     cost: Annotated[
         str | None,
         typer.Option(
             metavar="COST",
             help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.",
-            rich_help_panel=MEASURING,
+            rich_help_panel=options.MEASURING,
         ),
     ] = None,
     max_cost: Annotated[
@@ -137,21 +116,28 @@ def run(
         typer.Option(
             metavar="AMOUNT",
             help="Begin no pull that would pass this cost: 120 or '12 dollars'.",
-            rich_help_panel=MEASURING,
+            rich_help_panel=options.MEASURING,
         ),
     ] = None,
     polish: Annotated[
         bool,
-        flag("--polish", "Go on after the certificate until estimates are steady, or a budget is over.", MEASURING),
+        options.flag(
+            "--polish",
+            "Go on after the certificate until estimates are steady, or a budget is over.",
+            options.MEASURING,
+        ),
     ] = False,
-    workers: Workers = None,
-    timeout: Timeout = None,
-    seed: Seed = None,
-    study: StudyName = None,
-    baseline: Baseline = None,
-    pick: PickOne = None,
+    workers: options.Workers = None,
+    timeout: options.Timeout = None,
+    seed: options.Seed = None,
+    study: options.StudyName = None,
+    baseline: options.Baseline = None,
+    pick: options.PickOne = None,
     allow_failed_arms: Annotated[
-        bool, flag("--allow-failed-arms", "Exit 0 if certified, even if arms that fail were set aside.", OUTPUT)
+        bool,
+        options.flag(
+            "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were set aside.", options.OUTPUT
+        ),
     ] = False,
 ) -> None:
     """Run commands until it is certain which candidates are on the trade-off front.
@@ -162,24 +148,18 @@ def run(
     the pulls that are under way; the second gives them up, and they count as failed. Exit code 0 if certified, 3 if
     stopped without a certificate or if arms were set aside (see --allow-failed-arms), 130 if interrupted.
     """
+    given = locals()
     if report is not None:
         checked_target(report)
-    wanted = with_options(
-        spec_of(spec, arm or (), minimize or (), maximize or ()),
-        tolerance=tolerance or (), counts=counted(mean, exact, sigma, quantile), limit=limit or (), threat=threat,
-        contamination=contamination, confidence=confidence, goal=goal,
-        max_pulls=max_pulls, max_pulls_per_arm=max_pulls_per_arm, max_time=max_time, cost=cost, max_cost=max_cost,
-        polish=polish, workers=workers, timeout=timeout, seed=seed, name=study, paired=paired, items=items,
-        independent=independent,
-    )  # fmt: skip
-    asked = read_asked(baseline, pick)
-    check_asked(asked, [each.name for each in wanted.arms], wanted.objectives)
+    wanted = spec_of(spec, arm or (), given)
+    beside_it = read_asked(baseline, pick)
+    check_asked(beside_it, [each.name for each in wanted.arms], wanted.question.objectives)
     where = storage or wanted.storage or QUICK_STORAGE
     from frontguard.storage.open import open_storage
 
     with open_storage(where) as opened:
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
-        beside = beside_of(ended.snapshot.result, asked)
+        beside = beside_of(ended.snapshot.result, beside_it)
         if json:
             from frontguard.notices import warnings_in_short
 
@@ -208,110 +188,55 @@ def run(
 # The options and the spec ---------------------------------------------------------------------------------------------
 
 
-def spec_of(file: Path | None, arms: Sequence[str], minimize: Sequence[str], maximize: Sequence[str]) -> Spec:
-    """The spec of a file, or of --arm options."""
+def spec_of(file: Path | None, arms: Sequence[str], given: Mapping[str, Any], by_options: Sequence[str] = ()) -> Spec:
+    """The spec of a file, or of commands NAME=COMMAND, with what else the options of a command say."""
     from frontguard.commands.spec import read_spec, spec_from_arms
+    from frontguard.limits import with_limits
 
+    said = asked(given)
     if file is not None and arms:
         raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(arms)} arms")
     if file is None:
         if not arms:
             raise BadInput("wanted a spec file, or two or more --arm NAME=COMMAND; see frontguard run --help")
-        return spec_from_arms(arms, minimize=minimize, maximize=maximize)
-    for option, given in (("--minimize", minimize), ("--maximize", maximize)):
-        if given:
-            raise BadInput(f"{option} goes with --arm; the objectives of {file} are written in the file")
-    return read_spec(file)
+        return with_options(spec_from_arms(arms, options=by_options, threat=given.get("threat"), **said), given)
+    for option in ("minimize", "maximize"):
+        if option in said:
+            raise BadInput(f"--{option} goes with commands; the objectives of {file} are written in the file")
+    spec = read_spec(file)
+    said["limits"] = with_limits(spec.question.limits, cast("Sequence[Limit]", said.get("limits") or ()))
+    return with_options(spec.asking(spec.question.but(threat=given.get("threat"), **said)), given)
 
 
-def with_options(
-    spec: Spec,
-    *,
-    tolerance: Sequence[str] = (),
-    counts: Mapping[str, Mapping[str, Any]] | None = None,
-    limit: Sequence[str] = (),
-    threat: str | None = None,
-    contamination: str | None = None,
-    confidence: str | None = None,
-    goal: str | None = None,
-    max_pulls: int | None = None,
-    max_pulls_per_arm: int | None = None,
-    max_time: str | None = None,
-    cost: str | None = None,
-    max_cost: str | None = None,
-    polish: bool = False,
-    workers: int | None = None,
-    timeout: str | None = None,
-    seed: int | None = None,
-    name: str | None = None,
-    paired: bool = False,
-    items: int | None = None,
-    independent: bool = False,
-) -> Spec:
-    """The spec with what else the command line says; nothing changes where it says nothing."""
+def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
+    """The spec with what the command line says of measuring; nothing changes where it says nothing."""
     from frontguard.commands.spec import default_lease
-    from frontguard.theory.threats import threat_of
 
-    changes: dict[str, Any] = {"workers": workers, "seed": seed, "items": items}
-    changes["polish"] = polish or None
-    changes["paired"] = True if paired or items is not None else None
-    changes["independent"] = True if independent else None
-    changes["threat"] = threat_of(threat, contamination, spec.threat, prefix="--")
-    if confidence is not None:
-        changes["confidence"] = checked_confidence(confidence, "--confidence")
-    if goal is not None:
-        changes["goal"] = checked_goal(goal, "--goal")
-    changes["budget"] = replace(
-        spec.budget,
-        max_pulls=max_pulls or spec.budget.max_pulls,
-        max_pulls_per_arm=max_pulls_per_arm or spec.budget.max_pulls_per_arm,
-        max_time=spec.budget.max_time if max_time is None else checked_seconds(max_time, "--max-time"),
-        max_cost=spec.budget.max_cost if max_cost is None else max_cost,
-    )
-    if timeout is not None:
-        changes["timeout"] = checked_seconds(timeout, "--timeout")
-        changes["lease"] = max(spec.lease, default_lease(spec.arms, changes["timeout"], spec.prepare_timeout))
-    objectives = with_objectives(spec, counts or {}, tolerance)
-    sources = zip(spec.sources, objectives, strict=False)  # behind these come those of limits
-    changes["objectives"] = tuple(objectives)
-    changed = tuple(replace(source, objective=objective) for source, objective in sources)
-    changes["sources"] = changed + spec.sources[len(changed) :]
-    spec = replace(spec, **{key: value for key, value in changes.items() if value is not None})
-    spec = spec.with_limits(read_limits(limit))
-    spec.check_pairs()
-    spec = spec.with_cost(cost)
-    return replace(spec, name=name or (spec.name if spec.source_text else _quick_name(spec)))
-
-
-def with_objectives(spec: Spec, counts: Mapping[str, Mapping[str, Any]], tolerance: Sequence[str]) -> list[Objective]:
-    """The objectives of a spec, with what else counts of them, and other tolerances: one for all, or NAME=TOLERANCE.
-
-    A tolerance that nobody gave is 5% of a metric that options name, and of a mean 5% of what its bounds span: a rate
-    may be 0, of which there are no shares.
-    """
-    quick, names = not spec.source_text, [each.name for each in spec.objectives]
-    given = by_metric("tolerance", tolerance, read_tolerance)
-    known_metrics("--tolerance", given if isinstance(given, dict) else (), names)
-    check_named(counts, names, declared=quick)
-    found = []
-    for before, each in zip(spec.objectives, counting(spec.objectives, counts), strict=True):
-        usual = 0.05 * (each.bounds[1] - each.bounds[0]) if quick and each.bounds is not None else before.tolerance
-        wanted = usual if given is None else given.get(each.name, usual) if isinstance(given, dict) else given
-        found.append(replace(each, tolerance=wanted))
-    return found
+    spec.check_commands()
+    changes = {name: given.get(name) for name in ("workers", "seed")}
+    if given.get("max_time") is not None:
+        changes["max_time"] = checked_seconds(given["max_time"], "max_time")
+    if given.get("timeout") is not None:
+        timeout = checked_seconds(given["timeout"], "timeout")
+        lease = max(spec.lease, default_lease(spec.arms, timeout, spec.prepare_timeout))
+        changes |= {"timeout": timeout, "lease": lease}
+    spec = replace(spec, **{name: value for name, value in changes.items() if value is not None})
+    return replace(spec, name=given.get("study") or (spec.name if spec.source_text else _quick_name(spec)))
 
 
 def _quick_name(spec: Spec) -> str:
     """A name for a study without a file: the same for the same arms, so that the same command goes on with it."""
-    text = dumps([spec.identity(), spec.seed], sort_keys=True)
+    question = spec.question
+    asked = [[each.measured for each in question.columns.boxed], repr(question.threat), question.confidence]
+    text = dumps([spec.identity(), asked, spec.seed], sort_keys=True)
     return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 # The run --------------------------------------------------------------------------------------------------------------
 
 
-def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None = None) -> Study:
-    """Begin the study or take it up again, and say which; with a baseline it is a gate."""
+def begun_study(spec: Spec, storage: Storage, where: str) -> Study:
+    """Begin the study or take it up again, and say which."""
     from frontguard.studies.study import Study
 
     before = storage.size(spec.name)[1] if spec.name in storage.studies() else None
@@ -320,23 +245,10 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
         try:
             study = Study(
                 [each.name for each in spec.arms],
-                spec.objectives,
-                spec.threat,
-                limits=spec.limits,
-                confidence=spec.confidence,
-                goal=spec.goal,
+                question=spec.question,
                 storage=storage,
                 name=spec.name,
-                baseline=baseline,
-                max_pulls=spec.budget.max_pulls,
-                max_pulls_per_arm=spec.budget.max_pulls_per_arm,
-                cost=spec.cost,
-                max_cost=spec.budget.max_cost,
-                polish=spec.polish,
                 seed=spec.seed,
-                paired=spec.paired,
-                items=spec.items,
-                independent=spec.independent,
                 lease=spec.lease,
                 about=spec.about(begun) | spec.arm_parts(),
             )
@@ -348,7 +260,7 @@ def begun_study(spec: Spec, storage: Storage, where: str, baseline: str | None =
     say(f"{done} study {spec.name!r} in {where}")
     from frontguard.words.beginning import beginning
 
-    for line in beginning(study.settings, max_time=spec.budget.max_time, workers=spec.workers):
+    for line in beginning(study.settings, max_time=spec.max_time, workers=spec.workers):
         say(line)
     if concern := storage.concern():
         say(concern)

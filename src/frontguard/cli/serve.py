@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.options.declared import flag
+from frontguard.cli.options import flag
 from frontguard.cli.screen import print_json, say
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput

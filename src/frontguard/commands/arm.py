@@ -296,7 +296,8 @@ class Commands:
     ) -> CommandMeasurement:
         """The command with what comes before and after it, neither of which is timed."""
         chosen, timeout = self.spec.arms[arm], self.spec.timeout
-        seed = seed_of_pull(self.spec.seed, rep if self.spec.paired and pull > 0 else pull)  # shared, or its own
+        shared = self.spec.question.paired and pull > 0
+        seed = seed_of_pull(self.spec.seed, rep if shared else pull)
         values = self._placeholders(arm) | {"pull": str(max(pull, 0)), "rep": str(rep), "seed": str(seed)}
         values["item"] = str(item + 1)
         if cancel is not None and cancel.is_set():

@@ -1,7 +1,8 @@
 """The format of a spec, as pydantic checks it, and its complaints in one line each: file, line, key, wanted, got.
 
-What a key wants stands beside its type, and an error quotes it. This module says what each key may hold; what must
-agree between keys (arms, commands, placeholders) is checked in `spec`.
+What a key wants stands beside its type, and an error quotes it. What is asked ([[objective]], [[limit]], and what
+[study] and [budget] say of it) is read by `frontguard.question`, and what must agree between keys (arms, commands,
+placeholders) is checked in `spec`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, LiteralString, get_args
+from dataclasses import fields
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, LiteralString, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -21,22 +24,17 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from frontguard import objectives, phrases
+from frontguard import phrases
 from frontguard._common.secrets import without_password
-from frontguard._common.written import (
-    GOALS,
-    WANTED_CONFIDENCE,
-    WANTED_SHARE,
-    WANTED_TIME,
-    checked_confidence,
-    checked_seconds,
-    checked_share,
-)
+from frontguard._common.written import WANTED_TIME, checked_seconds
 from frontguard.commands import metrics
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
+from frontguard.limits import Limit
+from frontguard.objectives import Objective
 from frontguard.phrases import did_you_mean
 
 Path = tuple[str | int, ...]
@@ -54,7 +52,9 @@ def _wanted(what: LiteralString, *words: str) -> WrapValidator:
         try:
             return handler(value)
         except ValidationError as problems:
-            if isinstance(value, (dict, list)) and any(each["loc"] for each in problems.errors()):
+            found = [(each["loc"], each.get("ctx", {}).get("error")) for each in problems.errors()]
+            inside = any(where or isinstance(error, BadInput) for where, error in found)
+            if isinstance(value, (dict, list)) and inside:
                 raise
             raise PydanticCustomError("wanted", what, {"words": words}) from None
 
@@ -89,17 +89,6 @@ def _is_command(value: object) -> bool:
     return bool(words and words[0].strip())
 
 
-def _is_price(value: object) -> bool:
-    if isinstance(value, str):
-        return _is_text(value)
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value < math.inf
-
-
-def _tolerance(value: object) -> object:
-    objectives.parse_tolerance(value)
-    return value
-
-
 def _environment(value: object) -> object:
     if not isinstance(value, dict):
         raise ValueError("no table")
@@ -121,37 +110,9 @@ def _budget(value: object) -> object:
 # What keys hold: the type, the check, and in words what is wanted.
 Count = Annotated[int, Field(ge=1, le=_HUGE), _wanted("a whole number from 1")]
 Natural = Annotated[int, Field(ge=0, le=_HUGE), _wanted("a whole number from 0")]
-Share = Annotated[float, BeforeValidator(lambda value: checked_share(value)), _wanted(WANTED_SHARE)]
-Confidence = Annotated[float, BeforeValidator(lambda value: checked_confidence(value)), _wanted(WANTED_CONFIDENCE)]
-Level = Annotated[float, Field(gt=0.0, lt=1.0), _wanted("a number between 0 and 1, such as 0.95")]
 Seconds = Annotated[float, BeforeValidator(lambda value: checked_seconds(value, "time")), _wanted(WANTED_TIME)]
 Text = Annotated[str, _only(_is_text), _wanted("a text of one line that is not blank")]
-WANTED_TOLERANCE = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
-Tolerance = Annotated[float | str, BeforeValidator(_tolerance), _wanted(WANTED_TOLERANCE)]
-Price = Annotated[
-    float | str,
-    _only(_is_price),
-    _wanted("a metric such as 'seconds', or an amount from 0 such as 0.02 or '0.02 dollars'"),
-]
-
-Prices = Annotated[
-    float | str | dict[str, float | str],
-    _only(lambda value: all(map(_is_price, value.values())) if isinstance(value, dict) else _is_price(value)),
-    _wanted("a metric such as 'seconds', an amount from 0 such as 0.02 or '0.02 dollars', or a table of these by arm"),
-]
 Truth = Annotated[bool, _wanted("true or false")]
-Finite = Annotated[float, Field(allow_inf_nan=False), _wanted("a finite number")]
-Bounds = Annotated[
-    list[Finite],
-    Field(min_length=2, max_length=2),
-    _wanted("two numbers, the least and the largest that a value can be, such as [0, 1]"),
-]
-Counted = Annotated[objectives.Counted, _wanted("'quantile' or 'mean'", *get_args(objectives.Counted))]
-Threats = Literal["oblivious", "prescient", "malicious", "share"]
-Threat = Annotated[Threats, _wanted("'oblivious', 'prescient', 'malicious' or 'share'", *get_args(Threats))]
-Goal = Annotated[Literal["front", "list"], _wanted("'list' or 'front'", *GOALS)]
-Direction = Annotated[objectives.Direction, _wanted("'minimize' or 'maximize'", *get_args(objectives.Direction))]
-Sigma = Annotated[float, Field(gt=0.0, lt=math.inf), _wanted("the deviation of the values, a positive number")]
 SourceKind = Annotated[
     metrics.SourceKind,
     _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(metrics.SourceKind)),
@@ -179,13 +140,32 @@ class _Toml(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
 
-class BudgetToml(_Toml):
+class _Asking(_Toml):
+    """A table that says something of the question, too, in keys that `asks` names."""
+
+    model_config = ConfigDict(extra="allow")
+    asks: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says of the question."""
+        return {name: value for name, value in (vars(self) | (self.model_extra or {})).items() if name in self.asks}
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        known = list(dict.fromkeys([*type(self).model_fields, *self.asks]))
+        for name in self.model_extra or {}:
+            if name not in known:
+                raise BadArgument(name, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
+        return self
+
+
+class BudgetToml(_Asking):
     """[budget]."""
 
-    max_pulls: Count | None = None
-    max_pulls_per_arm: Count | None = None
+    asks = ("max_pulls", "max_pulls_per_arm", "max_cost")
+
     max_time: Seconds | None = None
-    max_cost: Price | None = None
 
 
 Budget = Annotated[
@@ -197,31 +177,23 @@ Budget = Annotated[
 ]
 
 
-class StudyToml(_Toml):
+class StudyToml(_Asking):
     """[study]."""
 
+    asks = (
+        "threat", "contamination", "confidence", "goal", "paired", "items", "independent", "cost", "polish",
+    )  # fmt: skip
+
     name: Text | None = None
-    threat: Threat = "prescient"
-    contamination: Share = 0.1
-    confidence: Confidence = 0.95
-    goal: Goal = "list"
     seed: Natural = 0
-    paired: Truth = False
-    items: Count | None = None
-    independent: Truth = False
     storage: Text | None = None
     budget: Budget | None = None
-    cost: Prices | None = None
-    polish: Truth = False
     baseline: Text | None = None
 
 
-class MetricToml(_Toml):
+class MetricToml(_Asking):
     """What counts of a metric, and where it comes from."""
 
-    quantile: Level | None = None
-    statistic: Counted | None = None
-    bounds: Bounds | None = None
     source: SourceKind | None = None
     key: Text | None = None
     pattern: Text | None = None
@@ -231,20 +203,44 @@ class MetricToml(_Toml):
 class ObjectiveToml(MetricToml):
     """[[objective]]."""
 
+    asks = tuple(each.name for each in fields(Objective))
+
     name: Text = MISSING
-    direction: Direction | None = None
-    tolerance: Tolerance | None = None
-    sigma: Sigma | None = None
-    exact: Truth = False
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective that it says; one that we measure is minimised unless said otherwise."""
+        measured = (self.source or metrics.usual_kind(self.name)) in metrics.MEASURED
+        said = ({"direction": "minimize"} if measured else {}) | self.said
+        if "direction" not in said:
+            raise BadArgument("direction", "missing; wanted 'minimize' or 'maximize'")
+        if "tolerance" not in said and said.get("exact") is not True:  # exact ones need none
+            wanted = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
+            raise BadArgument("tolerance", f"missing; wanted {wanted}")
+        return Objective(**said)
+
+    @model_validator(mode="after")
+    def _read(self) -> Self:
+        assert self.objective
+        return self
 
 
 class LimitToml(MetricToml):
     """[[limit]]: what arms must keep to; where it comes from, unless it is an objective."""
 
+    asks = tuple(each.name for each in fields(Limit))
+
     metric: Text = MISSING
-    at_most: Finite | None = None
-    at_least: Finite | None = None
-    tolerance: Tolerance = 0.0
+
+    @cached_property
+    def limit(self) -> Limit:
+        """The limit that it says."""
+        return Limit(**self.said)
+
+    @model_validator(mode="after")
+    def _read(self) -> Self:
+        assert self.limit
+        return self
 
 
 class StepsToml(_Toml):
@@ -301,14 +297,7 @@ class SpecToml(_Toml):
     budget: Budget | None = None
 
 
-_TABLES: dict[str, type[BaseModel]] = {
-    "study": StudyToml,
-    "budget": BudgetToml,
-    "objective": ObjectiveToml,
-    "limit": LimitToml,
-    "run": RunToml,
-    "arms": ArmsToml,
-}
+_TABLES: dict[str, type[BaseModel]] = {"run": RunToml, "arms": ArmsToml}
 
 
 def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
@@ -316,11 +305,13 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
     try:
         return SpecToml.model_validate(data)
     except ValidationError as problems:
-        errors = {error["loc"]: error for error in problems.errors(include_url=False)}
+        errors = {_place(error): error for error in problems.errors(include_url=False)}
     # What is missing comes last: it may be the very key that is misspelt.
     written = [path for path, error in errors.items() if error["input"] is not MISSING]
     path = complain.first(written)[1] if written else next(iter(errors))
     wanted, got = errors[path]["msg"], errors[path]["input"]
+    if isinstance(problem := errors[path].get("ctx", {}).get("error"), BadInput):
+        raise complain.about(errors[path]["loc"], problem)
     if errors[path]["type"] == "extra_forbidden":
         name, tables = str(path[-1]), [part for part in path[:-1] if isinstance(part, str)]
         known = list(_TABLES.get(tables[-1] if tables else "", SpecToml).model_fields)
@@ -334,6 +325,12 @@ def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
     raise complain(path, f"wanted {wanted}{hint}; got {seen}")
 
 
+def _place(error: Any) -> Path:
+    """Where an error is: at the key of which it speaks, if that is written."""
+    loc, problem = error["loc"], error.get("ctx", {}).get("error")
+    return (*loc, problem.key) if isinstance(problem, BadArgument) and problem.key in error["input"] else loc
+
+
 class Complaints:
     """Makes one-line errors about keys of one TOML text."""
 
@@ -345,6 +342,14 @@ class Complaints:
         line = self.line(path)
         where = f"{self.file}, line {line}" if line is not None else self.file
         return BadInput(f"{where}: {key_name(path)}{': ' if path else ''}{message}")
+
+    def about(self, where: Path, error: BadInput) -> BadInput:
+        """An error that the table at this path makes, by the key that it speaks of."""
+        path = (*where, error.key) if isinstance(error, BadArgument) else where
+        if path == where or not _holds(tomllib.loads(self.text), path):
+            return self(where, str(error))
+        line = self.line(path)
+        return BadInput(f"{self.file}, line {line}: {cast(BadArgument, error).named(key_name(path))}")
 
     def line(self, path: Path) -> int | None:
         """The line of the key at this path, or of the nearest thing around it that is written down.

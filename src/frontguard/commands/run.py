@@ -121,9 +121,10 @@ class CommandedRun:
 
         Raises `FirstMistake` if every first pull of every arm fails: then nothing is stored.
         """
-        seconds = self.spec.budget.max_time
+        seconds = self.spec.max_time
         new = self.study.storage.size(self.study.name)[1] == 0
-        first = FirstPulls(len(self.spec.arms), self.spec.objectives, "the commands", in_words=self._why, alike=False)
+        objectives = self.spec.question.objectives
+        first = FirstPulls(len(self.spec.arms), objectives, "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
                 how = drive(
@@ -219,7 +220,7 @@ class CommandedRun:
     def snapshot(self, *, final: bool = False) -> Snapshot:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         study, state, progress = self.study, self.study.state(), self._progress
-        gated = study.settings.baseline is not None
+        gated = study.settings.question.baseline is not None
         ahead = None if gated else forecast(state.policy)
         snapshot = snapshot_of(
             state,
@@ -228,7 +229,7 @@ class CommandedRun:
             (None, None) if ahead is None else (ahead.pulls_left, state.cost_of(ahead)),
             final=final and not gated,
             seconds=progress.seconds,
-            max_time=self.spec.budget.max_time,
+            max_time=self.spec.max_time,
             rate=progress.rate or None,
             busy=progress.out,
             preparing=tuple(self.commands.preparing),
@@ -238,7 +239,7 @@ class CommandedRun:
 
 def warm_up(spec: Spec) -> None:
     """Have everything imported, or compiled, that decides: not beside the first measurements."""
-    study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.threat)
+    study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.question.threat)
     for _ in range(3):
         pulls = study.ask(64)
         study.tell_many([(pull, 100.0 * pull.index) for pull in pulls])

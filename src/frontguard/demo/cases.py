@@ -26,11 +26,12 @@ from frontguard.experiments.datasets.diabetes import Treatments, bundled_treatme
 from frontguard.experiments.datasets.movielens import SCORES
 from frontguard.experiments.datasets.readers import bundled_rows
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import Question, answer
+from frontguard.logs.answer import answer
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.points import pareto_mask
 from frontguard.policies import AuerA1, Certified
+from frontguard.question import Question
 from frontguard.results import Inner, Result
 from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber

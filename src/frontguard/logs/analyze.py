@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from inspect import signature
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
-from frontguard._common.checks import checked_count
-from frontguard._common.written import checked_confidence, checked_goal, explains_arguments
+from frontguard._common.written import explains_arguments
 from frontguard.errors import BadArgument, BadInput
-from frontguard.limits import Limit, columns_for, parse_limits
-from frontguard.logs.adjusted import adjusted
+from frontguard.limits import Limit, columns_for
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import Question, answer
+from frontguard.logs.answer import answer
 from frontguard.logs.checks import (
     UnusableCheck,
     differences,
@@ -27,7 +24,7 @@ from frontguard.logs.checks import (
     undeclared,
 )
 from frontguard.logs.clustered import ClusterRows
-from frontguard.logs.independent import as_independent, independent_as_study, refuse_dependent
+from frontguard.logs.independent import as_independent, independent_as_study
 from frontguard.logs.paired import check_counted, in_pairs
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
@@ -42,36 +39,39 @@ from frontguard.logs.sources.reader import in_some_clusters, no_column
 from frontguard.logs.sources.typed import is_frame
 from frontguard.logs.state import MARK, CountedFile, LogState, append_to, marked
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
-from frontguard.objectives import Counted, Objective, parse_objectives
+from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
-from frontguard.theory.threats import Threat, threat_of
+from frontguard.question import TOLERANCE, Asked, Entry, Question, entries_of, usual_tolerance
+from frontguard.theory.threats import Threat
 
 if TYPE_CHECKING:
     from frontguard.studies.study import Study
 
-_READING = tuple(signature(open_log).parameters)
+
+class AskedOfLog(Asked, total=False):
+    """What is asked of a log in its short form, and how its rows are read: see `frontguard.logs.sources.open_log`."""
+
+    layout: str | None
+    format: str | None
+    metric_column: str
+    value_column: str
+    decimal: str
+    missing_arms: str
+    study: str | None
 
 
-@explains_arguments(*_READING)
+OF_LOGS = (*Asked.__annotations__, *AskedOfLog.__annotations__)
+"""Keywords that functions of logs take besides their own."""
+
+
+@explains_arguments(*OF_LOGS)
 def analyze(
     log: Any,
     *,
     arm: str | Sequence[str] | None = None,
-    maximize: str | Sequence[str] = (),
-    minimize: str | Sequence[str] = (),
-    objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
-    tolerance: float | str | Mapping[str, float | str] | None = None,
-    quantile: float | Mapping[str, float] | None = None,
-    statistic: Counted | Mapping[str, Counted] | None = None,
-    bounds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
-    sigma: float | Mapping[str, float] | None = None,
-    exact: str | Sequence[str] = (),
-    limits: Iterable[Limit | str] | None = None,
+    objectives: Iterable[Entry] | None = None,
     threat: Threat | str | None = None,
-    contamination: float | str | None = None,
-    confidence: float | str | None = None,
-    goal: str | None = None,
-    anytime: bool | None = None,
+    question: Question | None = None,
     profile: bool | None = None,
     memory: int | None = None,
     folder: str | Path | None = None,
@@ -80,12 +80,8 @@ def analyze(
     sketch: int | None = None,
     executor: object = None,
     where: Mapping[str, Any] | None = None,
-    cluster: str | Sequence[str] | None = None,
-    pair: str | Sequence[str] | None = None,
-    items: int | None = None,
-    independent: bool | None = None,
     progress: Watcher | None = None,
-    **reading: Any,
+    **given: Unpack[AskedOfLog],
 ) -> Analysis:
     """Say which arms of a log are certainly on the front, which certainly off, what is open, and how robust that is.
 
@@ -97,28 +93,9 @@ def analyze(
         everything below is its own unless it is given; where nothing else is asked, the answer is the study's own.
     arm
         The column that names the arm, or several that do so together.
-    maximize, minimize, objectives
-        Columns of metrics with their directions, or `Objective`s.
-    tolerance, quantile
-        One for all metrics, or by name. Without, those of the objectives, and else 0 and 1/2. With tolerance 0 an arm
-        is in if it is certainly on the front.
-    statistic, bounds, sigma
-        "mean" where the mean of a metric counts and not a quantile, with the `bounds` that no value can exceed, such as
-        (0, 1), or a known deviation `sigma`; for all metrics, or by name: {"solved": "mean"}. True and false are a rate
-        without this being said.
-    exact
-        Metrics that are the same whenever they are measured, such as sizes.
-    limits
-        What arms must keep to: `Limit`s, or texts such as "p95(latency)<=300", of any columns. Those of a study unless
-        given.
-    threat, contamination, confidence
-        As in `Study`; those of a study unless given, and else "prescient", 0.1 and 0.95.
-    goal
-        "list", as few arms as are enough, or "front", all that none beats; that of a study unless given, and else the
-        list.
-    anytime
-        Use boundaries that hold however often the log was looked at while it grew. Without, the number of rows must not
-        have been chosen by looking at the values. Studies choose what to pull by what they saw: theirs are always so.
+    objectives, threat, question
+        As in `Study`; those of a study, or of results of other tools, unless given. So is all else that is asked, such
+        as `minimize`, `tolerance`, `limits`, `contamination` or `cluster`: see `frontguard.question.Asked`.
     profile
         Whether to find up to which ε each verdict stands; unless said, for logs of up to 20,000 arms.
     memory, folder
@@ -135,20 +112,8 @@ def analyze(
     where
         Columns with the value, or a list of values, of which a row must have one to count: {"host": "a"}. A filter that
         was chosen by looking at the values breaks the promise.
-    cluster
-        The column that says in which cluster (process, host, user, day) a row was measured, or several that say it
-        together: rows of an arm and cluster may depend on each other, and count as one observation. "none": every row
-        counts. Unless given, what the results of pyperf and pytest-benchmark say of their processes.
-    pair, items
-        The column that says on what a row was measured (question, seed, day), or several that say it together: arms are
-        compared by their differences on the same ones, too, where means with bounds count. Rows of an arm with the same
-        one count as one observation, by their mean. `items`: how many there are of them in all, each measured once by
-        an arm; what counts are then the means over this list, which are known once all are measured.
-    independent
-        Whether what is measured of one arm does not depend on what is measured of another: arms are then compared in
-        pairs, too, up to 300 of them. It is taken for granted, and said. That of a study unless given.
-    reading
-        Of the input: see `frontguard.logs.sources.open_log`.
+    layout, format, metric_column, value_column, decimal, missing_arms, study
+        How rows are read: see `frontguard.logs.sources.open_log`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -159,168 +124,268 @@ def analyze(
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """
-    model = threat_of(threat, contamination)
-    level = 0.95 if confidence is None else checked_confidence(confidence)
-    aim = "list" if goal is None else checked_goal(goal)
-    entries = entries_of(maximize, minimize, objectives)
-    given = () if entries is None else parse_objectives(entries)
-    kept_to = () if limits is None else parse_limits(limits)
-
-    def ask(metrics: tuple[Objective, ...], *, adaptive: bool = False, under: Threat = model) -> Question:
-        if adaptive and anytime is False:
-            raise BadArgument(
-                "anytime",
-                "the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
-                "these; leave --one-look (anytime=False) away",
-            )
-        chosen = adjusted(metrics, tolerance, quantile, statistic, bounds, sigma, exact)
-        looks = adaptive if anytime is None else anytime
-        return Question(chosen, under, level, anytime=looks, limits=kept_to, aim=aim, independent=bool(independent))
-
-    if independent:
-        refuse_dependent(pair, cluster, executor, sketch)
-    pairing = _checked_pairs(pair, items, cluster, log)
-    cluster = pairing if pairing is not None else cluster
-    chosen = RowFilter.of(where)
-    if chosen.columns and (executor is not None or isinstance(log, Log)):
-        raise BadArgument(
-            "where", "rows can be chosen of files and frames; got a cluster, or a log that is open already"
-        )
-    if cluster is not None and isinstance(log, Log):
-        raise BadArgument("cluster", "it can be said of files and frames; got a log that is open already")
+    how = _How(log, arm, where, append, again, sketch, memory, folder, profile, progress)
+    asked, reading = split(given)
+    asking = Asking(question, objectives, threat, asked)
+    _refuse_combinations(how, asking.draft, executor)
     if executor is not None:
-        refused = {"append": append, "sketch": sketch, "memory": memory, "folder": folder, "pair": pairing}
-        refused |= {"cluster": cluster}
-        for what, value in refused.items():
-            if value is not None:
+        return _on_cluster(executor, how, asking, reading)
+    format = reading.get("format")
+    files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
+    if files is not None and format is None and (states := _state_files(files)):
+        return _of_states(states, how, asking)
+    counted = _new_sources(files, append, again=again) if append is not None and files is not None else ()
+    opened = open_log(
+        log if files is None else files,
+        arm=arm,
+        metrics=asking.names,
+        filter=where,
+        cluster=asking.groups,
+        **reading,
+    )
+    return _of_log(opened, counted, how, asking)
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+
+def split(given: AskedOfLog) -> tuple[Asked, dict[str, Any]]:
+    """What is asked, and how rows are read."""
+    asked = {name: value for name, value in given.items() if name in Asked.__annotations__}
+    return cast(Asked, asked), {name: value for name, value in given.items() if name not in asked}
+
+
+class Asking:
+    """What is asked before it is known what a log has: its metrics may be left to the log.
+
+    `draft` is the question but for what is said of metrics, which is refused before anything is read. If `tolerant`,
+    metrics that are only named have the usual tolerance.
+    """
+
+    def __init__(
+        self,
+        base: Question | None,
+        objectives: Iterable[Entry] | None,
+        threat: Threat | str | None,
+        asked: Asked,
+        *,
+        tolerant: bool = False,
+    ) -> None:
+        self._base, self._threat, self.tolerant = base, threat, tolerant
+        self._entries = entries_of(asked.get("maximize") or (), asked.get("minimize") or (), objectives)
+        self._asked = cast(Asked, {key: value for key, value in asked.items() if key not in ("maximize", "minimize")})
+        self.independent = asked.get("independent")
+        self.named = base is not None or self._entries is not None
+        if self.named:
+            plain = [each for each in self._entries or () if not isinstance(each, Objective)]
+            named = [each if isinstance(each, str) else each[0] for each in plain]
+            self.draft = Question.of(
+                self._entries, threat, question=base, usual=named if tolerant else (), **self._asked
+            )
+        else:
+            self.draft = Question.of(["value"], threat, **cast(Asked, self._but_for_metrics()))
+
+    def _but_for_metrics(self) -> dict[str, Any]:
+        of_metrics = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
+        return {key: value for key, value in self._asked.items() if key not in of_metrics}
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read; none where that is left to the log."""
+        return [each.name for each in self.draft.columns.metrics] if self.named else []
+
+    @property
+    def groups(self) -> list[str] | None:
+        """The columns that say which rows belong together, as pairs or as clusters."""
+        return list(self.draft.pair or self.draft.cluster) or None
+
+    def of(self, found: Sequence[Objective], *, adaptive: bool = False) -> Question:
+        """The question about these metrics, unless others are named."""
+        if self.named:
+            return _looked_at(self.draft, adaptive=adaptive)
+        usual = [each.name for each in found] if self.tolerant else []
+        return _looked_at(Question.of(found, self._threat, usual=usual, **self._asked), adaptive=adaptive)
+
+    def of_study(self, own: Question) -> Question:
+        """The question that a study asks, with what is asked otherwise."""
+        asked = self.draft if self._base is not None else own.but(self._entries, self._threat, **self._asked)
+        return _looked_at(asked, adaptive=True)
+
+
+def _looked_at(question: Question, *, adaptive: bool) -> Question:
+    """The question with whether its measurements were looked at, as their source has it unless it is said."""
+    if adaptive and question.anytime is False:
+        raise BadArgument(
+            "anytime",
+            "the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
+            "these; leave --one-look (anytime=False) away",
+        )
+    return replace(question, anytime=adaptive if question.anytime is None else question.anytime)
+
+
+def with_rates(
+    question: Question, metrics: Sequence[str], truths: Collection[str], *, tolerant: bool = False
+) -> tuple[Question, tuple[TakenAsRate, ...]]:
+    """The question with rates in place of the medians of true and false that nobody asked for.
+
+    `truths` are the columns that hold these; in the long layout, the column of all `metrics`. If `tolerant`, a rate
+    has its usual tolerance in place of that of a median.
+    """
+    named = set(metrics) if metrics and truths else set(truths)
+    for each in question.objectives:
+        if each.name in named:
+            refuse_truths(each)
+    rated = question.with_rates(named)
+    changed = [new.name for new, old in zip(rated.objectives, question.objectives, strict=True) if new != old]
+    changed += [new.metric for new, old in zip(rated.limits, question.limits, strict=True) if new != old]
+    if tolerant:
+        usual = [each for each in rated.objectives if each.name in changed and each.tolerance == TOLERANCE]
+        rated = rated.but(tolerance={each.name: usual_tolerance(each) for each in usual})
+    return rated, tuple(TakenAsRate(name) for name in dict.fromkeys(changed))
+
+
+# Where rows come from -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _How:
+    """Where rows come from, and how they are kept; see `analyze`."""
+
+    log: Any
+    arm: str | Sequence[str] | None
+    where: Mapping[str, Any] | None
+    append: str | Path | None
+    again: bool
+    sketch: int | None
+    memory: int | None
+    folder: str | Path | None
+    profile: bool | None
+    progress: Watcher | None
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether a state is made of what is read."""
+        return self.append is not None or self.sketch is not None
+
+    @property
+    def kind(self) -> Any:
+        """A frame without rows, to remember its kind by; None of a log that is none."""
+        if not is_frame(self.log):
+            return None
+        return self.log if isinstance(self.log, Mapping) else self.log[:0]
+
+
+def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
+    """Refuse what cannot be done with rows of this source."""
+    if draft.items is not None and not draft.pair:
+        raise BadArgument("items", "say by pair (--pair COLUMN) which column tells them apart")
+    said: dict[str, Any] = {"where": how.where, "pair": draft.pair, "cluster": draft.cluster}
+    for what, value in said.items():
+        if value and isinstance(how.log, Log):
+            raise BadArgument(what, "it can be said of files and frames; got a log that is open already")
+    if draft.independent and how.sketch is not None:
+        raise BadArgument("independent", "pairs are read from all values, and a sketch does not have them")
+    if executor is not None:
+        said |= {"append": how.append, "sketch": how.sketch, "memory": how.memory, "folder": how.folder}
+        for what, value in {**said, "independent": draft.independent}.items():
+            if value:
                 raise BadArgument(
                     "executor", f"{what} cannot be combined with a Dask cluster, where the workers keep the values"
                 )
-        return _on_cluster(executor, log, arm, ask(given), profile, progress, reading)
-    kind: Any = None
-    notes: tuple[Notice, ...] = ()
-    format = reading.get("format")
-    states: list[Path] = []
-    files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
-    if files is not None and format is None and (states := _state_files(files)):
-        if in_some_clusters(cluster):
-            raise BadArgument("cluster", f"a state does not keep clusters; got the state {states[0]}: analyse the logs")
-        state = LogState.merge_all([LogState.load(path) for path in states], again=again)
-        adaptive = bool(state.about.get("adaptive"))
-        question = ask(_asked_of_state(state, given, kept_to, arm, states[0]), adaptive=adaptive)
-        question = replace(question, objectives=_as_in_state(question.objectives, state))
-        notes = _chosen_in_state(state, chosen, states[0])
-    else:
-        names = [metric.name for metric in columns_for(given, kept_to).metrics] if given else []
-        sources = _new_sources(files, append, again=again) if append is not None and files is not None else ()
-        whole = log if files is None else files
-        opened = open_log(whole, arm=arm, metrics=names, filter=where, cluster=cluster, **reading)
-        if opened.cluster:
-            _refuse_beside_clusters(opened, append, sketch, independent=bool(independent))
-        metrics = given or opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
-        for limit in kept_to:
-            if limit.metric not in opened.metrics:
-                raise BadInput(
-                    f"limits: {shown(limit.metric)} is none of {quoted(opened.metrics)}, which are read unless told "
-                    "otherwise; say which columns to compare arms by (maximize, minimize)"
-                )
-        adaptive = opened.study is not None
-        under = model
-        if opened.study is not None:
-            from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
 
-            own = question_of(opened.study.settings)
-            metrics = _as_in_study(entries, given, own.objectives)
-            under = threat_of(threat, contamination, own.threat)
-        question = ask(metrics, adaptive=adaptive, under=under)
-        if opened.study is not None:
-            question = replace(
-                question,
-                confidence=own.confidence if confidence is None else level,
-                aim=own.aim if goal is None else aim,
-                coverage=_coverage(own, metrics) if tolerance is None else None,
-                limits=own.limits if limits is None else kept_to,
-                independent=independent_as_study(opened.study.settings, independent, state=bool(append or sketch)),
+
+def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: Asking) -> Analysis:
+    """The analysis of a log that is open, or of the state to which it is added."""
+    if opened.cluster:
+        _refuse_beside_clusters(opened, how, asking.draft)
+    question = _question_of(opened, how, asking)
+    for limit in question.limits:
+        if limit.metric not in opened.metrics:
+            raise BadInput(
+                f"limits: {shown(limit.metric)} is none of {quoted(opened.metrics)}, which are read unless told "
+                "otherwise; say which columns to compare arms by (maximize, minimize)"
             )
-        clock = Clock(progress, opened.expected_rows)
-        if opened.layout == "long":  # it is read to its end before the first pull is known
-            opened.on_rows = clock.read
-        if opened.study is not None and append is None and sketch is None:
-            return _of_study(opened.study, question, profile, clock)
-        watched = RowOrder(len(opened.file_names))
-        unusable = UnusableCheck(question.columns.boxed, opened.metrics)
-        usable = usable_ranges(opened.metrics, question.columns.boxed)
-        batches = unusable.watched(opened.batches())
-        grouped = None
-        if opened.cluster:
-            grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory)
-            batches = grouped.watched(batches)
-        ordered = ordered_from(
-            batches,
-            opened.metrics,
-            usable=usable,
-            memory=memory,
-            folder=folder,
-            clock=clock,
-            watched=watched,
-        )
-        question, rates = with_rates(question, opened.metrics if opened.layout == "long" else (), opened.kinds.truths)
-        looked: tuple[Notice, ...]
-        if grouped is None:
-            files_of, eps = opened.file_names, question.threat.eps
-            looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
-            if cluster is None and opened.study is None:
-                looked += undeclared(opened)
-        else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
-            clustered = grouped.beside(ordered)
-            ordered = clustered
-            looked = () if pairing and not clustered.dependent.any() else (in_clusters(clustered, question.objectives),)
-            if pairing:
-                check_counted(question.columns.boxed, items or 0)
-                ordered, noted = in_pairs(clustered, question.columns.boxed, question.threat, question.delta, items)
-                looked += (noted,)
-        if is_frame(log):  # no rows of it, to remember its kind by
-            kind = log if isinstance(log, Mapping) else log[:0]
-        notes = (*opened.notes, *rates, *unusable.notices(), *looked)
-        if append is None and sketch is None:
-            if question.independent:
-                ordered, noted_arms = as_independent(ordered)
-                notes += (noted_arms,)
-            return answer(ordered, question, profiled=profile, kind=kind, notes=notes, columns_of_arm=opened.arm)
-        # Before anything is written:
-        refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
-        relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
-        about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
-        if len(opened.arm) > 1:  # how they were made one name
-            about["joined"] = "/"
-        bounded = {each.name: list(each.bounds) for each in question.columns.boxed if each.bounds is not None}
-        if bounded:  # beyond which values failed, and of which sketches keep the sums
-            about["bounds"] = bounded
-        if adaptive:  # what a state of such rows promises holds with the boundaries for many looks only
-            about["adaptive"] = True
-        if chosen.columns:
-            about["where"] = chosen.to_dict()
-        state = LogState.from_ordered(ordered, about, sources)
-    if sketch is not None:
-        if question.anytime:
-            _refuse_late_sketches(append, state if states else None)
-        state = state.sketched(sketch)
-    if append is not None:
-        state = append_to(append, state, again=again)
-    readable, delta = state.readable(question.delta, anytime=question.anytime)
-    _refuse_unusable(readable, question.columns.boxed)
-    if question.independent:
-        readable, noted_arms = as_independent(readable)
-        notes += (noted_arms,)
-    together = state.about["arm"] if state.about.get("joined") == "/" else ()
-    return answer(readable, question, delta=delta, profiled=profile, kind=kind, notes=notes, columns_of_arm=together)
+    clock = Clock(how.progress, opened.expected_rows)
+    if opened.layout == "long":  # it is read to its end before the first pull is known
+        opened.on_rows = clock.read
+    if opened.study is not None and not how.keeps_state:
+        return _of_study(opened.study, question, how.profile, clock)
+    ordered, question, notes = sorted_rows(opened, question, asking, clock, how.memory, how.folder)
+    if not how.keeps_state:
+        if question.independent:
+            ordered, noted_arms = as_independent(ordered)
+            notes += (noted_arms,)
+        return answer(ordered, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
+    # Before anything is written:
+    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
+    about = _about_state(opened, question, RowFilter.of(how.where))
+    return _of_state(LogState.from_ordered(ordered, about, counted), None, question, how, notes)
 
 
-def _refuse_beside_clusters(
-    opened: Log, append: str | Path | None, sketch: int | None, *, independent: bool = False
-) -> None:
+def _question_of(opened: Log, how: _How, asking: Asking) -> Question:
+    """What is asked of a log that is open."""
+    if opened.study is None:
+        found = opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
+        return asking.of(found)
+    from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
+
+    settings = opened.study.settings
+    independent = independent_as_study(settings, asking.independent, state=how.keeps_state)
+    return replace(asking.of_study(question_of(settings)), independent=independent)
+
+
+def sorted_rows(
+    opened: Log,
+    question: Question,
+    asking: Asking,
+    clock: Clock,
+    memory: int | None = None,
+    folder: str | Path | None = None,
+) -> tuple[Ordered, Question, tuple[Notice, ...]]:
+    """The rows of a log, sorted by arm; the question, with rates where values are true or false; what was noticed."""
+    watched = RowOrder(len(opened.file_names))
+    unusable = UnusableCheck(question.columns.boxed, opened.metrics)
+    usable = usable_ranges(opened.metrics, question.columns.boxed)
+    batches = unusable.watched(opened.batches())
+    grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory) if opened.cluster else None
+    ordered = ordered_from(
+        batches if grouped is None else grouped.watched(batches),
+        opened.metrics,
+        usable=usable,
+        memory=memory,
+        folder=folder,
+        clock=clock,
+        watched=watched,
+    )
+    long = opened.metrics if opened.layout == "long" else ()
+    question, rates = with_rates(question, long, opened.kinds.truths, tolerant=asking.tolerant)
+    looked: tuple[Notice, ...]
+    if grouped is None:
+        files_of, eps = opened.file_names, question.threat.eps
+        looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
+        if asking.groups is None and opened.study is None:
+            looked += undeclared(opened)
+    else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
+        ordered, looked = _grouped(grouped, ordered, question)
+    return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
+
+
+def _grouped(grouped: ClusterRows, ordered: Ordered, question: Question) -> tuple[Ordered, tuple[Notice, ...]]:
+    """Sorted rows with their clusters or pairs, and what was noticed of these."""
+    clustered = grouped.beside(ordered)
+    alone = question.pair and not clustered.dependent.any()
+    looked: tuple[Notice, ...] = () if alone else (in_clusters(clustered, question.objectives),)
+    if not question.pair:
+        return clustered, looked
+    boxed = question.columns.boxed
+    check_counted(boxed, question.items or 0)
+    paired, noted = in_pairs(clustered, boxed, question.threat, question.delta, question.items)
+    return paired, (*looked, noted)
+
+
+def _refuse_beside_clusters(opened: Log, how: _How, draft: Question) -> None:
     """A study has its clusters already; states and sketches do not keep those of rows, and pairs are of single rows."""
-    if independent:
+    if draft.independent:
         raise BadArgument(
             "independent",
             f"these rows are in clusters by {quoted(opened.cluster)}, and arms are compared in pairs only "
@@ -332,7 +397,7 @@ def _refuse_beside_clusters(
             "cluster, pair: the pulls of a study have the clusters that they were told with, and their repeats; leave "
             "cluster and pair away"
         )
-    for what, value in (("append", append), ("sketch", sketch)):
+    for what, value in (("append", how.append), ("sketch", how.sketch)):
         if value is not None:
             raise BadArgument(
                 what,
@@ -342,48 +407,24 @@ def _refuse_beside_clusters(
             )
 
 
-def _checked_pairs(
-    pair: str | Sequence[str] | None, items: int | None, cluster: str | Sequence[str] | None, log: Any
-) -> str | Sequence[str] | None:
-    """The columns of pairs; refuses them beside what they cannot be combined with."""
-    if pair is None or len(pair) == 0:
-        if items is not None:
-            raise BadArgument("items", "say by pair (--pair COLUMN) which column tells them apart")
-        return None
-    if cluster is not None:
-        raise BadArgument("pair", "rows of an arm that share one count as one observation already; leave cluster away")
-    if isinstance(log, Log):
-        raise BadArgument("pair", "it can be said of files and frames; got a log that is open already")
-    if items is not None:
-        checked_count(items, "items")
-    return pair
-
-
-def _on_cluster(
-    executor: object,
-    log: Any,
-    arm: str | Sequence[str] | None,
-    question: Question,
-    profiled: bool | None,
-    progress: Watcher | None,
-    reading: Mapping[str, Any],
-) -> Analysis:
+def _on_cluster(executor: object, how: _How, asking: Asking, reading: Mapping[str, Any]) -> Analysis:
     """The analysis of a log that the workers of a Dask cluster read and sort."""
     from frontguard.logs.on_dask import ordered_on_cluster
 
     if reading.get("study") is not None or reading.get("format") == "study":
         raise BadArgument("executor", "a study cannot be read on a cluster; wanted files that its workers see")
-    names = [metric.name for metric in question.columns.metrics]
-    if not question.objectives:
+    if not asking.named:
         raise BadArgument("objectives", "name the columns to read on the cluster with maximize or minimize")
-    usable = usable_ranges(names, question.columns.boxed)
-    how = {name: value for name, value in reading.items() if name != "study"}
+    question = asking.of(())
+    usable = usable_ranges(asking.names, question.columns.boxed)
+    options = {name: value for name, value in reading.items() if name != "study"}
     with ordered_on_cluster(
-        executor, log, arm=arm, metrics=names, usable=usable, objectives=question.objectives, progress=progress, **how
-    ) as there:
-        columns = [arm] if isinstance(arm, str) else list(arm or ())
+        executor, how.log, arm=how.arm, metrics=asking.names, usable=usable, objectives=question.objectives,
+        progress=how.progress, **options,
+    ) as there:  # fmt: skip
+        columns = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
         question, rates = with_rates(question, (), there.truths)
-        found = answer(there, question, profiled=profiled, notes=rates, columns_of_arm=columns)
+        found = answer(there, question, profiled=how.profile, notes=rates, columns_of_arm=columns)
         return replace(found, notices=there.notes + found.notices)
 
 
@@ -403,77 +444,63 @@ def _of_study(study: Study, question: Question, profiled: bool | None, clock: Cl
     return found
 
 
-def _as_in_study(
-    entries: Sequence[Objective | str | tuple[str, str]] | None, given: Sequence[Objective], own: Sequence[Objective]
-) -> tuple[Objective, ...]:
-    """The objectives that were given, with what was not said of them as the study has it; all of its own without."""
-    if entries is None:
-        return tuple(own)
-    known = {each.name: each for each in own}
-    return tuple(
-        each
-        if isinstance(entry, Objective)
-        else known[each.name]
-        if isinstance(entry, str)
-        else replace(known[each.name], direction=each.direction)
-        for entry, each in zip(entries, given, strict=True)
-    )
-
-
-def _coverage(own: Question, metrics: Sequence[Objective]) -> tuple[float, ...] | None:
-    """The study's coverage of these objectives; None where it goes by the tolerances, or these are others by now."""
-    if own.coverage is None:
-        return None
-    known = dict(zip(own.objectives, own.coverage, strict=True))
-    return tuple(known[each] for each in metrics) if all(each in known for each in metrics) else None
-
-
-def entries_of(
-    maximize: str | Sequence[str],
-    minimize: str | Sequence[str],
-    objectives: Iterable[Objective | str | tuple[str, str]] | None,
-) -> list[Objective | str | tuple[str, str]] | None:
-    """The objectives in whichever way they were given; None if they are left to the log."""
-    most, least = ([names] if isinstance(names, str) else list(names) for names in (maximize, minimize))
-    if objectives is not None:
-        if most or least:
-            raise BadInput("objectives cannot be combined with maximize and minimize: give them one way")
-        if isinstance(objectives, (str, Objective, Mapping)) or not isinstance(objectives, Iterable):
-            parse_objectives(objectives)  # which says what is wrong with them
-        return list(objectives)
-    named = [*((name, "maximize") for name in most), *((name, "minimize") for name in least)]
-    return list(named) or None
-
-
-def with_rates(
-    question: Question, metrics: Sequence[str], truths: Collection[str]
-) -> tuple[Question, tuple[TakenAsRate, ...]]:
-    """The question with rates in place of the medians of true and false that nobody asked for.
-
-    `truths` are the columns that hold these; in the long layout, the column of all `metrics`.
-    """
-    named = set(metrics) if metrics and truths else set(truths)
-    objectives, notices = [], []
-    for each in question.objectives:
-        if each.name in named:
-            refuse_truths(each)
-            if each.by_default:
-                each = replace(each, statistic="mean", bounds=(0.0, 1.0))
-                notices.append(TakenAsRate(each.name))
-        objectives.append(each)
-    limits, names = [], {each.name for each in objectives}
-    for limit in question.limits:
-        if limit.metric in named - names and limit.statistic is None:
-            limit = replace(limit, statistic="mean", bounds=(0.0, 1.0))
-            notices.append(TakenAsRate(limit.metric))
-        limits.append(limit)
-    return replace(question, objectives=tuple(objectives), limits=tuple(limits)), tuple(dict.fromkeys(notices))
-
-
 def _is_of_files(log: Any) -> bool:
     if isinstance(log, Log) or is_frame(log) or is_address(log):
         return False
     return not (isinstance(log, str) and log == STDIN)
+
+
+# States ---------------------------------------------------------------------------------------------------------------
+
+
+def _of_states(paths: list[Path], how: _How, asking: Asking) -> Analysis:
+    """The analysis of state files, which are merged."""
+    if in_some_clusters(asking.groups):
+        raise BadArgument("cluster", f"a state does not keep clusters; got the state {paths[0]}: analyse the logs")
+    state = LogState.merge_all([LogState.load(path) for path in paths], again=how.again)
+    given = asking.draft.objectives if asking.named else ()
+    _refuse_unless_in_state(state, given, asking.draft.limits, how.arm, paths[0])
+    question = asking.of(given, adaptive=bool(state.about.get("adaptive")))
+    question = replace(question, objectives=_as_in_state(question.objectives, state))
+    return _of_state(state, state, question, how, _chosen_in_state(state, RowFilter.of(how.where), paths[0]))
+
+
+def _of_state(
+    state: LogState, read: LogState | None, question: Question, how: _How, notes: tuple[Notice, ...]
+) -> Analysis:
+    """The analysis of a state, once it is sketched or added to another as that is wanted; `read` is one of files."""
+    anytime = bool(question.anytime)
+    if how.sketch is not None:
+        if anytime:
+            _refuse_late_sketches(how.append, read)
+        state = state.sketched(how.sketch)
+    if how.append is not None:
+        state = append_to(how.append, state, again=how.again)
+    readable, delta = state.readable(question.delta, anytime=anytime)
+    _refuse_unusable(readable, question.columns.boxed)
+    if question.independent:
+        readable, noted_arms = as_independent(readable)
+        notes += (noted_arms,)
+    together = state.about["arm"] if state.about.get("joined") == "/" else ()
+    return answer(
+        readable, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
+    )
+
+
+def _about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
+    """What a state remembers of the rows that it was made of."""
+    relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
+    about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
+    if len(opened.arm) > 1:  # how they were made one name
+        about["joined"] = "/"
+    bounded = {each.name: list(each.bounds) for each in question.columns.boxed if each.bounds is not None}
+    if bounded:  # beyond which values failed, and of which sketches keep the sums
+        about["bounds"] = bounded
+    if opened.study is not None:  # what a state of such rows promises holds with the boundaries for many looks only
+        about["adaptive"] = True
+    if chosen.columns:
+        about["where"] = chosen.to_dict()
+    return about
 
 
 def _new_sources(found: LogFiles, state: str | Path, *, again: bool) -> tuple[CountedFile, ...]:
@@ -526,14 +553,14 @@ def _is_state(path: Path) -> bool:
         return False
 
 
-def _asked_of_state(
+def _refuse_unless_in_state(
     state: LogState,
     given: tuple[Objective, ...],
     limits: tuple[Limit, ...],
     arm: str | Sequence[str] | None,
     where: Path,
-) -> tuple[Objective, ...]:
-    """The objectives that are asked of a state, all of which it must have."""
+) -> None:
+    """Refuse metrics that a state does not have."""
     if not given:
         raise BadInput(
             f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
@@ -544,7 +571,6 @@ def _asked_of_state(
     arms = [arm] if isinstance(arm, str) else list(arm or ())
     if arms and "arm" in state.about and list(state.about["arm"]) != arms:
         raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
-    return given
 
 
 def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[Notice, ...]:

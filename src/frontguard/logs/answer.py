@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import ArmBoxes, checked_statistics, first_and_whole
-from frontguard.evidence.statistics import statistics_of
-from frontguard.limits import Columns, Limit, columns_for
+from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.checks import refuse_ties
@@ -28,9 +26,9 @@ from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promise
 from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.pareto.rule import rival_bounds
 from frontguard.pareto.standing import Goal
+from frontguard.question import Question
 from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
-from frontguard.theory.threats import Threat
 from frontguard.verdicts import BEYOND, Verdict
 
 MOST_PROFILED = 20_000
@@ -40,41 +38,13 @@ _MANY = 1_000
 """Arms from which on it pays to do two things at once."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a log, whatever it holds."""
-
-    objectives: tuple[Objective, ...]
-    threat: Threat
-    confidence: float = 0.95
-    coverage: tuple[float, ...] | None = None  # inner values; as the tolerances unless given
-    anytime: bool = False
-    limits: tuple[Limit, ...] = ()
-    aim: str = "list"  # or "front"
-    independent: bool = False  # whether what is measured of one arm does not depend on another's
-
-    @property
-    def columns(self) -> Columns:
-        """What is read of a log, and what has a box."""
-        return columns_for(self.objectives, self.limits)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be answered under the threat model, before a log is read."""
-        boxed = self.columns.boxed
-        checked_statistics(statistics_of(boxed), 0.5, len(boxed), self.threat)
-
-    @property
-    def delta(self) -> float:
-        """δ."""
-        return round(1.0 - self.confidence, 12)
-
-    def goal(self) -> dict[str, Any]:
-        """γ, c and the margin, as inner values (M,), list or front, and limits, if there are any; see `Certified`."""
-        accuracy = tolerances(self.objectives)
-        coverage = accuracy if self.coverage is None else np.array(self.coverage)
-        margin = Goal.of(accuracy, coverage, self.aim).margin
-        limits = LimitRule.of(self.columns.gates) if self.limits else None
-        return {"accuracy": accuracy, "coverage": coverage, "margin": margin, "goal": self.aim, "limits": limits}
+def goal_of(question: Question) -> dict[str, Any]:
+    """γ, c and the margin, as inner values (M,), list or front, and limits, if there are any; see `Certified`."""
+    accuracy = tolerances(question.objectives)
+    coverage = accuracy if question.coverage is None else np.array(question.coverage)
+    margin = Goal.of(accuracy, coverage, question.goal).margin
+    limits = LimitRule.of(question.columns.gates) if question.limits else None
+    return {"accuracy": accuracy, "coverage": coverage, "margin": margin, "goal": question.goal, "limits": limits}
 
 
 def answer(
@@ -95,9 +65,9 @@ def answer(
     """
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     delta = question.delta if delta is None else delta
-    goal: dict[str, Any] = dict(question.goal())
+    goal = goal_of(question)
     boxed, M = question.columns.boxed, len(question.objectives)
-    reader = box_reader(ordered, boxed, delta, anytime=question.anytime)
+    reader = box_reader(ordered, boxed, delta, anytime=bool(question.anytime))
     boxes = reader.read(question.threat)
     verdicts = judge(boxes, **goal)
     kept = kept_by(boxes, question)
@@ -112,7 +82,7 @@ def answer(
             return None
         ahead = reader
         if come_back is not None:
-            ahead = box_reader(come_back, boxed, delta, anytime=question.anytime)
+            ahead = box_reader(come_back, boxed, delta, anytime=bool(question.anytime))
         return needed(ahead, question.threat, verdicts, **goal)
 
     def seen() -> tuple[tuple[Floats, Floats], Guess | None, Bools]:
@@ -158,7 +128,7 @@ def answer(
         mean_front=best_means,
         profile=robustness(reader, question.threat, **goal) if wanted else None,
         needed=more,
-        anytime=question.anytime,
+        anytime=bool(question.anytime),
         kind=kind,
         guess=guess,
         apart=None
@@ -166,7 +136,7 @@ def answer(
         else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
         pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
         what_if=otherwise,
-        goal=question.aim,
+        goal=question.goal,
     )
     return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
 
@@ -219,11 +189,11 @@ def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[F
     Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
     whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
     """
-    slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), question.goal()
+    slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), goal_of(question)
     # Of two arms that are not bounded from above one is a rival of every candidate, on the list or the front.
     unbounded = np.isposinf(boxes.upper).all(axis=1).sum() > 1
-    if question.aim != "front" and not unbounded and verdicts.undecided.any():
-        other = judge(boxes, **replace(question, aim="front").goal())
+    if question.goal != "front" and not unbounded and verdicts.undecided.any():
+        other = judge(boxes, **goal_of(replace(question, goal="front")))
         slacks = min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
     return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]
 

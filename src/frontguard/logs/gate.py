@@ -8,74 +8,56 @@ other ranks. A study with a baseline has its robustness from here, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard._common.written import checked_confidence, explains_arguments
+from frontguard._common.written import explains_arguments
 from frontguard.comparisons.effects import Comparable, against
 from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
-from frontguard.logs.adjusted import adjusted
-from frontguard.logs.analyze import entries_of, with_rates
-from frontguard.logs.answer import Question, exact_differs, too_few
+from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
+from frontguard.logs.answer import exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.checks import UnusableCheck, differences, in_clusters, refuse_ties, undeclared
-from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.checks import refuse_ties
 from frontguard.logs.of_study import read_study, sorted_log
 from frontguard.logs.paired import box_reader
 from frontguard.logs.profile import FINEST, levels_from
-from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.sort.progress import Clock, Watcher
-from frontguard.logs.sort.rows import usable_ranges
-from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice
-from frontguard.objectives import Counted, Objective, parse_objectives, tolerances
+from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, quoted, shown
+from frontguard.question import Entry, Question
 from frontguard.studies.study import Study
-from frontguard.theory.threats import Threat, threat_of
+from frontguard.theory.threats import Threat
 
-TOLERANCE = "5%"
-"""The difference that does not matter, unless one is given: as for arms that are named on a command line."""
-
-_OF_SPAN = 0.05  # of what the bounds of a mean span: a rate may be 0, of which there are no shares
-_READING = tuple(signature(open_log).parameters)
+_NOT_YET = ("limits", "paired", "independent")
+"""What a gate of logs could take, and does not yet. Take an entry out once it does."""
 
 
-@explains_arguments(*_READING)
+@explains_arguments(*OF_LOGS)
 def gate(
     baseline: Any,
+    /,
     *candidates: Any,
     baseline_arm: str | None = None,
     arm: str | Sequence[str] | None = None,
-    maximize: str | Sequence[str] = (),
-    minimize: str | Sequence[str] = (),
-    objectives: Iterable[Objective | str | tuple[str, str]] | None = None,
-    tolerance: float | str | Mapping[str, float | str] | None = None,
-    quantile: float | Mapping[str, float] | None = None,
-    statistic: Counted | Mapping[str, Counted] | None = None,
-    bounds: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
-    sigma: float | Mapping[str, float] | None = None,
-    exact: str | Sequence[str] = (),
+    objectives: Iterable[Entry] | None = None,
     threat: Threat | str | None = None,
-    contamination: float | str | None = None,
-    confidence: float | str = 0.95,
-    anytime: bool = False,
+    question: Question | None = None,
     profile: bool = True,
-    cluster: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
     progress: Watcher | None = None,
-    **reading: Any,
+    **given: Unpack[AskedOfLog],
 ) -> GateResult:
     """Say of each candidate, in each metric, whether it is certainly worse than the baseline, certainly not, or open.
 
@@ -86,20 +68,15 @@ def gate(
         a single arm, these are, whatever they are called.
     baseline_arm
         With one log and no other: the arm in it with which all its others are compared.
-    tolerance
-        By how much a candidate may be worse, for all metrics or by name; 5% unless given, of a mean 5% of what its
-        bounds span.
-    arm, maximize, minimize, objectives, quantile, statistic, bounds, sigma, exact, where, cluster
-        As in `analyze`. "none" as the cluster takes every row for an observation of its own, also where one process
-        made many.
-    threat, contamination, confidence, anytime
-        As in `analyze`; all candidates and metrics share the confidence.
+    arm, objectives, threat, question, where
+        As in `analyze`, and so is all else that is asked (`frontguard.question.Asked`); all candidates and metrics
+        share the confidence. The tolerance is 5% unless given, of a mean 5% of what its bounds span.
     profile
         Whether to find up to which ε each outcome stands.
     labels
         What the logs are called in the answer, the baseline's first; by their files unless given.
-    reading
-        Of the input: see `frontguard.logs.sources.open_log`.
+    layout, format, metric_column, value_column, decimal, missing_arms, study
+        How rows are read: see `frontguard.logs.sources.open_log`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -112,24 +89,17 @@ def gate(
         raise BadInput("wanted a log to compare with the baseline's, or, of a single log, the arm that is the baseline")
     if candidates and baseline_arm is not None:
         raise BadArgument("baseline", f"an arm is named where one log has them all; got {len(candidates) + 1} logs")
-    entries = entries_of(maximize, minimize, objectives)
-    given = None if entries is None else parse_objectives(entries)
-
-    def asked(found: Sequence[Objective]) -> tuple[Objective, ...]:
-        counted = adjusted(found, None, quantile, statistic, bounds, sigma, exact)
-        usual = [replace(each, tolerance=_usual(each)) for each in counted]
-        kept = [each if _said(objectives, each) else other for each, other in zip(counted, usual, strict=True)]
-        return adjusted(kept, tolerance)
-
-    question = Question(asked(given or (Objective("seconds", "minimize"),)), threat_of(threat, contamination),
-                        checked_confidence(confidence), anytime=anytime)  # fmt: skip
-    asking = _Asking(
-        question, asked, given is not None, arm=arm, cluster=cluster, where=where, progress=progress, reading=reading
-    )
-    sides = _sides((baseline, *candidates), asking)
+    asked, reading = split(given)
+    asking = Asking(question, objectives, threat, asked, tolerant=True)
+    for what in _NOT_YET:
+        if getattr(asking.draft, what):
+            raise BadArgument(what, f"a gate of logs goes by intervals of metrics; leave {what} out")
+    how = _How(asking, arm, where, progress, reading)
+    sides = _sides((baseline, *candidates), how)
     if labels is not None:
         sides = [replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
     _same_metrics(sides)
+    question = asking.of(sides[0].objectives)
     question = replace(question, objectives=sides[0].objectives)
     pairs, only = _pairs(sides, baseline_arm)
     compared = {each for pair in pairs for each in (pair.its, pair.mine)}
@@ -156,7 +126,7 @@ def gate(
         question.threat.eps,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
         int(sum(sides[at].ordered.pulls[arm] for at, arm in compared)),
-        anytime=anytime,
+        anytime=bool(question.anytime),
         notices=tuple(dict.fromkeys(notices)),
         only_baseline=only[0],
         only_candidate=only[1],
@@ -164,35 +134,18 @@ def gate(
     )
 
 
-# What is asked --------------------------------------------------------------------------------------------------------
-
-
-def _usual(metric: Objective) -> float | str:
-    """The tolerance of a metric of which nobody gave one."""
-    if metric.bounds is not None:
-        return _OF_SPAN * (metric.bounds[1] - metric.bounds[0])
-    return 0.0 if metric.sigma is not None else TOLERANCE
-
-
-def _said(objectives: object, metric: Objective) -> bool:
-    """Whether a metric came as an `Objective`, which has its own tolerance."""
-    given = objectives if isinstance(objectives, Iterable) and not isinstance(objectives, str) else ()
-    return any(isinstance(each, Objective) and each.name == metric.name for each in given)
-
-
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-class _Asking:
+@dataclass(frozen=True)
+class _How:
     """What is asked of every side, and how it is read."""
 
-    def __init__(
-        self, question: Question, asked: Callable[[Sequence[Objective]], tuple[Objective, ...]], named: bool, **how: Any
-    ) -> None:
-        self.question, self.asked, self.named = question, asked, named
-        self.arm, self.cluster, self.where = how["arm"], how["cluster"], how["where"]
-        self.progress: Watcher | None = how["progress"]
-        self.reading: dict[str, Any] = how["reading"]
+    asking: Asking
+    arm: str | Sequence[str] | None
+    where: Mapping[str, Any] | None
+    progress: Watcher | None
+    reading: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,66 +160,34 @@ class _Side:
     every_row: bool  # whether rows of one process count by themselves because somebody said so
 
 
-def _sides(logs: Sequence[Any], asking: _Asking) -> list[_Side]:
+def _sides(logs: Sequence[Any], how: _How) -> list[_Side]:
     """The logs, the baseline's first.
 
     Tests of pytest-benchmark are called by their full names where these are in both: in short, a test that is new in
     one log could make another one's name longer there.
     """
-    sides = [_read(log, asking) for log in logs]
-    if asking.arm is None and all(side.format == "pytest-benchmark" for side in sides):
-        asking.arm = "fullname"
-        full = [_read(log, asking) for log in logs]
+    sides = [_read(log, how) for log in logs]
+    if how.arm is None and all(side.format == "pytest-benchmark" for side in sides):
+        full = [_read(log, replace(how, arm="fullname")) for log in logs]
         if set(full[0].ordered.arms) & {name for side in full[1:] for name in side.ordered.arms}:
             return full
     return sides
 
 
-def _read(log: Any, asking: _Asking) -> _Side:
-    names = [metric.name for metric in asking.question.objectives] if asking.named else []
-    opened = open_log(log, arm=asking.arm, metrics=names, filter=asking.where, cluster=asking.cluster, **asking.reading)
+def _read(log: Any, how: _How) -> _Side:
+    asking = how.asking
+    opened = open_log(log, arm=how.arm, metrics=asking.names, filter=how.where, cluster=asking.groups, **how.reading)
     if opened.study is not None:
         opened.study.close()
         raise BadInput(
             f"{_label(log)}: this is a study, whose arms were chosen by looking; compare them with "
             "frontguard analyze STUDY --baseline ARM, or begin a study that is a gate: frontguard gate --help"
         )
-    question = asking.question
-    if not asking.named:
-        found = opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
-        question = replace(question, objectives=asking.asked(found))
-    unusable = UnusableCheck(question.objectives, opened.metrics)
-    usable = usable_ranges(opened.metrics, question.objectives)
-    batches = unusable.watched(opened.batches())
-    grouped = ClusterRows(opened.cluster, opened.metrics, usable) if opened.cluster else None
-    watched = RowOrder(len(opened.file_names))
-    ordered = ordered_from(
-        batches if grouped is None else grouped.watched(batches),
-        opened.metrics,
-        usable=usable,
-        clock=Clock(asking.progress, opened.expected_rows),
-        watched=watched,
-    )
-    long = opened.metrics if opened.layout == "long" else ()
-    rated, rates = with_rates(question, long, opened.kinds.truths)
-    taken = {notice.objective for notice in rates}
-    metrics = tuple(
-        replace(each, tolerance=_OF_SPAN) if each.name in taken and before.tolerance == TOLERANCE else each
-        for each, before in zip(rated.objectives, question.objectives, strict=True)
-    )
-    seen: tuple[Notice, ...] = ()
-    sorted_rows: Readable = ordered
-    if grouped is not None:
-        clustered = grouped.beside(ordered)
-        sorted_rows, seen = clustered, (in_clusters(clustered, metrics),)
-    else:
-        seen = differences(watched, opened.file_names, ordered.arms, ordered.metrics, metrics, question.threat.eps)
-        if asking.cluster is None:
-            seen += undeclared(opened)
-    refuse_ties(sorted_rows, metrics, ())
+    question = asking.of(opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics))
+    ordered, question, notices = sorted_rows(opened, question, asking, Clock(how.progress, opened.expected_rows))
+    refuse_ties(ordered, question.objectives, ())
     every_row = opened.in_processes and not opened.cluster
-    notices = (*opened.notes, *rates, *unusable.notices(), *seen)
-    return _Side(_label(log), opened.format, sorted_rows, metrics, notices, every_row)
+    return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row)
 
 
 def _label(log: Any) -> str:
@@ -360,7 +281,7 @@ def _different(labels: Sequence[str]) -> list[str]:
 def _reader(side: _Side, place: int, compared: set[_Place], question: Question) -> BoxReader:
     """Reads the boxes of a side; each arm that is compared, of whichever side, has the same part of δ."""
     share = question.delta * len(side.ordered.pulls) / len(compared)
-    return box_reader(side.ordered, question.objectives, min(share, 1.0 - 1e-9), anytime=question.anytime)
+    return box_reader(side.ordered, question.objectives, min(share, 1.0 - 1e-9), anytime=bool(question.anytime))
 
 
 def _all_too_few(
@@ -424,15 +345,15 @@ def with_robustness(found: GateResult, study: Study) -> GateResult:
     names = list(log.settings.arms)
     its = names.index(found.pairs[0].baseline)
     mine = [names.index(pair.candidate) for pair in found.pairs]
-    ordered = sorted_log(log, np.arange(len(names)), log.settings.columns)
-    reader = BoxReader(ordered, log.settings.objectives, log.question.delta, anytime=True)
+    ordered = sorted_log(log, np.arange(len(names)), log.settings.question.columns)
+    reader = BoxReader(ordered, log.settings.question.objectives, log.question.delta, anytime=True)
 
     def outcomes_at(eps: float) -> Ints:
-        boxes = reader.read(replace(log.settings.threat, eps=eps))
+        boxes = reader.read(replace(log.settings.question.threat, eps=eps))
         worst, best = boxes.lower[mine] - boxes.upper[its], boxes.upper[mine] - boxes.lower[its]
-        return outcomes_of(worst, best, tolerances(log.settings.objectives))
+        return outcomes_of(worst, best, tolerances(log.settings.question.objectives))
 
-    eps = log.settings.threat.eps
+    eps = log.settings.question.threat.eps
     now, lasts = outcomes_at(eps), up_to(outcomes_at, levels_from(eps, FINEST))
     pairs = []
     for row, pair in enumerate(found.pairs):

@@ -24,7 +24,6 @@ from frontguard.evidence.pairs import MOST_ARMS
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN
 from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.sort.ordered import Ordered, Readable
-from frontguard.logs.sources.reader import in_some_clusters
 from frontguard.notices import IndependentArms
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
@@ -63,26 +62,9 @@ def as_independent(log: Readable) -> tuple[IndependentLog, IndependentArms]:
     return IndependentLog.of(log), IndependentArms(len(log.pulls))
 
 
-def refuse_dependent(pair: object, cluster: object, executor: object, sketch: int | None) -> None:
-    """Refuse to take arms as independent where something says that they are not, or that cannot be looked at."""
-    if pair is not None:
-        raise BadArgument(
-            "independent", "arms that were measured on the same items (pair) depend on them; leave one away"
-        )
-    if in_some_clusters(cluster):
-        raise BadArgument(
-            "independent",
-            "rows of a cluster depend on each other, and arms may share clusters (hosts, days); arms are "
-            "compared in pairs only where every row is an observation: leave cluster or independent away",
-        )
-    for what, given in (("a Dask cluster (executor)", executor), ("a sketch", sketch)):
-        if given is not None:
-            raise BadArgument("independent", f"pairs are read from all values here, and {what} does not have them here")
-
-
 def independent_as_study(settings: Settings, given: bool | None, *, state: bool) -> bool:
     """Whether the arms of a study are taken as independent: its own unless given; not where a state is made of it."""
-    own = settings.independent
+    own = settings.question.independent
     if given and not own:
         raise BadArgument(
             "independent",

@@ -20,7 +20,7 @@ from frontguard.evidence.pairs import pairs_of
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import MOST_PROFILED, Question, answer
+from frontguard.logs.answer import MOST_PROFILED, answer, goal_of
 from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.independent import IndependentLog
@@ -33,6 +33,7 @@ from frontguard.logs.what_if import what_if
 from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.question import Question
 from frontguard.results import Inner, Result
 from frontguard.studies.clusters import counted_and_held
 from frontguard.studies.pulls import under_way
@@ -76,16 +77,7 @@ class Differing:
 
 def question_of(settings: Settings) -> Question:
     """What a study with these settings asks."""
-    return Question(
-        settings.objectives,
-        settings.threat,
-        settings.confidence,
-        settings.coverage,
-        anytime=True,
-        limits=settings.limits,
-        aim=settings.goal,
-        independent=settings.independent,
-    )
+    return replace(settings.question, anytime=True)
 
 
 def read_study(study: Study) -> StudyLog:
@@ -116,23 +108,23 @@ def own_answer(
     """
     result, settings = log.result, log.settings
     told = result.pulls  # what came back after the study had stopped is no part of its answer
-    columns, M = settings.columns, len(settings.objectives)
+    columns, M = settings.question.columns, len(settings.question.objectives)
     ordered = sorted_pulls(settings.arms, columns.metrics, log.arm_of[:told], log.values[:told], columns.boxed)
     among = ~log.aside if result.limits is None else ~log.aside & (result.limits.of_arms != BEYOND)
-    averages = means(ordered, settings.objectives)
+    averages = means(ordered, settings.question.objectives)
     found = Analysis(
         **vars(result),
         failed=ordered.failed.T[:, :M],
         failed_pulls=ordered.failed_pulls,
         means=averages,
-        mean_front=mean_front(averages, settings.objectives, among),
+        mean_front=mean_front(averages, settings.question.objectives, among),
         anytime=True,
     )
     kept = np.flatnonzero(~log.aside)
     wanted = len(kept) <= MOST_PROFILED if profiled is None else profiled
     if not len(kept) or not len(log.arm_of):
         return found, Differing()
-    question, goal = log.question, log.question.goal()
+    question, goal = log.question, goal_of(log.question)
     ordered, delta = _measured(log, kept, question)
     reader = box_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
@@ -159,7 +151,7 @@ def own_answer(
     same_front = np.array_equal(read == Verdict.IN, own.codes == Verdict.IN)
     stands = replace(stands, per_arm=per_arm, front=stands.front if same_front else np.nan)
     differ = int(((read != own.codes) & (own.codes != Verdict.UNDECIDED)).sum())
-    return replace(found, profile=stands), Differing(differ, not same_front, settings.spread is not None)
+    return replace(found, profile=stands), Differing(differ, not same_front, settings.question.spread is not None)
 
 
 def _own_verdicts(result: Result, kept: Ints) -> Verdicts:
@@ -195,7 +187,7 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
 
 def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice, ...]:
     """Of the values that these objectives cannot use; they were measured, and may do for others."""
-    check = UnusableCheck(objectives, [metric.name for metric in log.settings.columns.metrics])
+    check = UnusableCheck(objectives, [metric.name for metric in log.settings.question.columns.metrics])
     check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
     return check.notices()
 
@@ -284,7 +276,7 @@ def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = Tru
     out = log.under_way if begun else log.under_way[:0]
     place = np.full(len(log.settings.arms), -1)
     place[kept] = np.arange(len(kept))
-    names = [metric.name for metric in log.settings.columns.metrics]
+    names = [metric.name for metric in log.settings.question.columns.metrics]
     wanted = [names.index(metric.name) for metric in columns.metrics]
     arm_of = place[np.concatenate([log.arm_of, out])]
     values = np.concatenate([log.values[:, wanted], np.full((len(out), len(wanted)), np.nan)])
@@ -292,10 +284,10 @@ def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = Tru
     arms = [log.settings.arms[arm] for arm in kept.tolist()]
     ordered = sorted_pulls(arms, columns.metrics, arm_of[some], values[some], columns.boxed)
     settings, told = log.settings, len(log.arm_of)
-    if not settings.paired or not (settings.items or pairs_of(statistics_of(columns.boxed)).any()):
+    if not settings.question.paired or not (settings.question.items or pairs_of(statistics_of(columns.boxed)).any()):
         return ordered
     usable, some = usable_ranges([each.name for each in columns.metrics], columns.boxed), some[:told]
     return of_pulls(
         ordered, arm_of[:told][some], log.reps[some], values[:told][some], usable,
-        items=settings.items, arms=len(settings.arms),
+        items=settings.question.items or 0, arms=len(settings.arms),
     )  # fmt: skip

@@ -12,59 +12,44 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from frontguard._common.checks import checked_count
 from frontguard._common.written import checked_seconds, explains_arguments
 from frontguard.errors import BadArgument, BadInput
-from frontguard.limits import Limit
 from frontguard.measure.drive import RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.measure.first_pulls import FirstPulls
 from frontguard.notices import Stopping
-from frontguard.objectives import Objective
+from frontguard.question import Asked, Entry, Question
 from frontguard.results import Result
 from frontguard.storage.contract import Pull, Storage
-from frontguard.studies.costs import Cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import LEASE, Study
-from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.words.progress import ProgressDisplay
 
 Evaluate = Callable[..., Any]
 
 
-@explains_arguments()
+@explains_arguments(*Asked.__annotations__)
 def identify(
     evaluate: Evaluate,
     *,
     arms: Sequence[str] | Mapping[str, Any] | int,
-    objectives: Iterable[Objective | str | tuple[str, str]],
-    limits: Iterable[Limit | str] = (),
+    objectives: Iterable[Entry] | None = None,
     threat: Threat | str | None = None,
-    contamination: float | str | None = None,
+    question: Question | None = None,
     executor: object = "threads",
     workers: int | None = None,
     storage: str | Path | Storage | None = None,
     name: str = "study",
-    confidence: float | str = 0.95,
-    goal: str = "list",
-    coverage: Sequence[float] | None = None,
-    spread: SpreadBound | None = None,
-    max_pulls: int | None = None,
-    max_pulls_per_arm: int | None = None,
-    cost: str | float | Mapping[str, float | str] | Cost | None = None,
-    max_cost: float | str | None = None,
-    polish: bool = False,
-    paired: bool = False,
-    items: Sequence[Any] | int | None = None,
-    independent: bool = False,
     max_time: float | str | None = None,
     timeout: float | str | None = None,
     seed: int = 0,
     lease: float | str = LEASE,
     progress: bool | Callable[[RunProgress], None] = False,
+    **asked: Unpack[Asked],
 ) -> Result:
     """Measure the arms with a function until their trade-off set is certified, and return the result.
 
@@ -78,11 +63,12 @@ def identify(
         one metric, as a number. An exception is a
         failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
         out.
-    arms, objectives, limits, threat, contamination, confidence, goal, coverage, spread, max_pulls, max_pulls_per_arm
-        and seed as in `Study`. With a number of arms, `evaluate` gets 0, 1, ….
-    cost, max_cost, polish
-        As in `Study`. A cost that is a metric and no objective is returned by `evaluate` beside the others, by its
-        name, or in the last place.
+    arms
+        As in `Study`, or a mapping of names to values. With a number of arms, `evaluate` gets 0, 1, ….
+    objectives, threat, question, seed
+        As in `Study`, and so are the keywords that it takes besides, such as `minimize`, `limits`, `contamination`,
+        `confidence`, `goal`, `cost`, `max_pulls` and `polish`. A cost that is a metric and no objective is returned by
+        `evaluate` beside the others, by its name, or in the last place.
     paired
         As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
         `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
@@ -126,37 +112,16 @@ def identify(
     """
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
-    listed = _items(items)
     measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
-    _check_pairs(measure.named, paired, listed, independent)
+    wanted = Question.of(objectives, threat, question=question, **asked)
+    listed = _items(asked.get("items"), wanted.items)
+    _check_pairs(measure.named, wanted, listed)
     until = None if max_time is None else time.monotonic() + checked_seconds(max_time, "max_time")
     limit = None if timeout is None else checked_seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
     # worker process gets no further than this.
     with _opened(executor, measure, count, limit) as crew:
-        study = Study(
-            list(candidates),
-            objectives,
-            threat,
-            limits=limits,
-            contamination=contamination,
-            confidence=confidence,
-            storage=storage,
-            name=name,
-            goal=goal,
-            coverage=coverage,
-            spread=spread,
-            max_pulls=max_pulls,
-            max_pulls_per_arm=max_pulls_per_arm,
-            cost=cost,
-            max_cost=max_cost,
-            polish=polish,
-            seed=seed,
-            paired=paired,
-            items=None if listed is None else len(listed),
-            independent=independent,
-            lease=lease,
-        )
+        study = Study(list(candidates), question=wanted, storage=storage, name=name, seed=seed, lease=lease)
         try:
             return _run(study, crew, candidates, listed, until, progress)
         finally:
@@ -173,7 +138,7 @@ def _run(
     progress: bool | Callable[[RunProgress], None],
 ) -> Result:
     def submit(pull: Pull) -> Future[Measurement]:
-        return crew.submit(candidates[pull.arm], _given(pull, study.settings.paired, items))
+        return crew.submit(candidates[pull.arm], _given(pull, study.settings.question.paired, items))
 
     new = study.storage.size(study.name)[1] == 0
     cancel, give_up = threading.Event(), threading.Event()
@@ -311,23 +276,18 @@ def _given(pull: Pull, paired: bool, items: Sequence[Any] | None) -> dict[str, A
     return given if items is None else {**given, "item": items[pull.item]}
 
 
-def _items(items: object) -> Sequence[Any] | None:
-    if items is None:
-        return None
-    if isinstance(items, int) and not isinstance(items, bool):
-        return range(checked_count(items, "items"))
-    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence) or not len(items):
-        raise BadArgument("items", must="be a list of one item at least, or how many there are", got=repr(items))
-    return items
+def _items(given: int | Sequence[Any] | None, count: int | None) -> Sequence[Any] | None:
+    """What is measured of a list: the items that were given, or else their numbers."""
+    return given if isinstance(given, Sequence) else None if count is None else range(count)
 
 
-def _check_pairs(named: tuple[str, ...], paired: bool, items: Sequence[Any] | None, independent: bool) -> None:
+def _check_pairs(named: tuple[str, ...], question: Question, items: Sequence[Any] | None) -> None:
     """Refuse pairs that have nothing in common, and items that are not asked for."""
     if items is None and "item" in named:
         raise BadInput("evaluate takes an item: say which there are, items=[...], or how many, items=400")
     if items is not None and "item" not in named:
         raise BadInput("evaluate must take an item, evaluate(arm, item), where items are given")
-    if paired and items is None and not {"rep", "seed"} & set(named):
+    if question.paired and items is None and not {"rep", "seed"} & set(named):
         raise BadInput("evaluate must take rep or seed, which the pulls of a repeat share, where paired=True is given")
-    if independent and "rep" in named:
+    if question.independent and "rep" in named:
         raise BadInput("evaluate takes rep, which is the same for all arms: without it, or without independent=True")

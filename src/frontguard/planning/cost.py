@@ -22,7 +22,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Columns, Limit, columns_for
-from frontguard.objectives import Objective, differences_in_units
+from frontguard.objectives import Objective, differences_in_units, tolerances
 from frontguard.pareto.limits import LimitRule
 from frontguard.pareto.points import pareto_mask
 from frontguard.pareto.standing import checked_tolerance
@@ -45,13 +45,14 @@ from frontguard.planning.reach import (
     truly_within,
 )
 from frontguard.policies import RPSI, Certified, Policy
+from frontguard.question import Question
 from frontguard.simulation import Adversary, RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
-from frontguard.theory.spread import CustomSpread, SpreadBound
+from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import BEYOND, OPEN, WITHIN
 
@@ -105,6 +106,34 @@ class Task:
     metrics: tuple[Objective, ...] = ()
     goal: str = "front"  # or "list": what the certified policy is to return
     limits: tuple[Limit, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        arms: int,
+        *,
+        spread: Gaussian | Subgaussian | None = None,
+        span: float | None = None,
+        pilot: Pilot | None = None,
+    ) -> Task:
+        """What a question asks of so many arms, which come from a pilot, or spread so much."""
+        accuracy = tolerances(question.objectives)
+        return cls(
+            question.threat,
+            arms,
+            len(question.objectives),
+            question.delta,
+            accuracy,
+            accuracy if question.coverage is None else np.array(question.coverage),
+            sigma=None if spread is None else spread.sigma,
+            spread=spread if any(each.has_quantile for each in question.objectives) else None,  # R is of objectives
+            span=span,
+            pilot=pilot,
+            metrics=question.objectives,
+            goal=question.goal,
+            limits=question.limits,
+        )
 
     def __post_init__(self) -> None:
         checked_count(self.arms, "arms (K)")

@@ -65,8 +65,9 @@ from frontguard.pareto.standing import (
 from frontguard.policies.gate import AgainstBaseline
 from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
-from frontguard.policies.polish import looked_at, nothing_steady
+from frontguard.policies.polish import POLISH, looked_at, nothing_steady
 from frontguard.policies.urgent import most_urgent, relative_costs, spread_evenly
+from frontguard.question import Question
 from frontguard.results import Certificate, Guess, Inner, Kept, Result
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
@@ -287,6 +288,35 @@ class Certified(Holding):
             threat=threat,
             limits=LimitRule.of(columns.gates),
             **{"accuracy": tolerances(parsed), "statistics": counted, **settings},
+        )
+
+    @classmethod
+    def for_question(cls, question: Question, arms: Sequence[str], *, foreseen: bool = True) -> Self:
+        """The policy that answers a question about these arms.
+
+        `foreseen` is whether tolerances are those with which pulling began: see `evidence.apart`.
+
+        >>> from frontguard import Question
+        >>> Certified.for_question(Question.of(minimize="seconds", tolerance="5%"), ["a", "b"]).arms
+        2
+        """
+        optional: dict[str, Any] = {} if question.coverage is None else {"coverage": question.coverage}
+        return cls.for_objectives(
+            len(arms),
+            question.objectives,
+            threat=question.threat,
+            delta=question.delta,
+            spread=question.spread,
+            polish=POLISH if question.polish else 0.0,
+            max_pulls_per_arm=question.max_pulls_per_arm,
+            limits=question.limits,
+            goal=question.goal,
+            baseline=None if question.baseline is None else list(arms).index(question.baseline),
+            paired=question.paired,
+            items=question.items or 0,
+            independent=question.independent,
+            foreseen=foreseen,
+            **optional,
         )
 
     @property

@@ -51,7 +51,7 @@ def study_report(
         "study",
         replace(snapshot, result=found),
         said,
-        spread=None if settings.spread is None else repr(settings.spread),
+        spread=None if settings.question.spread is None else repr(settings.question.spread),
         facts=(*_facts(snapshot), *_times(overview)),
         at_work=overview.out > 0,
         robustness=robustness_part(with_short_names(found), where_they_differ(differing)),
@@ -167,7 +167,7 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
     if most is not None:
         measured, share = most
         brief = replace(measured, name=plain.arms[measured.arm], objectives=plain.metrics)
-        picture = plot.measurements(brief, short_history, contamination=overview.settings.threat.eps)
+        picture = plot.measurements(brief, short_history, contamination=overview.settings.question.threat.eps)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
         pictures.append(Figure(heading, picture))
     return Section("How it came about", shown=tuple(pictures))

@@ -150,8 +150,9 @@ class Follower:
         told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
         if not len(told):
             return
-        told = replace(told, values=told.values[:, : len(replay.settings.columns.metrics)])  # without what pulls cost
-        failed = _unusable(replay.settings.columns, told.values)
+        columns = replay.settings.question.columns
+        told = replace(told, values=told.values[:, : len(columns.metrics)])  # without what pulls cost
+        failed = _unusable(columns, told.values)
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
             (reason or NOT_USABLE) if bad else ""
@@ -246,7 +247,7 @@ _GRAIN = 2.0**-16  # seconds to which the first edge is rounded: moments of this
 
 def moment_of(replay: Replay) -> Moment:
     """What is known now, in the metrics' units."""
-    objectives = replay.settings.objectives
+    objectives = replay.settings.question.objectives
     result = replay.policy.result().in_units(objectives)
     return Moment(
         pulls=result.pulls,
@@ -265,7 +266,7 @@ class Recorder:
 
     def __init__(self, settings: Settings, most: int | None = None) -> None:
         self._settings = settings
-        arms, objectives = len(settings.arms), len(settings.objectives)
+        arms, objectives = len(settings.arms), len(settings.question.objectives)
         fitting = MOST_BYTES // (8 * arms * (2 + 3 * objectives))
         self.most = max(2, min(MOST_MOMENTS, fitting) if most is None else most)  # the present included
         self._moments: list[Moment] = []
@@ -289,7 +290,7 @@ class Recorder:
     def history(self, present: Moment) -> History:
         """All moments that were kept, and the present."""
         earlier = [moment for moment in self._moments if moment.pulls < present.pulls]
-        return History(self._settings.arms, self._settings.objectives, (*earlier, present))
+        return History(self._settings.arms, self._settings.question.objectives, (*earlier, present))
 
 
 def _thin(moments: list[Moment], most: int) -> None:
@@ -393,9 +394,9 @@ class _PullsByArm:
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],
-            objectives=self._settings.columns.metrics,
+            objectives=self._settings.question.columns.metrics,
             **(vars(told) | {"after": int(self._count[arm]) - len(told)}),
         )
 
     def _joined(self, pieces: list[Told]) -> Told:
-        return Told.joined([Told.nothing(0, len(self._settings.columns.metrics)), *pieces])
+        return Told.joined([Told.nothing(0, len(self._settings.question.columns.metrics)), *pieces])

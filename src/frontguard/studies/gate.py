@@ -21,8 +21,9 @@ def gate_of(state: Replay, result: Result, how: How = "done") -> GateResult:
     assert policy.against is not None
     its, outcomes, seen = policy.against.baseline, policy.against.outcomes, policy.against.seen
     M, arms, pulls = policy.objectives, settings.arms, result.pulls_per_arm.tolist()
-    gates = tuple(replace(gate, column=M + q) for q, gate in enumerate(settings.columns.gates))  # as they were checked
-    question = GateQuestion(settings.objectives, gates, settings.confidence)
+    asked = settings.question
+    gates = tuple(replace(gate, column=M + q) for q, gate in enumerate(asked.columns.gates))  # as they were checked
+    question = GateQuestion(asked.objectives, gates, asked.confidence)
     pairs = []
     for arm, name in enumerate(arms):
         if arm != its:
@@ -37,10 +38,10 @@ def gate_of(state: Replay, result: Result, how: How = "done") -> GateResult:
         status = "unmeasured"
     return GateResult(
         tuple(pairs),
-        settings.objectives,
-        settings.confidence,
-        settings.threat.name,
-        settings.threat.eps,
+        asked.objectives,
+        asked.confidence,
+        asked.threat.name,
+        asked.threat.eps,
         status,
         result.pulls,
         notices=result.notices,

@@ -23,13 +23,13 @@ Known = dict[tuple[int, int], tuple[int, SampleLook]]
 def looks_dirtier(settings: Settings, policy: Certified, result: Result, known: Known) -> tuple[LooksDirtier, ...]:
     """The hint, if there is one to give. Its cost does not grow with arms or pulls, and `known` ones cost nothing."""
     arms = arms_that_matter(result.verdict_codes, result.decided_by, result.pulls_per_arm)
-    found = dirtier_than(settings.threat.eps, _looks(settings, policy, arms, known))
+    found = dirtier_than(settings.question.threat.eps, _looks(settings, policy, arms, known))
     return () if found is None else (found,)
 
 
 def _looks(settings: Settings, policy: Certified, arms: Ints, known: Known) -> Iterator[tuple[str, str, SampleLook]]:
     """How these arms look by every so many-th value, as measured."""
-    columns, objectives = policy.samples.columns, settings.objectives
+    columns, objectives = policy.samples.columns, settings.question.objectives
     quantiles = [d for d, objective in enumerate(objectives) if objective.has_quantile]
     for arm in arms.tolist():
         for d in quantiles:

@@ -169,13 +169,13 @@ def snapshot_of(
 
     Only a `final` state says what further pulls could bring at best.
     """
-    names, budget = state.settings.arms, state.settings.budget
+    names, budget = state.settings.arms, state.settings.question
     return Snapshot(
         study=study,
         result=state.result(alarms),
         failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
         said={names[arm]: said for arm, said in state.said.items()},
-        reachable=state.policy.reachable().in_units(state.settings.objectives) if final else None,
+        reachable=state.policy.reachable().in_units(state.settings.question.objectives) if final else None,
         pulls_left=ahead[0],
         max_pulls=budget.max_pulls,
         cost_left=ahead[1],

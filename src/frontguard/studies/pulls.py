@@ -46,11 +46,11 @@ def frame_of(settings: Settings, told: Told, arms: Ints) -> Any:
     except ImportError as error:
         raise ImportError("Study.to_frame() needs pandas: pip install pandas") from error
     columns: dict[str, Any] = {"arm": [settings.arms[arm] for arm in arms.tolist()]}
-    for d, metric in enumerate(settings.columns.metrics):
+    for d, metric in enumerate(settings.question.columns.metrics):
         columns[metric.name] = told.values[:, d]
     costs = settings.costs_of(told.values)
-    if costs is not None and settings.cost is not None:
-        columns["cost" if settings.cost.metric in columns else str(settings.cost.metric)] = costs
+    if costs is not None and settings.question.cost is not None:
+        columns["cost" if settings.question.cost.metric in columns else str(settings.question.cost.metric)] = costs
     columns["failure"] = reasons_of(told)
     columns["worker"] = told.workers
     if any(told.clusters):
@@ -90,7 +90,8 @@ def checked_told(told: Told, settings: Settings, study: str) -> Told:
     """Told pulls that have a value for each metric of the settings, and their cost where they say it."""
     metrics = settings.stored_values
     if told.values.shape[1] != metrics:
-        what = "objectives" if metrics == len(settings.objectives) else "objectives, metrics of limits and costs"
+        alone = metrics == len(settings.question.objectives)
+        what = "objectives" if alone else "objectives, metrics of limits and costs"
         raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} {what}")
     return told
 

@@ -36,6 +36,7 @@ from frontguard.notices import (
 )
 from frontguard.policies.forecast import PullForecast
 from frontguard.policies.pending import Pending
+from frontguard.question import Question
 from frontguard.results import Result
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
@@ -43,7 +44,7 @@ from frontguard.studies.clusters import USED_UP, CountedPulls
 from frontguard.studies.costs import SLACK, Spending
 from frontguard.studies.hints import Known, looks_dirtier
 from frontguard.studies.pulls import NOT_USABLE, checked_plans, checked_told, last_words, not_a_log, reasons_of
-from frontguard.studies.settings import Budget, Settings
+from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
 
 PROBE = 5
@@ -91,10 +92,10 @@ class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
     def __init__(self, settings: Settings, counted: CountedPulls, spending: Spending | None) -> None:
-        self._columns, self._paired = settings.columns, settings.paired
-        arms, boxed = len(settings.arms), len(settings.columns.boxed)
+        self._columns, self._paired = settings.question.columns, settings.question.paired
+        arms, boxed = len(settings.arms), len(settings.question.columns.boxed)
         self.pending = Pending(arms, boxed)
-        self.failures = _Failures(arms, settings.columns.sources)
+        self.failures = _Failures(arms, settings.question.columns.sources)
         self.counted = counted
         self.spending = spending
         self.pieces = 0  # of what was read
@@ -117,7 +118,8 @@ class Replay:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.policy = settings.policy()
-        self.watch = Watch(settings.arms, settings.objectives, settings.threat, spread=settings.spread)
+        question = settings.question
+        self.watch = Watch(settings.arms, question.objectives, question.threat, spread=question.spread)
         self.plans = 0
         self.status = "running"  # of the last plan
         self.told = 0  # told pulls that the policy has taken
@@ -125,10 +127,10 @@ class Replay:
         self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
         self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
         self._counted = CountedPulls(len(settings.arms))
-        self._spending = None if settings.cost is None else Spending(len(settings.arms), settings.cost)
-        self._failed = np.zeros((len(settings.arms), len(settings.columns.boxed)), np.int64)
+        self._spending = None if settings.question.cost is None else Spending(settings.arms, settings.question.cost)
+        self._failed = np.zeros((len(settings.arms), len(settings.question.columns.boxed)), np.int64)
         self._stopped = np.zeros(len(settings.arms), np.int64)
-        self._unusable = np.zeros(len(settings.columns.boxed), np.int64)
+        self._unusable = np.zeros(len(settings.question.columns.boxed), np.int64)
         self._examples: dict[int, tuple[int, float]] = {}
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
@@ -161,7 +163,7 @@ class Replay:
     @property
     def polishing(self) -> bool:
         """Whether there is a certificate, and it goes on for steady estimates."""
-        return self.settings.polish and not self.stopped and self.policy.status == "certified"
+        return self.settings.question.polish and not self.stopped and self.policy.status == "certified"
 
     @property
     def status_now(self) -> str:
@@ -219,7 +221,7 @@ class Replay:
             self.watch.plan(plan.arms)
         if len(new) and new.pulls.max() > self.planned:
             raise not_a_log(study, f"pull {new.pulls.max()} was told before it was planned")
-        inner = self.settings.columns.observed(new.values)[:, : len(self.settings.objectives)]
+        inner = self.settings.question.columns.observed(new.values)[:, : len(self.settings.question.objectives)]
         stopped = np.asarray(new.ends == End.STOPPED)
         self.watch.tell(new.pulls, inner, reasons_of(new), stopped=stopped, clusters=new.clusters)
         self._note_order(new)
@@ -265,7 +267,7 @@ class Replay:
         try:
             counted, left_out = self._counted.take(taken, self.arm_of)
             arms = self.arms_of(counted.pulls)
-            inner = self.settings.columns.observed(counted.values)
+            inner = self.settings.question.columns.observed(counted.values)
             self.policy.take(arms, inner, self.reps_of(counted.pulls))
             self.policy.dismiss(left_out)
         except OutOfTurn:
@@ -274,7 +276,7 @@ class Replay:
             self._spending.add(self.arms_of(taken.pulls), self.settings.costs_of(taken.values))
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failures = _Failures(len(self._failed), self.settings.columns.sources)
+        failures = _Failures(len(self._failed), self.settings.question.columns.sources)
         failures.add(arms, inner, counted)
         self._count(failures)
 
@@ -311,7 +313,7 @@ class Replay:
         there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT)
         suspects = np.flatnonzero((failures > 0).any(axis=1) & there)
         aside = set(self.policy.aside.tolist())
-        eps = self.settings.threat.eps
+        eps = self.settings.question.threat.eps
         found = []
         for arm in suspects.tolist():
             if arm in aside:
@@ -334,8 +336,8 @@ class Replay:
         A mean is always bounded, and an exact value known by one pull; of the one too much is lost where half of the
         pulls fail, of the other nothing.
         """
-        lasting = self.settings.threat.lasting
-        levels = ((each, each.inner_quantile) for each in self.settings.objectives)
+        lasting = self.settings.question.threat.lasting
+        levels = ((each, each.inner_quantile) for each in self.settings.question.objectives)
         return [1.0 if each.exact else lasting(min(level, 1.0 - level)) for each, level in levels]
 
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
@@ -349,7 +351,7 @@ class Replay:
         policy = after.policy
         after._refuse_two_values()
         waiting = after.planned - after.told
-        budget = self.settings.budget
+        budget = self.settings.question
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
         arms = np.empty(0, np.int64)
         status = policy.status
@@ -381,11 +383,11 @@ class Replay:
         seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
         if not seen.all():
             return
-        for d, objective in enumerate(self.settings.objectives):
+        for d, objective in enumerate(self.settings.question.objectives):
             if objective.by_default and (two := policy.only_two_values(d)) is not None:
                 low, high = np.sort(objective.as_measured(two)).tolist()
                 raise BadInput(objective.only_two(low, high))
-        M, boxed = len(self.settings.objectives), self.settings.columns.boxed
+        M, boxed = len(self.settings.question.objectives), self.settings.question.columns.boxed
         for d, limited in enumerate(boxed[M:], start=M):
             if limited.by_default and (two := policy.only_two_values(d)) is not None:
                 raise BadInput(only_two_of(limited.name, *np.sort(limited.as_measured(two)).tolist()))
@@ -398,7 +400,7 @@ class Replay:
         if not self._counted.left_out.any():
             return arms
         arms = arms[~self._counted.used_up[arms]]
-        most = self.settings.budget.max_pulls_per_arm
+        most = self.settings.question.max_pulls_per_arm
         if most is None:
             return arms
         order = np.argsort(arms, kind="stable")
@@ -447,7 +449,7 @@ class Replay:
     def result(self, alarms: Sequence[Alarm]) -> Result:
         """The answer in the units of the objectives, with what happened to arms and which alarms there are."""
         settings, policy = self.settings, self.policy
-        result = policy.result(settings.arms, [objective.name for objective in settings.objectives])
+        result = policy.result(settings.arms, [objective.name for objective in settings.question.objectives])
         aside = tuple(
             SetAside(
                 arm=settings.arms[arm],
@@ -473,17 +475,18 @@ class Replay:
             *self._why_budget(status),
             *self._polished(status),
         )
-        if status == "certified" and settings.baseline is not None and result.having(Verdict.UNDECIDED).any():
+        if status == "certified" and settings.question.baseline is not None and result.having(Verdict.UNDECIDED).any():
             status = "running"  # the gate is decided, and not all of the front, of which a result speaks
-        kept = policy.kept(settings.columns.gates)
+        kept = policy.kept(settings.question.columns.gates)
         spent = None if self._spending is None else self._spending.so_far()
         told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
-        return told.keeping_to(kept).in_units(settings.objectives)
+        return told.keeping_to(kept).in_units(settings.question.objectives)
 
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
         """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""
         for d, (arm, example) in sorted(self._examples.items()):
-            objective, name, count = self.settings.columns.boxed[d], self.settings.arms[arm], int(self._unusable[d])
+            objective, name = self.settings.question.columns.boxed[d], self.settings.arms[arm]
+            count = int(self._unusable[d])
             if objective.bounds is None:
                 yield NotPositive(objective.name, name, count, self.told, example, str(objective.tolerance))
             else:
@@ -491,7 +494,7 @@ class Replay:
 
     def _exact_that_differ(self) -> Iterator[ExactDiffers]:
         """For each objective that was said to be exact and is not, an arm of which two values are there."""
-        policy, objectives = self.policy, self.settings.objectives
+        policy, objectives = self.policy, self.settings.question.objectives
         for d, objective in enumerate(objectives):
             arms = np.flatnonzero(policy.standing.boxes[:, REFUTED, d])
             if objective.exact and len(arms):
@@ -506,7 +509,7 @@ class Replay:
 
     def _polished(self, status: str) -> tuple[Polished, ...]:
         """How steady estimates are, where that is asked for and there is a certificate."""
-        if not self.settings.polish or status != "certified":
+        if not self.settings.question.polish or status != "certified":
             return ()
         there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
         unsteady, apart = len(self.policy.unsteady), bool((self.policy.accuracy == 0.0).any())
@@ -532,7 +535,7 @@ class Replay:
 
     def _cost_is_over(self) -> bool:
         """Whether the budget of what pulls cost has nothing left for a pull of the dearest arm that is not out."""
-        budget, spending = self.settings.budget.max_cost, self._spending
+        budget, spending = self.settings.question.max_cost, self._spending
         if budget is None or spending is None:
             return False
         there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
@@ -541,11 +544,11 @@ class Replay:
 
     def _why_budget(self, status: str) -> tuple[Notice, ...]:
         """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
-        used_up, budget = self._counted.used_up, self.settings.budget
+        used_up, budget = self._counted.used_up, self.settings.question
         spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
         if status == "budget" and not spent and budget.max_cost is not None and self._cost_is_over():
-            return (BudgetOver("max_cost", budget.max_cost, self.settings.cost.unit if self.settings.cost else ""),)
-        most, items = budget.max_pulls_per_arm, self.settings.items
+            return (BudgetOver("max_cost", budget.max_cost, budget.cost.unit if budget.cost else ""),)
+        most, items = budget.max_pulls_per_arm, self.settings.question.items
         if items and not spent and (most is None or most >= items):  # of a list, which says so itself
             return ()
         if status != "budget" or not used_up.any() or spent:
@@ -554,7 +557,7 @@ class Replay:
         return (ClustersUsedUp(names[:3], len(names), USED_UP),)
 
 
-def _budget_over(budget: Budget, status: str) -> tuple[BudgetOver, ...]:
+def _budget_over(budget: Question, status: str) -> tuple[BudgetOver, ...]:
     if status != "budget":
         return ()
     if budget.max_pulls is not None:

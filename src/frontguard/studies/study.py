@@ -6,31 +6,31 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.forks import renew_after_fork
-from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, explains_arguments
+from frontguard._common.written import checked_seconds, explains_arguments
 from frontguard.comparisons.gate import GateResult
 from frontguard.errors import BadArgument, BadInput
-from frontguard.limits import Limit
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
 from frontguard.phrases import listed, number_of
+from frontguard.question import Asked, Entry, Question
 from frontguard.results import Result
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.costs import Cost, checked_max_cost, read_cost, with_cost
+from frontguard.studies.costs import with_cost
 from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import (
     Measurement,
@@ -43,18 +43,9 @@ from frontguard.studies.measurement import (
 )
 from frontguard.studies.pulls import frame_of, item_order
 from frontguard.studies.replay import Replay
-from frontguard.studies.settings import (
-    Budget,
-    Settings,
-    checked_limits,
-    checked_objectives,
-    checked_seed,
-    checked_text,
-    named_arms,
-)
+from frontguard.studies.settings import Settings, checked_text, named_arms
 from frontguard.studies.workers import is_lost, this_worker
-from frontguard.theory.spread import SpreadBound
-from frontguard.theory.threats import Threat, threat_of
+from frontguard.theory.threats import Threat
 
 LEASE = 600.0
 """Seconds for which a pull is handed out, or its lease renewed, unless said otherwise."""
@@ -71,55 +62,26 @@ class Study:
         Names of the candidates, or how many there are.
     objectives
         `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
-    limits
-        What arms must keep to: `Limit(...)`s, or texts such as `"p95(latency)<=300"`. The front is that of the arms
-        within. Metrics that are no objectives are measured as well.
-    threat, contamination
-        Who may replace measurements, and ε, the probability with which each may be anything: `"prescient"`, or the name
-        of another model, and 0.1 or `"10%"`; or a model with its ε, `Prescient(0.1)`. That is also what counts without.
-    confidence
-        Probability with which the answer must hold: 0.95 or `"95%"`.
+    threat
+        Who may replace measurements: `"prescient"` or the name of another model, of which `contamination` is the ε; or
+        a model with its ε, `Prescient(0.1)`. That is also what counts without.
+    question
+        All that is asked as one value, which the keywords change where they are given.
     storage
         A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
     name
         Of the study in its storage. One that is there already is taken up again: its goal, tolerances and budget may
         differ from what they were, and the numbers of its limits, nothing else.
-    baseline
-        Make it a gate: its question is not the front, but whether the other arms are certainly worse than this one, by
-        more than the tolerances, or certainly not. `gate()` answers it.
-    goal
-        "list": as few arms as are enough, so that every other one is beaten, or no better than a listed one by more
-        than the tolerance. "front": all arms that none beats by more than the tolerance.
-    coverage, spread
-        As in `Certified`; `coverage` in inner units.
-    cost
-        What a pull costs, where that is not all alike: the name of a metric that pulls report, an objective or another
-        one (`"seconds"`); a number, which may have its unit (`0.02`, `"0.02 dollars"`); or a mapping of arms to such
-        numbers. Pulls go where more is gained for the cost. What is certain does not depend on it.
-    max_pulls, max_pulls_per_arm, max_cost
-        Budgets. That of the cost is a number, or a text with the unit of the cost (`"12 dollars"`); no pull is asked
-        for that is taken to pass it, as far as earlier pulls of its arm show what it costs.
-    polish
-        Go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm that is not
-        out has moved by more than a tenth of its tolerance while its pulls doubled. The status is certified by then;
-        `done` says when it is over.
     seed
         Of the order in which arms are measured, and of that in which items are.
-    paired
-        Whether pulls of different arms with the same number `rep` were measured on the same item, seed or block: then
-        means and rates are compared by their differences as well. What a pull gives must not depend on when it is made.
-    items
-        How many items there are, where pulls measure those of a finite list, each once, in random order: the k-th pulls
-        of all arms the item number `item`, from 0. What counts are means over the list. Implies `paired`.
-    independent
-        Whether what is measured of one arm does not depend on what is measured of another: not on the same items, seeds
-        or moments. Quantiles and means with a known deviation are then compared in pairs as well, which saves pulls
-        where arms are close. See docs/pairs.md for when that is so.
     lease
         Time, in seconds or as `"10 min"`, after which a pull that was handed out, and neither told nor renewed, is
         given up: it counts as failed.
     worker
         What this worker is called; unless given, a name by which others on this machine see that it is gone.
+    asked
+        All else that is asked, such as `limits`, `contamination`, `confidence`, `goal`, `max_pulls` or `cost`: see
+        `frontguard.question.Asked`.
 
     >>> from frontguard import Objective, Prescient
     >>> study = Study(["a", "b"], [Objective("seconds", "minimize", tolerance="5%")], Prescient(0.1))
@@ -131,56 +93,24 @@ class Study:
     ({'a': 'in', 'b': 'out'}, 'certified')
     """
 
-    @explains_arguments(of="Study")
+    @explains_arguments(*Asked.__annotations__, of="Study")
     def __init__(
         self,
         arms: Sequence[str] | int,
-        objectives: Iterable[Objective | str | tuple[str, str]],
+        objectives: Iterable[Entry] | None = None,
         threat: Threat | str | None = None,
         *,
-        limits: Iterable[Limit | str] = (),
-        contamination: float | str | None = None,
-        confidence: float | str = 0.95,
+        question: Question | None = None,
         storage: str | Path | Storage | None = None,
         name: str = "study",
-        baseline: str | None = None,
-        goal: str = "list",
-        coverage: Sequence[float] | None = None,
-        spread: SpreadBound | None = None,
-        max_pulls: int | None = None,
-        max_pulls_per_arm: int | None = None,
-        cost: str | float | Mapping[str, float | str] | Cost | None = None,
-        max_cost: float | str | None = None,
-        polish: bool = False,
         seed: int = 0,
-        paired: bool = False,
-        items: int | None = None,
-        independent: bool = False,
         lease: float | str = LEASE,
         worker: str | None = None,
         about: dict[str, Any] | None = None,
+        **asked: Unpack[Asked],
     ) -> None:
-        names = named_arms(arms)
-        costs = read_cost(cost, names)
-        settings = Settings(
-            arms=names,
-            objectives=checked_objectives(objectives),
-            limits=checked_limits(limits),
-            threat=threat_of(threat, contamination),
-            confidence=checked_confidence(confidence),
-            goal=checked_goal(goal),
-            coverage=None if coverage is None else tuple(float(value) for value in coverage),
-            spread=spread,
-            seed=checked_seed(seed),
-            budget=Budget(max_pulls, max_pulls_per_arm, checked_max_cost(max_cost, costs)),
-            cost=costs,
-            polish=bool(polish),
-            paired=bool(paired) or items is not None,
-            items=0 if items is None else checked_count(items, "items"),
-            independent=bool(independent),
-            about=dict(about or {}),
-            baseline=baseline,
-        )
+        wanted = Question.of(objectives, threat, question=question, **asked)
+        settings = Settings(named_arms(arms), wanted, seed, dict(about or {}))
         settings.policy()  # what the policy refuses is refused before anything is stored
         opened = open_storage("memory:" if storage is None else storage)
         self._begin(opened, checked_text(name, "name"), _taken_up(opened, name, settings), lease, worker)
@@ -218,7 +148,7 @@ class Study:
         self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._replay = Replay(settings)
-        self._items = item_order(settings.seed, settings.items)
+        self._items = item_order(settings.seed, settings.question.items or 0)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
         renew_after_fork(self)
 
@@ -236,12 +166,12 @@ class Study:
     @property
     def objectives(self) -> tuple[Objective, ...]:
         """What is measured, and the goal."""
-        return self.settings.objectives
+        return self.settings.question.objectives
 
     @property
     def metrics(self) -> tuple[Objective, ...]:
         """What a pull measures: the objectives, and metrics that are limited only."""
-        return self.settings.columns.metrics
+        return self.settings.question.columns.metrics
 
     @property
     def worker(self) -> str:
@@ -417,7 +347,7 @@ class Study:
 
     def with_cost(self, came: Measurement) -> Measurement:
         """What came back of a pull, with what it cost beside its values, where pulls say so."""
-        return with_cost(self.settings.cost, [metric.name for metric in self.metrics], came)
+        return with_cost(self.settings.question.cost, [metric.name for metric in self.metrics], came)
 
     def settle(self, measured: Sequence[object]) -> None:
         """Have rates count where nobody said what does, if these are the first values of a metric: true and false.
@@ -500,7 +430,7 @@ class Study:
         >>> study.gate().outcome.word
         'worse'
         """
-        if self.settings.baseline is None:
+        if self.settings.question.baseline is None:
             raise BadArgument("baseline", f"study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
         state = self.state()
         return gate_of(state, state.result(self.alarms()))

@@ -306,12 +306,8 @@ def threat_of(
     threat: Threat | str | None = None,
     contamination: float | str | None = None,
     usual: Threat = USUAL,
-    *,
-    prefix: str = "",
 ) -> Threat:
     """The threat model as everybody gives it: a name and ε, or a model with its ε; what is left out is as usual.
-
-    `prefix` is what stands before the names of the two where the user writes them: "--" for options.
 
     >>> threat_of(), threat_of("share"), threat_of("share", "5%"), threat_of(Malicious(0.2))
     (Prescient(eps=0.1), Share(eps=0.1), Share(eps=0.05), Malicious(eps=0.2))
@@ -321,22 +317,19 @@ def threat_of(
     frontguard.errors.BadArgument: contamination must be left out where threat has its own, as Malicious(eps=0.2);
     got 0.1
     """
-    eps = None if contamination is None else checked_share(contamination, f"{prefix}contamination")
+    eps = None if contamination is None else checked_share(contamination, "contamination")
     if isinstance(threat, Threat):
         if eps is not None and eps != threat.eps:
             must = f"be left out where threat has its own, as {threat!r}"
-            raise BadArgument(f"{prefix}contamination", must=must, got=repr(contamination))
+            raise BadArgument("contamination", must=must, got=repr(contamination))
         return threat
-    model = type(usual) if threat is None else _model(threat, f"{prefix}threat", "" if prefix else _AN_OBJECT)
+    model = type(usual) if threat is None else _model(threat, "threat")
     return model(usual.eps if eps is None else eps)
 
 
-_AN_OBJECT = ", or a model such as Prescient(0.1)"
-
-
-def _model(name: object, what: str, instead: str = "") -> type[Threat]:
+def _model(name: object, what: str) -> type[Threat]:
     model = _BY_NAME.get(name.strip().lower()) if isinstance(name, str) else None
     if model is None:
-        hint = did_you_mean(name, _BY_NAME) if isinstance(name, str) else ""
-        raise BadArgument(what, must=f"be one of {', '.join(_BY_NAME)}{instead}{hint}", got=repr(name))
+        hint = did_you_mean(name, _BY_NAME) if isinstance(name, str) else ", or a model such as Prescient(0.1)"
+        raise BadArgument(what, must=f"be one of {', '.join(_BY_NAME)}{hint}", got=repr(name))
     return model

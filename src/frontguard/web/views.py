@@ -162,7 +162,7 @@ class Views:
             if seen.overview is None or seen.follower is None:
                 return form.with_trouble(form.reading(seen), seen.trouble)
             arms = len(seen.overview.settings.arms)
-            address.options.within(len(seen.overview.settings.objectives))
+            address.options.within(len(seen.overview.settings.question.objectives))
             if address.arm is None:
                 made = form.study(seen.overview, address)
             elif address.arm < arms:

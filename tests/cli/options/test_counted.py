@@ -11,8 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
-from frontguard.cli.options.counted import counted
-from frontguard.cli.run import spec_of, with_options
+from frontguard.cli.run import spec_of
 from frontguard.errors import BadInput
 from tests.cli.commands import run
 from tests.support.snapshots import refused, said
@@ -21,10 +20,9 @@ ARMS = ("a=true", "b=true")
 
 
 def quick(maximize: tuple[str, ...], tolerance: tuple[str, ...] = (), **said: Any) -> list[Objective]:
-    options: dict[str, Any] = dict.fromkeys(("mean", "exact", "sigma", "quantile")) | said
-    spec = with_options(spec_of(None, ARMS, (), maximize), counts=counted(**options), tolerance=tolerance)
-    assert [source.objective for source in spec.sources] == list(spec.objectives)
-    return list(spec.objectives)
+    spec = spec_of(None, ARMS, {"maximize": list(maximize), "tolerance": list(tolerance), **said})
+    assert [source.objective for source in spec.sources] == list(spec.question.objectives)
+    return list(spec.question.objectives)
 
 
 def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None:
@@ -42,7 +40,7 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
     assert found[-1].by_default
     assert not quick(("p",), quantile=["0.5"])[0].by_default
     assert quick(("d",), tolerance=("d=0.1",), mean=["d=-1,1"])[0].bounds == (-1.0, 1.0)
-    (known,) = quick(("ms",), tolerance=("1",), sigma=["ms=0.2"])
+    (known,) = quick(("ms",), tolerance=("1",), sigma=["ms=0.2"], contamination="0")
     assert (known.statistic, known.sigma) == ("mean", 0.2)
 
 
@@ -58,7 +56,6 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
         {"sigma": ["solved=much"]},
         {"sigma": ["solved=-1"]},
         {"quantile": ["2"]},
-        {"quantile": ["0.5"], "mean": ["solved"]},
     ],
 )
 def test_what_cannot_be_is_refused(said: dict[str, Any], snapshot: SnapshotAssertion) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.cli.run import spec_of, with_options
-from frontguard.commands.spec import read_spec
+from frontguard.cli.run import spec_of
 from frontguard.errors import BadInput
-from frontguard.studies.costs import Cost, read_cost
+from frontguard.question import Cost
 from tests.cli.commands import run
 from tests.support.snapshots import refused
 
@@ -35,17 +34,17 @@ name = "b"
 
 def cost_of(tmp_path: Path, *, cost: str, budget: str = "5", **options: Any) -> Cost | None:
     (tmp_path / "s.toml").write_text(SPEC.format(cost=cost, budget=budget))
-    spec = with_options(read_spec(tmp_path / "s.toml"), **options)
-    return read_cost(spec.cost, [arm.name for arm in spec.arms])
+    return spec_of(tmp_path / "s.toml", (), options).question.cost
 
 
 def test_a_spec_says_what_pulls_cost_and_an_option_overrules_it(tmp_path: Path) -> None:
     assert cost_of(tmp_path, cost='"joules"') == Cost("joules", unit="joules")
-    assert cost_of(tmp_path, cost='{a = 3, b = "2 dollars"}') == Cost(None, (3.0, 2.0), "dollars")
-    assert cost_of(tmp_path, cost="1") == Cost(None, (1.0, 1.0))
+    assert cost_of(tmp_path, cost='{a = 3, b = "2 dollars"}') == Cost(by_arm={"a": 3.0, "b": 2.0}, unit="dollars")
+    assert cost_of(tmp_path, cost="1") == Cost(amount=1.0)
     (tmp_path / "s.toml").write_text(SPEC.format(cost="{a = 3, b = 1}", budget="5"))
-    changed = with_options(read_spec(tmp_path / "s.toml"), cost="seconds", max_cost="2 min")
-    assert read_cost(changed.cost, ["a", "b"]) == Cost("seconds", unit="seconds")
+    changed = spec_of(tmp_path / "s.toml", (), {"cost": "seconds", "max_cost": "2 min"})
+    assert changed.question.cost == Cost("seconds", unit="seconds")
+    assert changed.question.max_cost == 120.0
     assert changed.cost_source is not None
     assert changed.cost_source.kind == "seconds"
 
@@ -61,7 +60,7 @@ def test_costs_that_do_not_agree_are_refused(tmp_path: Path, snapshot: SnapshotA
         with refused(BadInput, snapshot):
             cost_of(tmp_path, **given)
     with refused(BadInput, snapshot):
-        with_options(spec_of(None, ["a=true", "b=true"], (), ()), max_cost="3")
+        spec_of(None, ["a=true", "b=true"], {"max_cost": "3"})
 
 
 def test_a_run_counts_what_its_pulls_cost_and_stops_before_its_budget(

@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious
-from frontguard.cli.run import spec_of, with_options
+from frontguard.cli.run import spec_of
 from frontguard.errors import BadInput
 from frontguard.storage import End, open_storage
 from tests.cli.commands import FRONTGUARD
@@ -177,15 +177,16 @@ def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_pos
 
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
-    spec = with_options(
-        spec_of(folder / "toy.toml", (), (), ()),
-        tolerance=("size=5%",), threat="malicious", contamination="5%", confidence="90%", max_pulls=70,
-        max_time="2 min", workers=3, timeout="1 h", seed=4, name="other",
-    )  # fmt: skip
-    assert [objective.tolerance for objective in spec.objectives] == ["10%", "5%"]
-    assert [source.objective for source in spec.sources] == list(spec.objectives)  # its logarithm will be taken
-    assert (spec.threat, spec.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
-    assert (spec.budget.max_pulls, spec.budget.max_time, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
+    given = {
+        "tolerance": ["size=5%"], "threat": "malicious", "contamination": "5%", "confidence": "90%", "max_pulls": 70,
+        "max_time": "2 min", "workers": 3, "timeout": "1 h", "seed": 4, "study": "other",
+    }  # fmt: skip
+    spec = spec_of(folder / "toy.toml", (), given)
+    question = spec.question
+    assert [objective.tolerance for objective in question.objectives] == ["10%", "5%"]
+    assert [source.objective for source in spec.sources] == list(question.objectives)  # its logarithm will be taken
+    assert (question.threat, question.confidence, spec.seed, spec.name) == (Malicious(0.05), 0.9, 4, "other")
+    assert (question.max_pulls, spec.max_time, spec.workers, spec.timeout) == (70, 120.0, 3, 3600.0)
     assert spec.lease > 3600.0  # a pull that is still allowed to run is not given to another worker
 
 
@@ -198,7 +199,7 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
 )
 def test_options_that_cannot_be(options: dict[str, Any], snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
-        with_options(spec_of(None, ("a=true", "b=x"), (), ()), **options)
+        spec_of(None, ("a=true", "b=x"), options)
 
 
 def test_a_study_on_a_server(folder: Path, postgres: PostgresServer, snapshot: SnapshotAssertion) -> None:

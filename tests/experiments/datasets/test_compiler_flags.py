@@ -147,7 +147,7 @@ def test_the_certified_policy_keeps_its_guarantee_on_it(eps: float) -> None:
 def test_the_spec_names_the_recorded_arms() -> None:
     spec = read_spec(EXAMPLE / "flags.toml")
     assert {arm.name for arm in spec.arms} == set(bundled_recording().arms)
-    assert [(objective.name, objective.direction) for objective in spec.objectives] == [
+    assert [(objective.name, objective.direction) for objective in spec.question.objectives] == [
         ("time", "minimize"),
         ("bytes", "minimize"),
     ]

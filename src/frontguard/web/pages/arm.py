@@ -76,7 +76,7 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
     if failed:
         terms.append(("Failed", [f"{failed:,} ({percent(failed / max(pulls, 1))})"]))
     rows = []
-    for d, objective in enumerate(overview.settings.objectives):
+    for d, objective in enumerate(overview.settings.question.objectives):
         (estimate,) = estimate_cells(result, d, np.array([arm]))
         rows.append(
             element(
@@ -152,7 +152,7 @@ def _values(overview: Overview, measurements: Measurements) -> Element:
     shown, last = len(measurements.pulls), len(measurements.objectives) - 1
     if not shown:
         return region("values", "What was measured", line("waiting", "Nothing is measured yet."))
-    eps = overview.settings.threat.eps
+    eps = overview.settings.question.threat.eps
     figures = [
         parts.figure(
             # The page is called after the arm already; and there must be room below what is said of the suspects.

@@ -152,7 +152,7 @@ def study_page(overview: Overview, address: Address) -> Page:
 
 def _head(overview: Overview) -> Element:
     settings = overview.settings
-    about = f"{number_of(len(settings.arms), 'arm')}, {number_of(len(settings.objectives), 'objective')}"
+    about = f"{number_of(len(settings.arms), 'arm')}, {number_of(len(settings.question.objectives), 'objective')}"
     status = parts.status_chip(overview.snapshot.result.status)
     return parts.head(called(overview.name), line("about", status, " ", element("span", {}, about)))
 
@@ -204,7 +204,7 @@ def _forecast(overview: Overview) -> list[Element]:
 
 def _meters(overview: Overview) -> list[Element]:
     """For each objective a bar that is full when the goal is reached, with the same in words."""
-    objectives = overview.settings.objectives
+    objectives = overview.settings.question.objectives
     found = []
     for d, (value, objective) in enumerate(
         zip(overview.snapshot.result.nearest.amounts(objectives), objectives, strict=True)
@@ -221,7 +221,7 @@ def _meters(overview: Overview) -> list[Element]:
 
 def _picture(overview: Overview, address: Address) -> Element:
     """The front, all pairs of objectives, or parallel coordinates; with the choice between them."""
-    result, objectives = overview.snapshot.result, overview.settings.objectives
+    result, objectives = overview.snapshot.result, overview.settings.question.objectives
     views, options = views_of(len(objectives)), address.options
     view = options.view if options.view in views else "front"
     heading = _VIEW_HEADINGS[view] if len(objectives) > 1 else "The arms"
@@ -261,7 +261,7 @@ def _views(address: Address, views: tuple[str, ...], now: str) -> Element | None
 
 def _axes(overview: Overview, address: Address) -> Element | None:
     """Two lists to choose the axes from: a plain form, which the script sends as soon as one is changed."""
-    objectives, options = overview.settings.objectives, address.options
+    objectives, options = overview.settings.question.objectives, address.options
     if len(objectives) < 2 or (options.view != "front" and options.view in views_of(len(objectives))):
         return None
     lists = []
@@ -286,7 +286,7 @@ def _axes(overview: Overview, address: Address) -> Element | None:
 def _certainty(overview: Overview) -> Element:
     """What is certain against the goal over pulls, with the forecast."""
     snapshot = overview.snapshot
-    measured = any(parse_tolerance(each.tolerance).amount > 0.0 for each in overview.settings.objectives)
+    measured = any(parse_tolerance(each.tolerance).amount > 0.0 for each in overview.settings.question.objectives)
     if not snapshot.pulls or not overview.history.moments or not measured:
         return nothing("certainty")
     left = snapshot.pulls_left if snapshot.result.status == "running" else None
@@ -324,29 +324,29 @@ def _reproduce(overview: Overview) -> Element:
     """Settings, and the spec as it was written, if there is one."""
     settings = overview.settings
     terms: list[tuple[str, list[Child]]] = [
-        ("Measurements that may lie", [may_lie(settings.threat.name, settings.threat.eps)]),
-        ("Confidence", [percent(settings.confidence, ROUND_FLOOR)]),
-        ("Goal", ["the short list" if settings.goal == "list" else "the front"]),
+        ("Measurements that may lie", [may_lie(settings.question.threat.name, settings.question.threat.eps)]),
+        ("Confidence", [percent(settings.question.confidence, ROUND_FLOOR)]),
+        ("Goal", ["the short list" if settings.question.goal == "list" else "the front"]),
         ("Seed", [str(settings.seed)]),
     ]
-    for objective in settings.objectives:
+    for objective in settings.question.objectives:
         goal = f"{objective_in_short(objective)}, within {tolerance(objective)}"
         terms.append(("Objective", [called(objective.name), f": {goal}"]))
-    for gate in settings.columns.gates:
+    for gate in settings.question.columns.gates:
         terms.append(("Limit", [called(limit_in_words(gate))]))
-    if settings.spread is not None:
-        terms.append(("Spread bound", [str(settings.spread)]))
+    if settings.question.spread is not None:
+        terms.append(("Spread bound", [str(settings.question.spread)]))
     for what, most in (
-        ("Budget", settings.budget.max_pulls),
-        ("Budget of each arm", settings.budget.max_pulls_per_arm),
+        ("Budget", settings.question.max_pulls),
+        ("Budget of each arm", settings.question.max_pulls_per_arm),
     ):
         if most is not None:
             terms.append((what, [f"{most:,} pulls"]))
-    if settings.cost is not None:
-        what = settings.cost.metric or f"by arm, in {settings.cost.unit}"
+    if settings.question.cost is not None:
+        what = settings.question.cost.metric or f"by arm, in {settings.question.cost.unit}"
         terms.append(("Cost of a pull", [called(what)]))
-        if settings.budget.max_cost is not None:
-            terms.append(("Budget of cost", [cost_in_words(settings.budget.max_cost, settings.cost.unit)]))
+        if settings.question.max_cost is not None:
+            terms.append(("Budget of cost", [cost_in_words(settings.question.max_cost, settings.question.cost.unit)]))
     spec = settings.about.get("spec")
     text = spec if isinstance(spec, str) and spec else json.dumps(settings.about, indent=2, ensure_ascii=False)
     summary = element("summary", {}, "The spec as it was written" if spec else "What was noted when it was begun")
@@ -400,13 +400,13 @@ def _has_long_names(names: Sequence[str], shown: Sequence[int]) -> bool:
 
 def _heads(overview: Overview, address: Address) -> list[Element]:
     heads = [_sorter("arm", "name", address), _sorter("verdict", "verdict", address)]
-    for d, objective in enumerate(overview.settings.objectives):
+    for d, objective in enumerate(overview.settings.question.objectives):
         said = element("small", {}, objective_in_short(objective))
         heads.append(_sorter(called(objective.name), f"m{d}", address, said))
-    for gate in overview.settings.columns.gates:
+    for gate in overview.settings.question.columns.gates:
         heads.append(element("th", {"scope": "col"}, called(str(gate))))
     heads += [_sorter(column, column, address) for column in ("pulls", "failed")]
-    by = "take instead" if overview.settings.goal == "list" else "decided by"
+    by = "take instead" if overview.settings.question.goal == "list" else "decided by"
     return [*heads, element("th", {"scope": "col", "class": "by"}, by)]
 
 
@@ -424,7 +424,7 @@ def _sorter(label: Child, column: str, address: Address, said: Element | None = 
 def _arm_row(overview: Overview, address: Address, row: ArmRow) -> Element:
     result, cells = overview.snapshot.result, row.cells
     rival = int(result.decided_by[row.arm])
-    if overview.settings.goal == "list":
+    if overview.settings.question.goal == "list":
         rival = int(result.replaced_by(np.array([row.arm]))[0])
     decided = rival >= 0 and (row.verdict != Verdict.UNDECIDED or result.pulls_per_arm[row.arm] > 0)
     return element(
@@ -433,7 +433,7 @@ def _arm_row(overview: Overview, address: Address, row: ArmRow) -> Element:
         parts.name_cell(arm_link(result.arms[row.arm], address, row.arm)),
         parts.cell(parts.verdict_mark(row.verdict)),
         *(_estimate(cells[f"m{d}"]) for d in range(len(result.metrics))),
-        *(_keeping(cells[f"limit{q}"]) for q in range(len(overview.settings.columns.gates))),
+        *(_keeping(cells[f"limit{q}"]) for q in range(len(overview.settings.question.columns.gates))),
         figure_cell(cells["pulls"].text),
         figure_cell(cells["failed"].text),
         element("td", {"class": "by"}, arm_link(result.arms[rival], address, rival) if decided else None),
