@@ -136,11 +136,14 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | None]:
     from frontguard.limits import with_limits
     from frontguard.question import Question
 
-    said, file, arms = asked(given), given["spec"], given["arms"]
+    file, arms = given["spec"], given["arms"]
     if file is not None:
         _refuse({f"--{name}": given[name] for name in ("maximize", "minimize")}, f"says what {file} says")
         spec = read_spec(file)
         arms = len(spec.arms)
+        said = asked(
+            given | {"tolerance": _by_name(given["tolerance"], [each.name for each in spec.question.objectives])}
+        )
         said["limits"] = with_limits(spec.question.limits, read_limits(given["limit"]))
         question = spec.question.but(threat=given["threat"], **said)
     else:
@@ -152,21 +155,30 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | None]:
         if not named and count is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
         entries = None if named else [f"objective {d + 1}" for d in range(count)]
+        said = asked(given | {"tolerance": _by_name(given["tolerance"], entries or named)})
         question = Question.of(entries, given["threat"], **said)
     if not any(each.inner_tolerance for each in question.objectives):
         raise BadInput("--tolerance: wanted the difference that does not matter, 0.1 or METRIC=0.1; got none")
     if file is None and given["pilot"] is None:
         for each in question.objectives:
             if each.relative:
-                raise BadInput(f"--tolerance {each.tolerance}: a percentage needs a pilot log with positive metrics")
+                raise BadInput(f"--tolerance {each.tolerance}: a percentage needs a pilot log (--pilot)")
     return question.but(coverage=_coverage(question, given["coverage"])), arms
+
+
+def _by_name(texts: list[str] | None, names: list[str]) -> list[str] | None:
+    """METRIC=VALUE of values that are given one for each objective, in their order; all else as it is."""
+    if not texts or len(texts) != len(names) or any("=" in text for text in texts):
+        return texts
+    return [f"{name}={text}" for name, text in zip(names, texts, strict=True)]
 
 
 def _coverage(question: Question, texts: list[str] | None) -> list[float] | None:
     """Inner coverages, one for all objectives or by name; None where they are the tolerances."""
     from frontguard.objectives import parse_tolerance
 
-    given = by_metric("coverage", texts, lambda _, text: text)
+    names = [each.name for each in question.objectives]
+    given = by_metric("coverage", _by_name(texts, names), lambda _, text: text)
     if given is None:
         return None
     found = []
