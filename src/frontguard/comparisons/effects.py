@@ -25,6 +25,8 @@ from frontguard.objectives import Objective
 if TYPE_CHECKING:
     from frontguard.schema import EffectEntries, SpanEntries
 
+_ROUNDING = 1e-9  # of bounds that are equal, as those of a list that was measured whole
+
 
 class Contrast(IntEnum):
     """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
@@ -360,7 +362,8 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
     """
     most = np.where(best < np.inf, np.minimum(best, ahead), best)
     least = np.where(worst > -np.inf, np.maximum(worst, -behind), worst)
-    nothing = least > most
+    nothing = least > most + _ROUNDING * (1.0 + np.abs(most))
+    least, most = np.minimum(least, most), np.maximum(least, most)
     return np.where(nothing, -np.inf, least), np.where(nothing, np.inf, most)
 
 

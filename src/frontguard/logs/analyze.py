@@ -23,9 +23,10 @@ from frontguard.logs.checks import (
     refuse_truths,
     undeclared,
 )
-from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.clustered import Clustered, ClusterRows
 from frontguard.logs.independent import as_independent, independent_as_study
 from frontguard.logs.paired import check_counted, in_pairs
+from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
 from frontguard.logs.sort.progress import Clock, Watcher
@@ -312,9 +313,8 @@ def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: As
         return _of_study(opened.study, question, how.profile, clock)
     ordered, question, notes = sorted_rows(opened, question, asking, clock, how.memory, how.folder)
     if not how.keeps_state:
-        if question.independent:
-            ordered, noted_arms = as_independent(ordered)
-            notes += (noted_arms,)
+        ordered, noted = as_designed(ordered, question)
+        notes += noted
         return answer(ordered, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
     # Before anything is written:
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
@@ -341,13 +341,17 @@ def sorted_rows(
     clock: Clock,
     memory: int | None = None,
     folder: str | Path | None = None,
+    clusters: ArmNames | None = None,
 ) -> tuple[Ordered, Question, tuple[Notice, ...]]:
-    """The rows of a log, sorted by arm; the question, with rates where values are true or false; what was noticed."""
+    """The rows of a log, sorted by arm; the question, with rates where values are true or false; what was noticed.
+
+    `clusters` are the names of clusters that several logs share.
+    """
     watched = RowOrder(len(opened.file_names))
     unusable = UnusableCheck(question.columns.boxed, opened.metrics)
     usable = usable_ranges(opened.metrics, question.columns.boxed)
     batches = unusable.watched(opened.batches())
-    grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory) if opened.cluster else None
+    grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory, clusters) if opened.cluster else None
     ordered = ordered_from(
         batches if grouped is None else grouped.watched(batches),
         opened.metrics,
@@ -366,21 +370,26 @@ def sorted_rows(
         if asking.groups is None and opened.study is None:
             looked += undeclared(opened)
     else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
-        ordered, looked = _grouped(grouped, ordered, question)
+        clustered = grouped.beside(ordered)
+        alone = question.pair and not clustered.dependent.any()
+        ordered, looked = clustered, () if alone else (in_clusters(clustered, question.objectives),)
     return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
 
 
-def _grouped(grouped: ClusterRows, ordered: Ordered, question: Question) -> tuple[Ordered, tuple[Notice, ...]]:
-    """Sorted rows with their clusters or pairs, and what was noticed of these."""
-    clustered = grouped.beside(ordered)
-    alone = question.pair and not clustered.dependent.any()
-    looked: tuple[Notice, ...] = () if alone else (in_clusters(clustered, question.objectives),)
-    if not question.pair:
-        return clustered, looked
-    boxed = question.columns.boxed
-    check_counted(boxed, question.items or 0)
-    paired, noted = in_pairs(clustered, boxed, question.threat, question.delta, question.items)
-    return paired, (*looked, noted)
+def as_designed(log: Ordered, question: Question, compared: int = 0) -> tuple[Ordered, tuple[Notice, ...]]:
+    """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
+
+    `compared`: how many ordered pairs of arms are, all unless given.
+    """
+    if question.pair and isinstance(log, Clustered):
+        boxed = question.columns.boxed
+        check_counted(boxed, question.items or 0)
+        paired, noted = in_pairs(log, boxed, question.threat, question.delta, question.items, compared)
+        return paired, (noted,)
+    if question.independent:
+        apart, noted_arms = as_independent(log, compared)
+        return apart, (noted_arms,)
+    return log, ()
 
 
 def _refuse_beside_clusters(opened: Log, how: _How, draft: Question) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,6 +65,26 @@ class Clustered(Ordered):
         return np.asarray(self.clusters < self.pulls)
 
 
+class ArmClusters(NamedTuple):
+    """The clusters of one arm: their sizes and labels, and for each metric the cluster of every value."""
+
+    sizes: Ints
+    labels: Ints
+    owners: tuple[Ints, ...]
+
+
+def clusters_of(log: Ordered, arm: int, metrics: Sequence[str]) -> ArmClusters:
+    """The clusters of an arm in these metrics; of a log without any, every row is one of its own."""
+    places = [log.metrics.index(metric) for metric in metrics]
+    if not isinstance(log, Clustered):
+        alone = np.arange(int(log.pulls[arm]))
+        owners = tuple(alone[: int(log.good[d, arm])] for d in places)
+        return ArmClusters(np.ones_like(alone), -1 - alone, owners)
+    here = slice(log.begins[arm], log.begins[arm + 1])
+    owners = tuple(log.owners[d][log.starts[d, arm] : log.starts[d, arm + 1]] for d in places)
+    return ArmClusters(log.sizes[here], log.labels[here], owners)
+
+
 class ClusterRows:
     """Takes notice of the cluster of every row while a log is read, all in memory.
 
@@ -84,10 +105,12 @@ class ClusterRows:
         metrics: Sequence[str],
         usable: Floats,
         memory: int | None = None,
+        clusters: ArmNames | None = None,
     ) -> None:
         self._columns = tuple(columns)
         self._usable = usable  # (M, 2): see `usable_ranges`
-        self._arms, self._clusters = ArmNames(), ArmNames()
+        self._arms = ArmNames()
+        self._clusters = ArmNames() if clusters is None else clusters  # which several logs may share
         self._codes: list[tuple[Codes, Codes]] = []
         self._values: list[list[Floats]] = []
         self._truths: set[int] = set()  # metrics whose values are true and false

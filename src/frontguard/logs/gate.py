@@ -1,8 +1,9 @@
 """A gate on what was already measured: each arm of a log against the one of the same name in the baseline's log.
 
-Sides are read and sorted as any log is; δ is shared by all arms that are compared, of all sides. How a candidate stands
-is written in `comparisons.gate`, for studies and for logs alike; up to which ε it stands, read off the same values at
-other ranks. A study with a baseline has its robustness from here, too.
+Sides are read and sorted as any log is, and what is compared becomes one log, whose arms share δ: so it may have pairs,
+lists, independent arms, clusters and limits like any other. How a candidate stands is written in `comparisons.gate`,
+for studies and for logs alike; up to which ε it stands, read off the same values at other ranks. A study with a
+baseline has its robustness from here, too.
 """
 
 from __future__ import annotations
@@ -12,24 +13,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import explains_arguments
-from frontguard.comparisons.effects import Comparable, against
-from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
+from frontguard.comparisons.gate import (
+    Check,
+    Ends,
+    GatePair,
+    GateQuestion,
+    GateResult,
+    LimitCheck,
+    Outcome,
+    outcomes_between,
+    up_to,
+)
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
-from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
+from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, as_designed, sorted_rows, split
 from frontguard.logs.answer import exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.checks import refuse_ties
-from frontguard.logs.of_study import read_study, sorted_log
-from frontguard.logs.paired import box_reader
+from frontguard.logs.clustered import Clustered, clusters_of
+from frontguard.logs.independent import IndependentLog
+from frontguard.logs.of_study import measured, read_study
+from frontguard.logs.paired import PairedLog, box_reader
 from frontguard.logs.profile import FINEST, levels_from
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.names import ArmNames
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice
@@ -39,8 +52,7 @@ from frontguard.question import Entry, Question
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat
 
-_NOT_YET = ("limits", "paired", "independent")
-"""What a gate of logs could take, and does not yet. Take an entry out once it does."""
+AnyCheck = TypeVar("AnyCheck", Check, LimitCheck)
 
 
 @explains_arguments(*OF_LOGS)
@@ -91,33 +103,30 @@ def gate(
         raise BadArgument("baseline", f"an arm is named where one log has them all; got {len(candidates) + 1} logs")
     asked, reading = split(given)
     asking = Asking(question, objectives, threat, asked, tolerant=True)
-    for what in _NOT_YET:
-        if getattr(asking.draft, what):
-            raise BadArgument(what, f"a gate of logs goes by intervals of metrics; leave {what} out")
-    how = _How(asking, arm, where, progress, reading)
+    how = _How(asking, arm, where, progress, reading, ArmNames())
     sides = _sides((baseline, *candidates), how)
     if labels is not None:
         sides = [replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
     _same_metrics(sides)
-    question = asking.of(sides[0].objectives)
-    question = replace(question, objectives=sides[0].objectives)
+    question = replace(asking.of(sides[0].objectives), objectives=sides[0].objectives)
     pairs, only = _pairs(sides, baseline_arm)
-    compared = {each for pair in pairs for each in (pair.its, pair.mine)}
-    readers = [_reader(side, place, compared, question) for place, side in enumerate(sides)]
-
-    def boxes_at(eps: float) -> list[ArmBoxes]:
-        model = replace(question.threat, eps=eps)
-        return [reader.read(model) for reader in readers]
-
-    boxes = boxes_at(question.threat.eps)
-    lasts = np.full((len(pairs), len(question.objectives)), np.nan)
-    if profile:
-        levels = levels_from(question.threat.eps, FINEST)
-        lasts = up_to(lambda eps: _outcomes(pairs, boxes_at(eps), question.objectives), levels)
-    notices = [each for side in sides for each in side.notices]
-    notices += [each for reader in readers for each in exact_differs(reader, len(question.objectives))]
-    notices += _all_too_few(readers, boxes, compared, question)
-    found = tuple(_compared(pair, sides, boxes, question, lasts[row]) for row, pair in enumerate(pairs))
+    places = sorted({each for pair in pairs for each in (pair.its, pair.mine)})
+    log, noted = as_designed(_joined(sides, places, question), question, 2 * len(pairs))
+    rows = {place: row for row, place in enumerate(places)}
+    judged = _Judged(
+        box_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
+        np.array([rows[pair.its] for pair in pairs]), np.array([rows[pair.mine] for pair in pairs]), question,
+    )  # fmt: skip
+    boxes = judged.boxes()
+    lasts = judged.lasts() if profile else None
+    least = first_and_whole(judged.reader.first_bounded(question.threat)[: 2 * len(question.objectives)])
+    notices = [
+        *(each for side in sides for each in side.notices),
+        *noted,
+        *exact_differs(judged.reader, len(question.objectives)),
+        *too_few(judged.reader, boxes, question, least),
+    ]
+    found = tuple(judged.pair(row, pair, boxes, lasts) for row, pair in enumerate(pairs))
     return GateResult(
         found,
         question.objectives,
@@ -125,7 +134,7 @@ def gate(
         question.threat.name,
         question.threat.eps,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
-        int(sum(sides[at].ordered.pulls[arm] for at, arm in compared)),
+        int(log.pulls.sum()),
         anytime=bool(question.anytime),
         notices=tuple(dict.fromkeys(notices)),
         only_baseline=only[0],
@@ -146,6 +155,7 @@ class _How:
     where: Mapping[str, Any] | None
     progress: Watcher | None
     reading: dict[str, Any]
+    clusters: ArmNames  # which the sides share, so that pairs are found
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +164,7 @@ class _Side:
 
     label: str
     format: str
-    ordered: Readable
+    ordered: Ordered
     objectives: tuple[Objective, ...]
     notices: tuple[Notice, ...]
     every_row: bool  # whether rows of one process count by themselves because somebody said so
@@ -184,8 +194,9 @@ def _read(log: Any, how: _How) -> _Side:
             "frontguard analyze STUDY --baseline ARM, or begin a study that is a gate: frontguard gate --help"
         )
     question = asking.of(opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics))
-    ordered, question, notices = sorted_rows(opened, question, asking, Clock(how.progress, opened.expected_rows))
-    refuse_ties(ordered, question.objectives, ())
+    clock = Clock(how.progress, opened.expected_rows)
+    ordered, question, notices = sorted_rows(opened, question, asking, clock, clusters=how.clusters)
+    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     every_row = opened.in_processes and not opened.cluster
     return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row)
 
@@ -278,58 +289,99 @@ def _different(labels: Sequence[str]) -> list[str]:
     return [each if labels.count(each) == 1 else f"{each} (log {place})" for place, each in enumerate(labels, start=1)]
 
 
-def _reader(side: _Side, place: int, compared: set[_Place], question: Question) -> BoxReader:
-    """Reads the boxes of a side; each arm that is compared, of whichever side, has the same part of δ."""
-    share = question.delta * len(side.ordered.pulls) / len(compared)
-    return box_reader(side.ordered, question.objectives, min(share, 1.0 - 1e-9), anytime=bool(question.anytime))
-
-
-def _all_too_few(
-    readers: Sequence[BoxReader], boxes: Sequence[ArmBoxes], compared: set[_Place], question: Question
-) -> list[Notice]:
-    """What keeps the logs from saying more: one notice for all sides."""
-    found: list[Any] = []
-    for place, (reader, side_boxes) in enumerate(zip(readers, boxes, strict=True)):
-        least = first_and_whole(reader.first_bounded(question.threat))
-        of_side = np.array(sorted(arm for at, arm in compared if at == place))
-        few: tuple[Any, ...] = too_few(reader.among(of_side), side_boxes.of(of_side), question, least)
-        for each in few:
-            if found and type(found[0]) is type(each):
-                found[0] = replace(found[0], arms=found[0].arms + each.arms, most=max(found[0].most, each.most))
-            else:
-                found.append(each)
-    return [replace(each, of=len(compared)) for each in found]
-
-
-def _outcomes(pairs: Sequence[_Pair], boxes: Sequence[ArmBoxes], objectives: Sequence[Objective]) -> Ints:
-    """Of each pair and metric what is certain with these boxes."""
-
-    def of(places: Iterable[_Place], side: str) -> Floats:
-        return np.stack([getattr(boxes[at], side)[arm] for at, arm in places])
-
-    mine, its = [pair.mine for pair in pairs], [pair.its for pair in pairs]
-    worst, best = of(mine, "lower") - of(its, "upper"), of(mine, "upper") - of(its, "lower")
-    return outcomes_of(worst, best, tolerances(objectives))
-
-
-def _compared(
-    pair: _Pair, sides: Sequence[_Side], boxes: Sequence[ArmBoxes], question: Question, lasts: Floats
-) -> GatePair:
-    places = (pair.its, pair.mine)
-
-    def of(what: str) -> Floats:
-        values = np.stack([getattr(boxes[at], what)[arm] for at, arm in places])
-        return np.where(np.isneginf(values), np.nan, values) if what == "estimates" else values
-
-    ends = Comparable((pair.baseline, pair.candidate), question.objectives, of("estimates"), of("lower"), of("upper"),
-                 question.confidence)  # fmt: skip
-    effects = against(ends, 0, np.array([1])).of(0).effects
-    checks = (
-        Check(effect, None if np.isnan(last) else float(last))
-        for effect, last in zip(effects, lasts.tolist(), strict=True)
+def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question) -> Ordered:
+    """The arms of these places as one log."""
+    first = sides[0].ordered
+    if len(sides) == 1 and len(places) == len(first.pulls):
+        return first
+    logs = [sides[at].ordered for at, _ in places]
+    arms = [arm for _, arm in places]
+    often = Counter(log.arms[arm] for log, arm in zip(logs, arms, strict=True))
+    names = [
+        log.arms[arm] if often[log.arms[arm]] == 1 else f"{log.arms[arm]} ({sides[at].label})"
+        for (at, arm), log in zip(places, logs, strict=True)
+    ]
+    metrics = tuple(each.name for each in question.columns.metrics)
+    values = [[_values_of(log, metric, arm) for log, arm in zip(logs, arms, strict=True)] for metric in metrics]
+    joined = Ordered(
+        names,
+        metrics,
+        np.array([log.pulls[arm] for log, arm in zip(logs, arms, strict=True)]),
+        np.array([_starts(map(len, parts)) for parts in values]),
+        tuple(np.concatenate(parts) for parts in values),
+        np.array([log.failed_pulls[arm] for log, arm in zip(logs, arms, strict=True)]),
     )
-    pulls = [int(sides[at].ordered.pulls[arm]) for at, arm in places]
-    return GatePair(pair.name, pair.candidate, pair.baseline, tuple(checks), pulls[1], pulls[0])
+    columns = next((log.columns for log in logs if isinstance(log, Clustered)), None)
+    if columns is None:
+        return joined
+    grouped = [clusters_of(log, arm, metrics) for log, arm in zip(logs, arms, strict=True)]
+    return Clustered(
+        **vars(joined),
+        columns=columns,
+        begins=_starts(len(each.sizes) for each in grouped),
+        sizes=np.concatenate([each.sizes for each in grouped]),
+        labels=np.concatenate([each.labels for each in grouped]),
+        owners=tuple(np.concatenate([each.owners[d] for each in grouped]) for d in range(len(metrics))),
+    )
+
+
+def _values_of(log: Ordered, metric: str, arm: int) -> Floats:
+    d = log.metrics.index(metric)
+    return log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]]
+
+
+def _starts(lengths: Iterable[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Pairs of arms of one log: the baselines `its` (P,) and the candidates `mine` (P,), by their rows."""
+
+    reader: BoxReader
+    its: Ints
+    mine: Ints
+    question: Question
+
+    def boxes(self, eps: float | None = None) -> ArmBoxes:
+        """The boxes at the declared ε, or another one."""
+        threat = self.question.threat
+        return self.reader.read(threat if eps is None else replace(threat, eps=eps))
+
+    def _ends(self, boxes: ArmBoxes, arms: Ints) -> Ends:
+        estimates = np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates)
+        return Ends(boxes.lower[arms], boxes.upper[arms], estimates[arms])
+
+    def _apart(self, boxes: ArmBoxes) -> tuple[Floats, Floats]:
+        M = len(self.question.objectives)
+        if boxes.apart is None:
+            unknown = np.full((len(self.its), M), np.inf)
+            return unknown, unknown
+        return boxes.apart[self.mine, self.its, :M], boxes.apart[self.its, self.mine, :M]
+
+    def outcomes(self, boxes: ArmBoxes) -> Ints:
+        """What is certain with these boxes (P, M + Q): in each metric, and of each limit."""
+        limits = [(gate.column, gate.within, gate.beyond) for gate in self.question.columns.gates]
+        its, mine = self._ends(boxes, self.its), self._ends(boxes, self.mine)
+        return outcomes_between(its, mine, self._apart(boxes), tolerances(self.question.objectives), limits)
+
+    def lasts(self) -> Floats:
+        """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
+        levels = levels_from(self.question.threat.eps, FINEST)
+        return up_to(lambda eps: self.outcomes(self.boxes(eps)), levels)
+
+    def pair(self, row: int, pair: _Pair, boxes: ArmBoxes, lasts: Floats | None) -> GatePair:
+        """What is said of one of them."""
+        both = np.array([self.its[row], self.mine[row]])
+        question = GateQuestion(self.question.objectives, self.question.columns.gates, self.question.confidence)
+        pulls = self.reader.ordered.pulls
+        return question.pair(
+            (pair.name, pair.candidate, pair.baseline),
+            (int(pulls[both[1]]), int(pulls[both[0]])),
+            self._ends(boxes, both),
+            np.stack([bounds[row] for bounds in self._apart(boxes)]),
+            None if lasts is None else lasts[row],
+        )
 
 
 # Studies --------------------------------------------------------------------------------------------------------------
@@ -345,23 +397,21 @@ def with_robustness(found: GateResult, study: Study) -> GateResult:
     names = list(log.settings.arms)
     its = names.index(found.pairs[0].baseline)
     mine = [names.index(pair.candidate) for pair in found.pairs]
-    ordered = sorted_log(log, np.arange(len(names)), log.settings.question.columns)
-    reader = BoxReader(ordered, log.settings.question.objectives, log.question.delta, anytime=True)
+    question = log.question
+    ordered, _ = measured(log, np.arange(len(names)), question)
+    if isinstance(ordered, PairedLog | IndependentLog):
+        ordered = replace(ordered, ordered_pairs=2 * len(mine))
+    reader = box_reader(ordered, question.columns.boxed, question.delta, anytime=True)
+    judged = _Judged(reader, np.full(len(mine), its), np.array(mine), question)
+    now, lasts = judged.outcomes(judged.boxes()), judged.lasts()
 
-    def outcomes_at(eps: float) -> Ints:
-        boxes = reader.read(replace(log.settings.question.threat, eps=eps))
-        worst, best = boxes.lower[mine] - boxes.upper[its], boxes.upper[mine] - boxes.lower[its]
-        return outcomes_of(worst, best, tolerances(log.settings.question.objectives))
+    def standing(check: AnyCheck, row: int, place: int) -> AnyCheck:
+        same = check.outcome == now[row, place] and check.outcome != Outcome.OPEN
+        return replace(check, stands_up_to=float(lasts[row, place])) if same else check
 
-    eps = log.settings.question.threat.eps
-    now, lasts = outcomes_at(eps), up_to(outcomes_at, levels_from(eps, FINEST))
-    pairs = []
+    M, pairs = len(question.objectives), []
     for row, pair in enumerate(found.pairs):
-        checks = (
-            replace(check, stands_up_to=float(lasts[row, d]))
-            if check.outcome == now[row, d] and check.outcome != Outcome.OPEN
-            else check
-            for d, check in enumerate(pair.checks)
-        )
-        pairs.append(replace(pair, checks=tuple(checks)))
+        checks = tuple(standing(check, row, d) for d, check in enumerate(pair.checks))
+        limits = tuple(standing(check, row, M + q) for q, check in enumerate(pair.limits))
+        pairs.append(replace(pair, checks=checks, limits=limits))
     return replace(found, pairs=tuple(pairs))

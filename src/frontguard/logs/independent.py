@@ -43,9 +43,10 @@ class IndependentLog(Ordered):
     """A log whose arms are independent of each other. Of a study, `arms_of_study` is how many arms share δ."""
 
     arms_of_study: int = field(default=0, kw_only=True)
+    ordered_pairs: int = field(default=0, kw_only=True)  # that are compared; all unless given
 
     @classmethod
-    def of(cls, log: Readable, *, arms_of_study: int = 0) -> IndependentLog:
+    def of(cls, log: Readable, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
         """The same log; refuses one of too many arms, and one whose values are kept in part only."""
         if not isinstance(log, Ordered):
             raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
@@ -54,12 +55,12 @@ class IndependentLog(Ordered):
             raise BadArgument(
                 "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {arms:,}: leave it away"
             )
-        return cls(**vars(log), arms_of_study=arms_of_study)
+        return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs)
 
 
-def as_independent(log: Readable) -> tuple[IndependentLog, IndependentArms]:
-    """The log as one of independent arms, and what is said of that."""
-    return IndependentLog.of(log), IndependentArms(len(log.pulls))
+def as_independent(log: Readable, compared: int = 0) -> tuple[IndependentLog, IndependentArms]:
+    """The log as one of independent arms, of which so many ordered pairs are compared; and what is said of that."""
+    return IndependentLog.of(log, ordered_pairs=compared), IndependentArms(len(log.pulls))
 
 
 def independent_as_study(settings: Settings, given: bool | None, *, state: bool) -> bool:
@@ -117,7 +118,7 @@ class IndependentBoxReader(BoxReader):
         self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
         here = max(1, len(self.ordered.pulls))
         K = self.ordered.arms_of_study or here
-        bounds = max(1, K * (K - 1) * len(self._compared))
+        bounds = max(1, (self.ordered.ordered_pairs or K * (K - 1)) * len(self._compared))
         self._steps = levels_for(SHARE * delta * K / here / bounds)  # what is given is the part of these arms
 
     def read(self, threat: Threat) -> ArmBoxes:

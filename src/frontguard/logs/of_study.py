@@ -125,7 +125,7 @@ def own_answer(
     if not len(kept) or not len(log.arm_of):
         return found, Differing()
     question, goal = log.question, goal_of(log.question)
-    ordered, delta = _measured(log, kept, question)
+    ordered, delta = measured(log, kept, question)
     reader = box_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
@@ -178,7 +178,7 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     if question.independent:
         notes.append(IndependentArms(len(log.settings.arms)))
     notes += _unusable(log, question.objectives)
-    ordered, delta = _measured(log, kept, question)
+    ordered, delta = measured(log, kept, question)
     come_back = _as_asked(sorted_log(log, kept, question.columns, begun=False), log, question)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept, question.columns)
@@ -255,7 +255,7 @@ def _spread_out_pairs(pairs: Floats, kept: Ints, arms: int) -> Floats:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def _measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:
+def measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:
     """The log of some arms, and what they have of δ, which all arms of the study share.
 
     Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.

@@ -52,6 +52,7 @@ class PairedLog(Clustered):
 
     items: int = field(default=0, kw_only=True)
     arms_of_study: int = field(default=0, kw_only=True)
+    ordered_pairs: int = field(default=0, kw_only=True)  # that are compared; all unless given
 
     @property
     def dependent(self) -> Bools:
@@ -59,7 +60,7 @@ class PairedLog(Clustered):
         return np.zeros(len(self.pulls), np.bool_) if self.arms_of_study else super().dependent
 
     @classmethod
-    def of(cls, log: Clustered, items: int | None) -> PairedLog:
+    def of(cls, log: Clustered, items: int | None, ordered_pairs: int = 0) -> PairedLog:
         """The same log. Refuses a list whose items were measured twice, or are more than it has."""
         if items is not None:
             for arm in np.flatnonzero(log.dependent)[:1].tolist():
@@ -75,7 +76,7 @@ class PairedLog(Clustered):
                 raise BadArgument(
                     "items", f"the log has {found:,} different {quoted(log.columns)}; got a list of {items:,}"
                 )
-        return cls(**vars(log), items=items or 0)
+        return cls(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
 
 
 def of_pulls(
@@ -100,9 +101,12 @@ def of_pulls(
 
 
 def in_pairs(
-    log: Clustered, objectives: Sequence[Objective], threat: Threat, delta: float, items: int | None
+    log: Clustered, objectives: Sequence[Objective], threat: Threat, delta: float, items: int | None, compared: int = 0
 ) -> tuple[Clustered, InPairs]:
-    """The log with its pairs, unless arms and blocks are too many for all to be looked at; and what is said of them."""
+    """The log with its pairs, unless arms and blocks are too many for all to be looked at; and what is said of them.
+
+    `compared`: how many ordered pairs of arms are, all unless given.
+    """
     counts, arms = log.clusters, len(log.pulls)
     looked = arms <= MOST_ARMS and arms * (int(log.labels.max(initial=0)) + 1) * len(objectives) <= MOST_CELLS
     complete, hidden = 0, 0.0
@@ -113,7 +117,7 @@ def in_pairs(
         hidden = hidden_share(threat, items, hits_delta(delta, arms, statistics_of(objectives)))
     blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
     said = InPairs(log.columns, blocks, least, most, items or 0, complete, hidden, arms, looked)
-    return PairedLog.of(log, items) if looked else log, said
+    return PairedLog.of(log, items, compared) if looked else log, said
 
 
 def check_counted(objectives: Sequence[Objective], items: int) -> None:
@@ -202,7 +206,14 @@ class PairBoxReader(ClusterBoxReader):
         K = self.ordered.arms_of_study or here
         delta = self._delta * K / here  # what is given is the part of these arms
         hits = hits_at_most(threat, items, hits_delta(delta, K, counted)) if items else None
-        return pair_rule(threat, counted, pairs=K * (K - 1), delta=SHARE * delta, items=items, hits=hits)
+        return pair_rule(
+            threat,
+            counted,
+            pairs=self.ordered.ordered_pairs or K * (K - 1),
+            delta=SHARE * delta,
+            items=items,
+            hits=hits,
+        )
 
     def read(self, threat: Threat) -> ArmBoxes:
         """The boxes under this threat model, and what pairs say."""

@@ -261,8 +261,8 @@ def _told(check: Check | LimitCheck) -> tuple[Span, str]:
     """The span that a check is told by, and the sign before it."""
     if isinstance(check, LimitCheck):
         return check.span, ""
-    effect = check.effect
-    return (effect.difference, "") if effect.ratio is None else (effect.ratio, "× ")
+    told = check.effect.told
+    return told, "× " if told is check.effect.ratio else ""
 
 
 def plain_table(found: GateResult) -> list[str]:
