@@ -64,10 +64,8 @@ def test_what_is_not_exact_is_an_alarm_and_what_is_true_or_false_a_rate_and_both
 
     found = gate(log(1), log(2), minimize="bytes", exact="bytes", tolerance=0)
     assert found.outcome.word == "open"
-    assert {each for each in found.notices if isinstance(each, ExactDiffers)} == {
-        ExactDiffers("bytes", "a", 1, 10.0, 12.0),
-        ExactDiffers("bytes", "a", 1, 10.0, 13.0),
-    }
+    differ = [each for each in found.notices if isinstance(each, ExactDiffers)]
+    assert differ == [ExactDiffers("bytes", "a (frame (log 1))", 2, 10.0, 12.0)]
     assert said(words.promise(found)) == snapshot
     assert "More measurements" not in words.answer(found)
     assert "--exact" in str(words.next_step(found, of_logs=True))
@@ -89,6 +87,63 @@ def test_intervals_are_those_of_one_log_with_all_arms_that_are_compared() -> Non
         assert ratio is not None
         assert (ratio.low, ratio.high) == (effect.ratio.low, effect.ratio.high)
         assert pair.checks[0].effect.contrast == effect.contrast
+
+
+# With pairs, lists, independent arms and limits -----------------------------------------------------------------------
+
+RATE: dict[str, Any] = {
+    "arm": "arm", "maximize": "right", "statistic": "mean", "bounds": (0, 1), "tolerance": 0.05, "contamination": 0.02,
+}  # fmt: skip
+
+
+def answers(seed: int, lag: float, questions: int = 400) -> pd.DataFrame:
+    """Right and wrong answers of a model to questions that are easy or hard for every model."""
+    rng = np.random.default_rng(seed)
+    chance = np.where(np.random.default_rng(9).random(questions) < 0.5, 0.95, 0.05 + lag)
+    names = [f"question {n}" for n in range(questions)]
+    return pd.DataFrame({"arm": "model", "question": names, "right": rng.random(questions) < chance - lag})
+
+
+@pytest.mark.parametrize("asked", [{"pair": "question"}, {"pair": "question", "items": 400}, {"independent": True}])
+def test_differences_are_those_of_one_log_with_both_sides(asked: dict[str, Any]) -> None:
+    """Whichever way the questions come in each of the logs."""
+    old, new = answers(0, 0.0), answers(1, 0.2).sample(frac=1.0, random_state=0)
+    found = gate(old, new, **RATE, **asked)
+    whole = analyze(pd.concat([old.assign(arm="old"), new.assign(arm="new")]), **RATE, **asked)
+    difference, wanted = found.pairs[0].checks[0].effect.difference, whole.compare("new", "old")["right"].difference
+    assert (difference.low, difference.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    plain = gate(old, new, **RATE).pairs[0].checks[0].effect.difference
+    assert difference.high - difference.low < plain.high - plain.low
+
+
+def test_a_model_that_is_worse_on_the_same_questions_is_found() -> None:
+    old, new = answers(0, 0.0), answers(1, 0.4)
+    assert gate(old, new, **RATE).outcome == Outcome.OPEN
+    found = gate(old, new, **RATE, pair="question")
+    assert found.outcome == Outcome.WORSE
+    assert found.stands_up_to is not None
+    assert found.stands_up_to >= 0.02
+
+
+def test_only_pairs_that_are_compared_pay_for_differences() -> None:
+    old, new = (pd.concat([answers(seed, 0.1).assign(arm=f"model {n}") for n in range(6)]) for seed in (0, 1))
+    found = gate(old, new, **RATE, pair="question")
+    both = pd.concat([old.assign(arm="old " + old.arm), new.assign(arm="new " + new.arm)])
+    whole = analyze(both, **RATE, pair="question")
+    for pair in found.pairs:
+        difference, all_pairs = pair.checks[0].effect.difference, whole.compare(f"new {pair.name}", f"old {pair.name}")
+        assert difference.high < all_pairs["right"].difference.high
+
+
+@pytest.mark.parametrize(("most", "outcome"), [(13.0, "not worse"), (10.1, "worse"), (10.26, "open")])
+def test_candidates_have_to_keep_to_limits(most: float, outcome: str, snapshot: SnapshotAssertion) -> None:
+    main, pr = frame(0, sort=20), frame(1, sort=10)
+    found = gate(main, pr, minimize="ms", limits=[f"p90(ms)<={most}"], contamination=0.02)
+    (pair,) = found.pairs
+    assert (pair.checks[0].outcome.word, pair.limits[0].outcome.word, pair.outcome.word) == (
+        "not worse", outcome, outcome,
+    )  # fmt: skip
+    assert said("\n".join([words.answer(found), *words.plain_table(found)])) == snapshot
 
 
 def test_up_to_which_contamination_it_stands() -> None:

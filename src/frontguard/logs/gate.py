@@ -297,8 +297,9 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     logs = [sides[at].ordered for at, _ in places]
     arms = [arm for _, arm in places]
     often = Counter(log.arms[arm] for log, arm in zip(logs, arms, strict=True))
+    labels = _different([side.label for side in sides])
     names = [
-        log.arms[arm] if often[log.arms[arm]] == 1 else f"{log.arms[arm]} ({sides[at].label})"
+        log.arms[arm] if often[log.arms[arm]] == 1 else f"{log.arms[arm]} ({labels[at]})"
         for (at, arm), log in zip(places, logs, strict=True)
     ]
     metrics = tuple(each.name for each in question.columns.metrics)
