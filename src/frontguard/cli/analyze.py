@@ -87,15 +87,7 @@ def analyze(
             show_default="up to 20,000 arms",
         ),
     ] = None,
-    pair: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Rows of different arms with the same value here (question, seed, day) are compared with each other; "
-            "repeat to join.",
-            rich_help_panel=options.STATISTICS,
-        ),
-    ] = None,
+    pair: options.Pair = None,
     items: Annotated[
         int | None,
         options.whole_from(

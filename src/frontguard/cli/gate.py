@@ -30,10 +30,10 @@ WIDTH = 80
 """Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
 
 _OF_COMMANDS = (
-    "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "workers", "timeout", "warmups", "seed", "storage",
-    "study",
+    "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "max_cost", "cost", "polish", "paired", "workers",
+    "timeout", "warmups", "seed", "storage", "study",
 )  # fmt: skip
-_OF_LOGS = ("arm", "anytime", "cluster", "where", "format", "layout")
+_OF_LOGS = ("arm", "anytime", "cluster", "pair", "where", "format", "layout")
 
 
 def gate(
@@ -60,6 +60,7 @@ def gate(
     minimize: options.Minimize = None,
     maximize: options.Maximize = None,
     tolerance: options.Tolerance = None,
+    limit: options.LimitOption = None,
     contamination: options.Contamination = None,
     confidence: options.Confidence = None,
     max_time: options.MaxTime = None,
@@ -74,7 +75,14 @@ def gate(
     exact: options.Exact = None,
     sigma: options.Sigma = None,
     threat: options.ThreatModel = None,
+    paired: options.Paired = False,
+    pair: options.Pair = None,
+    items: options.Items = None,
+    independent: options.Independent = False,
     max_pulls_per_arm: options.MaxPullsPerArm = None,
+    cost: options.CostOption = None,
+    max_cost: options.MaxCost = None,
+    polish: options.Polish = False,
     workers: options.Workers = None,
     timeout: options.Timeout = None,
     warmups: Annotated[
@@ -123,8 +131,8 @@ def gate(
     Metrics are seconds, and a tolerance is 5%, unless options say otherwise. Without --storage nothing is kept.
 
     Commands are measured in random order until each metric of each candidate is certainly worse by more than the
-    tolerance, or certainly not; logs are read. Exit code 0 if none is worse, 1 if any is, 3 if that is open, 2 if
-    something is wrong with the input, 130 if interrupted.
+    tolerance, or certainly not, and keeps to each --limit or does not; logs are read. Exit code 0 if none is worse, 1
+    if any is, 3 if that is open, 2 if something is wrong with the input, 130 if interrupted.
     """
     given = {name: value for name, value in locals().items() if value not in (None, False)}
     if open not in ("pass", "fail"):

@@ -122,6 +122,57 @@ Sigma = Annotated[
     ),
 ]
 
+Pair = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows of different arms with the same value here (question, seed, day) are compared with each other; "
+        "repeat to join.",
+        rich_help_panel=STATISTICS,
+    ),
+]
+Paired = Annotated[
+    bool,
+    flag(
+        "--paired",
+        "Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
+        STATISTICS,
+    ),
+]
+Items = Annotated[
+    int | None,
+    whole_from(
+        1, "Pulls measure this many items of a list, {item} from 1, each once, in random order.", panel=STATISTICS
+    ),
+]
+Independent = Annotated[
+    bool,
+    flag(
+        "--independent",
+        "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
+        STATISTICS,
+    ),
+]
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COST",
+        help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.",
+        rich_help_panel=MEASURING,
+    ),
+]
+MaxCost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="Begin no pull that would pass this cost: 120 or '12 dollars'.",
+        rich_help_panel=MEASURING,
+    ),
+]
+Polish = Annotated[
+    bool,
+    flag("--polish", "Go on after the certificate until estimates are steady, or a budget is over.", MEASURING),
+]
 MaxTime = Annotated[
     str | None,
     typer.Option(

@@ -78,55 +78,13 @@ def run(
     sigma: options.Sigma = None,
     threat: options.ThreatModel = None,
     goal: options.Goal = None,
-    paired: Annotated[
-        bool,
-        options.flag(
-            "--paired",
-            "Pulls with the same {rep} share what they are measured on: means are compared by differences, too.",
-            options.STATISTICS,
-        ),
-    ] = False,
-    items: Annotated[
-        int | None,
-        options.whole_from(
-            1,
-            "Pulls measure this many items of a list, {item} from 1, each once, in random order.",
-            panel=options.STATISTICS,
-        ),
-    ] = None,
-    independent: Annotated[
-        bool,
-        options.flag(
-            "--independent",
-            "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
-            options.STATISTICS,
-        ),
-    ] = False,
+    paired: options.Paired = False,
+    items: options.Items = None,
+    independent: options.Independent = False,
     max_pulls_per_arm: options.MaxPullsPerArm = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COST",
-            help="What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.",
-            rich_help_panel=options.MEASURING,
-        ),
-    ] = None,
-    max_cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="Begin no pull that would pass this cost: 120 or '12 dollars'.",
-            rich_help_panel=options.MEASURING,
-        ),
-    ] = None,
-    polish: Annotated[
-        bool,
-        options.flag(
-            "--polish",
-            "Go on after the certificate until estimates are steady, or a budget is over.",
-            options.MEASURING,
-        ),
-    ] = False,
+    cost: options.CostOption = None,
+    max_cost: options.MaxCost = None,
+    polish: options.Polish = False,
     workers: options.Workers = None,
     timeout: options.Timeout = None,
     seed: options.Seed = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Effect, Span
 from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
-from frontguard.notices import ExactDiffers, InClusters
+from frontguard.notices import ExactDiffers, InClusters, IndependentArms, InPairs
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
 from frontguard.statements import Statement
@@ -196,6 +196,7 @@ def remarks(found: GateResult) -> list[str]:
     columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
     if columns:
         said.append(Statement.CLUSTERS(columns=quoted(columns)))
+    said += [f"{str(each).rstrip('.')}." for each in found.notices if isinstance(each, InPairs | IndependentArms)]
     if found.every_row:
         said.append(
             "Every row counts by itself, as --cluster none says; if those of one process depend on each other, the "
