@@ -16,7 +16,7 @@ from tools.schemas import main, schema
 from frontguard import GateResult, Objective, Prescient, Study, analyze, gate
 from frontguard._common.entries import json_pieces
 from frontguard.comparisons.effects import Contrast
-from frontguard.comparisons.gate import Outcome
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import LIMITS

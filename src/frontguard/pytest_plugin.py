@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-    from frontguard.comparisons.gate import GateResult
+    from frontguard.comparisons.outcomes import GateResult
 
 THIS_SESSION = "this-session.json"
 
@@ -90,7 +90,7 @@ class _SessionGate:
         """Fail a session that passed, if a benchmark is certainly worse."""
         import pytest
 
-        from frontguard.comparisons.gate import Outcome
+        from frontguard.comparisons.outcomes import Outcome
         from frontguard.errors import BadInput
 
         if not self._benchmarks:
@@ -108,7 +108,7 @@ class _SessionGate:
     def _compared(self) -> GateResult:
         import json
 
-        from frontguard.logs.gate import gate
+        from frontguard.logs.sides import gate
 
         option = self._config.getoption
         keys = ("name", "fullname", "group", "params")
@@ -136,7 +136,7 @@ class _SessionGate:
         if self._found is None:
             terminalreporter.line(self._trouble)
             return
-        from frontguard.comparisons.gate import Outcome
+        from frontguard.comparisons.outcomes import Outcome
         from frontguard.notices import warnings_in_short
         from frontguard.words import gate as said
 

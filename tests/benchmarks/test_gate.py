@@ -6,7 +6,7 @@ import pytest
 from benchmarks.gate import DELTA, DRIFTS, TOLERANCE, World, agree, many_gates
 
 from frontguard import Objective
-from frontguard.comparisons.gate import Outcome
+from frontguard.comparisons.outcomes import Outcome
 
 
 @pytest.mark.parametrize("machine", DRIFTS)

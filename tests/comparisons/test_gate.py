@@ -7,7 +7,7 @@ import pytest
 
 from frontguard import Objective
 from frontguard.comparisons.effects import Contrast, Effect, Span
-from frontguard.comparisons.gate import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
+from frontguard.comparisons.outcomes import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
 
 SECONDS = Objective("seconds", "minimize", tolerance=0.5)
 

@@ -33,7 +33,7 @@ from frontguard.evidence.apart import (
 from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, REFUTED
 from frontguard.evidence.differences import Compared
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
-from frontguard.pareto.limits import LimitRule
+from frontguard.pareto.feasible import LimitRule
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict

@@ -24,8 +24,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.sources.values import joined, parts_of
 from frontguard.logs.state import LogState
 from frontguard.phrases import slashed
-from frontguard.reports.analysis import analysis_report
 from frontguard.reports.arms import arms_table
+from frontguard.reports.of_log import analysis_report
 from frontguard.results import ArmParts
 from tests.support.snapshots import refused
 

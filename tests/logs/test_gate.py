@@ -14,7 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze, gate
-from frontguard.comparisons.gate import Outcome
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
 from frontguard.words import gate as words

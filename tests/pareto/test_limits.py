@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Objective, Prescient
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
+from frontguard.pareto.feasible import LimitRule, keeping_of, veiled_boxes
 from frontguard.pareto.judge import judge, judge_briefly
-from frontguard.pareto.limits import LimitRule, keeping_of, veiled_boxes
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Limit, Malicious, Objective, Prescient
 from frontguard.limits import columns_for, parse_limits
-from frontguard.pareto.limits import LimitRule
+from frontguard.pareto.feasible import LimitRule
 from frontguard.planning.cost import ROWS, Task, ends_of, make_plan
 from frontguard.planning.reach import LimitFloor, Pilot, limit_floors, truly_within
 from frontguard.simulation import RewardSource, Streams, simulate_one

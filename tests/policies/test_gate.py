@@ -11,13 +11,13 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share
-from frontguard.comparisons.gate import Outcome
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.policies import Certified
-from frontguard.policies.gate import CANDIDATE, SEEN_HIGH, SEEN_LOW
+from frontguard.policies.baseline import CANDIDATE, SEEN_HIGH, SEEN_LOW
 from tests.support.snapshots import refused
 
 Measure = Callable[[np.random.Generator, np.ndarray, int], np.ndarray]

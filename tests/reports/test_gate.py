@@ -11,8 +11,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
 from frontguard.comparisons.effects import Contrast, Effect, Span
-from frontguard.comparisons.gate import Check, GatePair, GateResult
-from frontguard.reports.gate import github_marks, junit, muted, summary
+from frontguard.comparisons.outcomes import Check, GatePair, GateResult
+from frontguard.reports.ci import github_marks, junit, muted, summary
 from tests.support.hostile import SURROGATES, TEXTS
 from tests.support.snapshots import said
 

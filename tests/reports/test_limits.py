@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study, analyze
 from frontguard.policies.forecast import forecast
-from frontguard.reports.analysis import open_part
+from frontguard.reports.of_log import open_part
 from frontguard.reports.sources import report_on
 from frontguard.reports.write import write_report
 from frontguard.storage.open import open_storage

@@ -20,10 +20,10 @@ from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.question import Question
-from frontguard.reports.analysis import robustness_part
 from frontguard.reports.model import Report
+from frontguard.reports.of_log import robustness_part
+from frontguard.reports.of_study import study_report, where_they_differ
 from frontguard.reports.sources import report_on
-from frontguard.reports.study import study_report, where_they_differ
 from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict

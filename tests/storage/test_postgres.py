@@ -22,7 +22,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
 from frontguard.storage.open import open_storage
-from frontguard.storage.postgres import schema as postgres_schema
+from frontguard.storage.postgres import ddl as postgres_schema
 from frontguard.storage.postgres import storage as module
 from frontguard.storage.postgres.storage import PostgresStorage
 from tests.support.forks import fork, shared

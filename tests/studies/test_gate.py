@@ -9,9 +9,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
-from frontguard.comparisons.gate import Outcome
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
-from frontguard.logs.gate import with_robustness
+from frontguard.logs.sides import with_robustness
 from frontguard.notices import SetAside
 from tests.support.snapshots import refused
 

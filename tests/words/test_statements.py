@@ -17,7 +17,7 @@ import pytest
 
 from frontguard import Objective, Prescient, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
-from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.more_pulls import Needed

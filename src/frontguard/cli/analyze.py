@@ -217,8 +217,8 @@ def analyze(
     else:
         _print(found, top, append, beside)
     if report is not None:
-        from frontguard.reports.analysis import analysis_report
         from frontguard.reports.arms import with_beside
+        from frontguard.reports.of_log import analysis_report
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"

@@ -21,7 +21,7 @@ from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
-    from frontguard.comparisons.gate import GateResult
+    from frontguard.comparisons.outcomes import GateResult
 
 PASSED, WORSE, OPEN = 0, 1, 3
 """Exit codes."""
@@ -207,7 +207,7 @@ def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> S
 
 
 def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> GateResult:
-    from frontguard.logs.gate import gate as gate_of_logs
+    from frontguard.logs.sides import gate as gate_of_logs
     from frontguard.words.progress import ProgressDisplay
 
     baseline = given.get("baseline")
@@ -236,9 +236,9 @@ def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> GateResult:
 
 def _measured(spec: Spec, storage: str | None) -> _Ended:
     """Measure until it is decided, or a budget is over."""
-    from frontguard.logs.gate import with_robustness
+    from frontguard.logs.sides import with_robustness
     from frontguard.storage.open import open_storage
-    from frontguard.studies.gate import gate_of
+    from frontguard.studies.candidates import gate_of
 
     where = storage or "memory:"
     with open_storage(where) as opened:
@@ -254,7 +254,7 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
 
 
 def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool) -> None:
-    from frontguard.reports import gate as sent
+    from frontguard.reports import ci as sent
 
     found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
@@ -289,7 +289,7 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
 
 def exit_code(found: GateResult, *, open_passes: bool = False) -> int:
     """How the command ends: what is open passes if that is wanted, but for what could not be measured."""
-    from frontguard.comparisons.gate import Outcome
+    from frontguard.comparisons.outcomes import Outcome
 
     if found.status == "cancelled":
         return INTERRUPTED

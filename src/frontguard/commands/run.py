@@ -31,7 +31,7 @@ from frontguard.notices import (
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Pull
-from frontguard.studies.gate import gate_of
+from frontguard.studies.candidates import gate_of
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.overview import Snapshot, snapshot_of
 from frontguard.studies.study import Study

@@ -3,7 +3,7 @@
 May know: objectives, limits and notices; nothing of policies, studies and logs, whose results ask for it. Start with:
 
 - `effects`: two arms, the difference and the ratio in each metric, and what is certain of them;
-- `gate`: what follows for candidates and their baseline;
+- `outcomes`: what follows for candidates and their baseline;
 - `picks`: one arm to take, how sure that is, and what options ask for beside an answer;
 - `hypervolume`: what a front dominates.
 """

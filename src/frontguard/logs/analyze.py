@@ -66,7 +66,7 @@ OF_LOGS = (*Asked.__annotations__, *AskedOfLog.__annotations__)
 
 
 @explains_arguments(*OF_LOGS)
-def analyze(
+def analyze(  # noqa: PLR0913 (a public entry point)
     log: Any,
     *,
     arm: str | Sequence[str] | None = None,

@@ -22,8 +22,8 @@ from frontguard.logs.sort.ordered import Readable
 from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
+from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
-from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.pareto.rule import rival_bounds
 from frontguard.pareto.standing import Goal
 from frontguard.question import Question

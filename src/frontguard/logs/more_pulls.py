@@ -21,8 +21,8 @@ from frontguard._common.typing import Bools, Ints
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs.boxes import BoxReader
+from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import Verdicts, judge_briefly
-from frontguard.pareto.limits import LimitRule, keeping_of
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
 

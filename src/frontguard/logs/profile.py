@@ -37,8 +37,8 @@ import numpy.typing as npt
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
+from frontguard.pareto.feasible import LimitRule
 from frontguard.pareto.judge import judge_briefly
-from frontguard.pareto.limits import LimitRule
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 

@@ -33,7 +33,7 @@ Evaluate = Callable[..., Any]
 
 
 @explains_arguments(*Asked.__annotations__)
-def identify(
+def identify(  # noqa: PLR0913 (a public entry point)
     evaluate: Evaluate,
     *,
     arms: Sequence[str] | Mapping[str, Any] | int,

@@ -12,7 +12,7 @@ It is that of `rule.decide`, read as a final decision: no bound can still gain a
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
 What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`; what limits change in
-`pareto.limits`: who is certainly beyond one is *out*, and of the others it is judged by the boxes that those leave.
+`pareto.feasible`: who is certainly beyond one is *out*, and of the others it is judged by the boxes that those leave.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.pareto.box_tree import BoxTree, plant
 from frontguard.pareto.dominance import maxima, tree_of_rivals
-from frontguard.pareto.limits import LimitRule, veiled_boxes
+from frontguard.pareto.feasible import LimitRule, veiled_boxes
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,

@@ -19,7 +19,7 @@ number of pulls can bring in may be covered instead (`pursue`); an arm that no n
 returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that is in and that
 none on the list covers so far is on it as well (`list_now`).
 
-Where there are limits, boxes are those that `pareto.limits` leaves to be read: an arm that is certainly beyond one is
+Where there are limits, boxes are those that `pareto.feasible` leaves to be read: an arm that is certainly beyond one is
 out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
 
 What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.

@@ -11,7 +11,7 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import ESTIMATE, HIGH_FLOOR, LOW_FLOOR
 from frontguard.evidence.samples import Table
-from frontguard.pareto.limits import LOWEST
+from frontguard.pareto.feasible import LOWEST
 from frontguard.pareto.relations import (
     bound_of,
     gain_above,

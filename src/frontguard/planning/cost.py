@@ -23,7 +23,7 @@ from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounde
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Columns, Limit, columns_for
 from frontguard.objectives import Objective, differences_in_units, tolerances
-from frontguard.pareto.limits import LimitRule
+from frontguard.pareto.feasible import LimitRule
 from frontguard.pareto.points import pareto_mask
 from frontguard.pareto.standing import checked_tolerance
 from frontguard.planning.reach import (

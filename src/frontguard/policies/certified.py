@@ -39,8 +39,8 @@ from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, stati
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
+from frontguard.pareto.feasible import LimitRule, keeping_of, veil
 from frontguard.pareto.judge import front_of_estimates, judge, promised_now
-from frontguard.pareto.limits import LimitRule, keeping_of, veil
 from frontguard.pareto.rule import (
     decide,
     floors,
@@ -62,7 +62,7 @@ from frontguard.pareto.standing import (
     checked_tolerance,
     new_standing,
 )
-from frontguard.policies.gate import AgainstBaseline
+from frontguard.policies.baseline import AgainstBaseline
 from frontguard.policies.holding import Holding
 from frontguard.policies.pending import Pending
 from frontguard.policies.polish import POLISH, looked_at, nothing_steady
@@ -111,7 +111,7 @@ class Certified(Holding):
         satisfies both of the above. "gate" follows from a baseline.
     baseline
         The number of an arm: compare all others with it, in place of looking for a front, until it is certain of each
-        whether it is worse by more than γ in each objective, and keeps to the limits (`policies.gate`).
+        whether it is worse by more than γ in each objective, and keeps to the limits (`policies.baseline`).
     paired, items
         Pulls come in blocks: the r-th pulls of all arms are of the same item, seed or day, and arms are also compared
         within them, with half of δ. `items`: blocks are the items of a list with so many, drawn at random; no arm is
@@ -153,7 +153,7 @@ class Certified(Holding):
     takes_failures: ClassVar[bool] = True
     standing: Standing
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (a public entry point)
         self,
         arms: int,
         objectives: int,
@@ -581,7 +581,7 @@ class Certified(Holding):
         return found_false
 
     def read_by_rule(self) -> Standing:
-        """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.limits`."""
+        """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.feasible`."""
         standing = self.standing
         if not len(self.limits.columns):
             return standing

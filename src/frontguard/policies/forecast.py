@@ -35,7 +35,7 @@ from frontguard.evidence.boxes import (
 from frontguard.evidence.ordered import Samples, ranked
 from frontguard.evidence.samples import Record, Table
 from frontguard.evidence.statistics import QUANTILE
-from frontguard.pareto.limits import LimitRule, veil_arm
+from frontguard.pareto.feasible import LimitRule, veil_arm
 from frontguard.pareto.relations import bound_of, lasting_difference, sharper, shortfall, uncovered
 from frontguard.pareto.rule import nearest_covering, strongest
 from frontguard.pareto.sampling import where_it_counts, who_gains
@@ -264,7 +264,7 @@ def _that_are(arms: Table, among: Ints, returned: bool) -> Ints:
 
 
 @kernel
-def _go_on(
+def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would pass all of its state)
     standing: Standing, known: Floats, limits: LimitRule, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule
 ) -> Ints:
     """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""

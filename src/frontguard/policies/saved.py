@@ -19,7 +19,7 @@ import numpy.typing as npt
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.statistics import EXACT, QUANTILE, Statistic
-from frontguard.pareto.limits import LimitRule
+from frontguard.pareto.feasible import LimitRule
 from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Threat, threat_named
 

@@ -1,14 +1,14 @@
 """Reports to send: one HTML file, Markdown or CSV, of studies, analyses, experiments, the demonstration and their JSON.
 
 A report is data first: an answer, figures, tables and sentences, in the order in which they are read. May know
-everything that is reported and drawn (results, studies, logs, experiments, demo, plot, words, documents); neither the
+everything that is reported and drawn (results, studies, logs, experiments, demo, plot, words); neither the
 command line nor the live page. Where to start:
 
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
 - `sources`: what a thing is, and which of the next makes its report.
 - `model`: `Report`, and the tables, figures and facts in it.
 - `arms`: a report out of a result, with its table of arms, comparisons and picks.
-- `study`, `analysis`, `experiments`, `demonstration`: what is said of each kind of thing.
+- `of_study`, `of_log`, `experiments`, `demonstration`: what is said of each kind of thing; `ci`: a gate as CI reads it.
 - `html` (with results for notebooks), `plain` (Markdown and CSV): formats.
 
 A new format is a module with a function from `Report` to text, an ending and a line in `write`.

@@ -7,7 +7,7 @@ is asked for beside the answer, one arm to choose and all arms against a baselin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -78,64 +78,67 @@ MOST_OBJECTIVES = 12
 """Of which facts are listed."""
 
 
-def report_of(
-    result: Result,  # with full names, which are made short for sentences and pictures
-    *,
-    kind: Kind,
-    title: str,
-    answer: str,
-    guarantee: Sequence[str],
-    steps: Sequence[Fact],
-    anytime: bool | None = True,
-    spread: str | None = None,
-    side_by_side: bool = False,  # whether pulls were measured several at a time
-    directed: bool = True,  # whether it is known which direction of each objective is better
-    failed: Ints | None = None,  # (K,) pulls that failed, or values, where the report is on a log
-    failures: Failures = MappingProxyType({}),
-    said: Mapping[str, str] = MappingProxyType({}),  # by arm, what the last pull that failed had to say
-    facts: Sequence[Fact] = (),
-    pictures: tuple[Figure, ...] | None = None,  # instead of those that are made of the result
-    robustness: Section = Report.robustness,
-    open: Section = Report.open,
-    course: Section = Report.course,
-    more: tuple[Section, ...] = (),
-    at_work: bool = True,  # whether somebody is, where it goes on
-) -> Report:
-    """The report on a result and its circumstances."""
-    count = 0 if failed is None else int(failed.sum())
-    failed_pulls = 0 if kind == "analysis" else count
-    table = arms_table(result, failed)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Circumstances:
+    """What a report says of a result beside the result itself."""
+
+    kind: Kind
+    title: str
+    answer: str
+    guarantee: Sequence[str]
+    steps: Sequence[Fact]
+    anytime: bool | None = True
+    spread: str | None = None
+    side_by_side: bool = False  # whether pulls were measured several at a time
+    directed: bool = True  # whether it is known which direction of each objective is better
+    failed: Ints | None = None  # (K,) pulls that failed, or values, where the report is on a log
+    failures: Failures = MappingProxyType({})
+    said: Mapping[str, str] = MappingProxyType({})  # by arm, what the last pull that failed had to say
+    facts: Sequence[Fact] = ()
+    pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
+    robustness: Section = Report.robustness
+    open: Section = Report.open
+    course: Section = Report.course
+    more: tuple[Section, ...] = ()
+    at_work: bool = True  # whether somebody is, where it goes on
+
+
+def report_of(result: Result, about: Circumstances) -> Report:
+    """Return the report on a result, whose full names are made short for sentences and pictures."""
+    count = 0 if about.failed is None else int(about.failed.sum())
+    failed_pulls = 0 if about.kind == "analysis" else count
+    table = arms_table(result, about.failed)
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     plain = with_short_names(result)
     return Report(
-        title=title,
-        kind=kind,
-        answer=answer,
+        title=about.title,
+        kind=about.kind,
+        answer=about.answer,
         status=result.status,
-        status_words=status_in_words(result.status, at_work=at_work),
-        facts=(*_facts(plain, failed_pulls, directed), *facts),
-        pictures=_pictures(plain, directed) if pictures is None else pictures,
+        status_words=status_in_words(result.status, at_work=about.at_work),
+        facts=(*_facts(plain, failed_pulls, about.directed), *about.facts),
+        pictures=_pictures(plain, about.directed) if about.pictures is None else about.pictures,
         table=table,
-        certificate=tuple(guarantee),
+        certificate=tuple(about.guarantee),
         assumptions=assumptions(
             result.certificate,
             counted_metrics(plain),
             policy=result.policy,
-            anytime=anytime,
-            spread=spread,
+            anytime=about.anytime,
+            spread=about.spread,
             failed=count,
             aside=len(result.aside),
-            side_by_side=side_by_side,
+            side_by_side=about.side_by_side,
         ),
-        failures=failures_part(failures, failed_pulls, result.pulls, said),
+        failures=failures_part(about.failures, failed_pulls, result.pulls, about.said),
         warnings=result.warnings,
-        reproduce=tuple(steps),
-        columns=arms_columns(result, failed, failures),
-        robustness=robustness,
-        open=open,
-        course=course,
-        more=more,
+        reproduce=tuple(about.steps),
+        columns=arms_columns(result, about.failed, about.failures),
+        robustness=about.robustness,
+        open=about.open,
+        course=about.course,
+        more=about.more,
         result=result,
     )
 

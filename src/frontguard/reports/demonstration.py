@@ -7,9 +7,9 @@ from frontguard.demo.cases import BOMBED, CONTAMINATION, Demo, Reviews
 from frontguard.demo.pictures import demo_picture, reviews_picture
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, percent
-from frontguard.reports.analysis import origin_steps
-from frontguard.reports.arms import arms_table, failed_pulls, report_of
+from frontguard.reports.arms import Circumstances, arms_table, failed_pulls, report_of
 from frontguard.reports.model import Fact, Figure, Report, Section
+from frontguard.reports.of_log import origin_steps
 from frontguard.results import Origin, Result
 from frontguard.words import analysis as summary
 from frontguard.words.certificate import guarantee
@@ -22,17 +22,19 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     returned = [f"{len(each.pareto_set)} returned" for each in (found.robust, found.by_means)]
     return report_of(
         robust,
-        kind="demo",
-        title="Demonstration: the best of 36 sabotaged treatments",
-        answer=_answer(found),
-        guarantee=(guarantee(robust), *_left_out(robust, found.truth), *_of_means(found.by_means)),
-        facts=(
-            Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
-            Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
+        Circumstances(
+            kind="demo",
+            title="Demonstration: the best of 36 sabotaged treatments",
+            answer=_answer(found),
+            guarantee=(guarantee(robust), *_left_out(robust, found.truth), *_of_means(found.by_means)),
+            facts=(
+                Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
+                Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
+            ),
+            pictures=(Figure("What both methods make of the same records", demo_picture(found)),),
+            steps=origin_steps(origin),
+            more=(_reviews_part(found.reviews), _flags_part(found.flags)),
         ),
-        pictures=(Figure("What both methods make of the same records", demo_picture(found)),),
-        steps=origin_steps(origin),
-        more=(_reviews_part(found.reviews), _flags_part(found.flags)),
     )
 
 

@@ -10,8 +10,8 @@ from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.setup import TITLES
 from frontguard.experiments.tables import row_cells, row_headings
 from frontguard.phrases import article, joined, percent
-from frontguard.reports.analysis import origin_steps
 from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable
+from frontguard.reports.of_log import origin_steps
 from frontguard.results import Origin
 from frontguard.words.certificate import status_in_words
 

@@ -39,10 +39,10 @@ def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = N
     from frontguard.demo.cases import Demo
     from frontguard.experiments.results import Row
     from frontguard.logs.analysis import Analysis
-    from frontguard.reports.analysis import analysis_report, result_report
     from frontguard.reports.demonstration import demo_report
     from frontguard.reports.experiments import experiments_report
-    from frontguard.reports.study import study_report
+    from frontguard.reports.of_log import analysis_report, result_report
+    from frontguard.reports.of_study import study_report
     from frontguard.results import Result
     from frontguard.studies.study import Study
 
@@ -109,7 +109,7 @@ def _content(read: Callable[[int], bytes], where: str) -> bytes:
 
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
-    from frontguard.reports.study import study_report
+    from frontguard.reports.of_study import study_report
     from frontguard.storage.open import open_storage
 
     shown = without_password(where)
@@ -161,7 +161,7 @@ def report_from_values(value: Any, where: str = "JSON") -> Report:
     from frontguard.demo.cases import Demo
     from frontguard.experiments.results import rows_of
     from frontguard.logs.analysis import Analysis
-    from frontguard.reports.study import run_report
+    from frontguard.reports.of_study import run_report
     from frontguard.results import Result
     from frontguard.studies.overview import Snapshot
 

@@ -26,7 +26,7 @@ from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.differences import Differences
 from frontguard.evidence.ordered import Samples, take
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, push_one, reserve
-from frontguard.pareto.limits import LimitRule, veil_arm
+from frontguard.pareto.feasible import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import Goal, Standing

@@ -10,7 +10,7 @@ order of reading:
 - `settings`: what a study is about, as its storage keeps it
 - `workers`: who is at work, and who is lost; `pulls`: their items, what was begun,
   what was told as a frame, why pulls failed, what no log holds
-- `costs`, `clusters`, `gate`: pulls that cost, that depend on each other, that compare candidates with a baseline
+- `costs`, `clusters`, `candidates`: pulls that cost, that depend on each other, that compare candidates with a baseline
 - `alarms`: evidence that data are dirtier than declared; `hints`: what samples look like
 - `overview`: a study at one moment, for those who watch it
 - `follow`: a study followed from outside

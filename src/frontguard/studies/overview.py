@@ -11,7 +11,7 @@ import numpy as np
 
 from frontguard._common.entries import ByArm, finite, gathered
 from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.gate import GateResult
+from frontguard.comparisons.outcomes import GateResult
 from frontguard.notices import BudgetOver
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import likely, likely_cost

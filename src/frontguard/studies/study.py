@@ -19,7 +19,7 @@ from frontguard._common.attached import attached
 from frontguard._common.checks import checked_count
 from frontguard._common.forks import renew_after_fork
 from frontguard._common.written import checked_seconds, explains_arguments
-from frontguard.comparisons.gate import GateResult
+from frontguard.comparisons.outcomes import GateResult
 from frontguard.errors import BadArgument, BadInput
 from frontguard.notices import Alarm
 from frontguard.objectives import Objective
@@ -30,8 +30,8 @@ from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
+from frontguard.studies.candidates import gate_of
 from frontguard.studies.costs import with_cost
-from frontguard.studies.gate import gate_of
 from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,

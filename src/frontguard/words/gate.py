@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Effect, Span
-from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.notices import ExactDiffers, InClusters, IndependentArms, InPairs
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible

@@ -253,7 +253,7 @@ def _ahead(sums: Floats, pulls: int, foreseen: float, threshold: float, one_look
 
 
 @kernel(over="values", deep=True)
-def _unrefuted(
+def _unrefuted(  # noqa: PLR0913 (a kernel takes arrays, and no objects)
     values: Floats,
     starts: Ints,
     blocks: Floats,

@@ -26,7 +26,7 @@ from frontguard.storage.contract import (
     fault_of_plans,
 )
 from frontguard.storage.postgres.connections import Connections
-from frontguard.storage.postgres.schema import checked_schema, create_tables, in_schema, refuse_others
+from frontguard.storage.postgres.ddl import checked_schema, create_tables, in_schema, refuse_others
 
 if TYPE_CHECKING:
     from psycopg import Connection

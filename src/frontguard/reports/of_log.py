@@ -10,7 +10,7 @@ import numpy as np
 from frontguard import plot
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, listed, percent
-from frontguard.reports.arms import failed_pulls, report_of
+from frontguard.reports.arms import Circumstances, failed_pulls, report_of
 from frontguard.reports.model import (
     Fact,
     Figure,
@@ -68,23 +68,25 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         steps.append(Fact("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
     return report_of(
         found,
-        kind="analysis",
-        title=f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
-        answer=summary.answer(plain),
-        guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
-        anytime=found.anytime,
-        failed=failed_pulls(found),
-        facts=(
-            Fact("Verdicts", verdicts),
-            *(Fact("Rows", each) for each in summary.rows_chosen(found)),
-            *(Fact("Rates", each) for each in (rates(found.notices),) if each),
-            *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
+        Circumstances(
+            kind="analysis",
+            title=f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
+            answer=summary.answer(plain),
+            guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
+            anytime=found.anytime,
+            failed=failed_pulls(found),
+            facts=(
+                Fact("Verdicts", verdicts),
+                *(Fact("Rows", each) for each in summary.rows_chosen(found)),
+                *(Fact("Rates", each) for each in (rates(found.notices),) if each),
+                *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
+            ),
+            robustness=robustness_part(plain),
+            open=Section("What would settle the open arms", listed=tuple(to_settle)),
+            steps=steps,
+            more=(*_guessed(plain), _failures(plain)),
+            course=pulls_part(plain),
         ),
-        robustness=robustness_part(plain),
-        open=Section("What would settle the open arms", listed=tuple(to_settle)),
-        steps=steps,
-        more=(*_guessed(plain), _failures(plain)),
-        course=pulls_part(plain),
     )
 
 
@@ -146,15 +148,17 @@ def result_report(result: Result, origin: Origin | None = None) -> Report:
         answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {names_in_short(plain.pareto_set)}."
     return report_of(
         full,
-        kind="result",
-        title=f"{result.policy}: {len(result.arms):,} arms",
-        answer=answer,
-        guarantee=(guarantee(plain),),
-        anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
-        directed=bool(result.metrics),
-        open=open_part(plain),
-        steps=origin_steps(origin),
-        course=pulls_part(plain),
+        Circumstances(
+            kind="result",
+            title=f"{result.policy}: {len(result.arms):,} arms",
+            answer=answer,
+            guarantee=(guarantee(plain),),
+            anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
+            directed=bool(result.metrics),
+            open=open_part(plain),
+            steps=origin_steps(origin),
+            course=pulls_part(plain),
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """A gate on what was already measured: each arm of a log against the one of the same name in the baseline's log.
 
 Sides are read and sorted as any log is, and what is compared becomes one log, whose arms share δ: so it may have pairs,
-lists, independent arms, clusters and limits like any other. How a candidate stands is written in `comparisons.gate`,
+lists, independent arms, clusters and limits like any other. How a candidate stands is written in `comparisons.outcomes`,
 for studies and for logs alike; up to which ε it stands, read off the same values at other ranks. A study with a
 baseline has its robustness from here, too.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import explains_arguments
-from frontguard.comparisons.gate import (
+from frontguard.comparisons.outcomes import (
     Check,
     Ends,
     GatePair,

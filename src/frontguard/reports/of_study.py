@@ -17,9 +17,9 @@ from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.phrases import duration, number_of, percent
-from frontguard.reports.analysis import open_part, origin_steps, pulls_part, robustness_part
-from frontguard.reports.arms import report_of
+from frontguard.reports.arms import Circumstances, report_of
 from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, shown_in_units
+from frontguard.reports.of_log import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.results import Origin
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
@@ -86,16 +86,18 @@ def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
     ahead = (f"{more_to_come(brief)[0].upper()}{more_to_come(brief)[1:]}.",) if result.status != "certified" else ()
     return report_of(
         result,
-        kind=kind,
-        title=snapshot.study,
-        answer=said or answer(brief),
-        guarantee=guaranteed,
-        failures=snapshot.failures,
-        said=snapshot.said,
-        failed=snapshot.failed_per_arm,
-        open=open_part(plain, ahead),
-        side_by_side=snapshot.side_by_side,
-        **more,
+        Circumstances(
+            kind=kind,
+            title=snapshot.study,
+            answer=said or answer(brief),
+            guarantee=guaranteed,
+            failures=snapshot.failures,
+            said=snapshot.said,
+            failed=snapshot.failed_per_arm,
+            open=open_part(plain, ahead),
+            side_by_side=snapshot.side_by_side,
+            **more,
+        ),
     )
 
 

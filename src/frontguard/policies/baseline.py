@@ -18,11 +18,11 @@ from typing import Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.gate import Ends, Outcome, outcomes_between
+from frontguard.comparisons.outcomes import Ends, Outcome, outcomes_between
 from frontguard.errors import BadArgument
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.differences import Differences
-from frontguard.pareto.limits import LimitRule
+from frontguard.pareto.feasible import LimitRule
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from frontguard.comparisons.gate import Ends, GateQuestion, GateResult, Outcome
-from frontguard.policies.gate import BASELINE, CANDIDATE
+from frontguard.comparisons.outcomes import Ends, GateQuestion, GateResult, Outcome
+from frontguard.policies.baseline import BASELINE, CANDIDATE
 from frontguard.results import Result
 
 if TYPE_CHECKING:

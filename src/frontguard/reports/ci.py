@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from frontguard.comparisons.gate import Check, GatePair, GateResult, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
 from frontguard.reports.plain import escaped
