@@ -1,9 +1,9 @@
 """A gate on what was already measured: each arm of a log against the one of the same name in the baseline's log.
 
 Sides are read and sorted as any log is, and what is compared becomes one log, whose arms share δ: so it may have pairs,
-lists, independent arms, clusters and limits like any other. How a candidate stands is written in `comparisons.outcomes`,
-for studies and for logs alike; up to which ε it stands, read off the same values at other ranks. A study with a
-baseline has its robustness from here, too.
+lists, independent arms, clusters and limits like any other. How a candidate stands is written in
+`comparisons.outcomes`, for studies and for logs alike; up to which ε it stands, read off the same values at other
+ranks. A study with a baseline has its robustness from here, too.
 """
 
 from __future__ import annotations
