@@ -493,7 +493,9 @@ class Certified(Holding):
     def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
         order = np.argsort(np.atleast_1d(np.asarray(arms)), kind="stable")
         self._reps = None if reps is None else np.asarray(reps, np.int64)[order]
-        return super()._take(arms, values, reps)
+        told = super()._take(arms, values, reps)
+        self._reps = None
+        return told
 
     def _absorb(self, arms: Ints, values: Floats) -> None:
         if self.differences.in_blocks:

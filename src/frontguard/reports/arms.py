@@ -7,7 +7,7 @@ is asked for beside the answer, one arm to choose and all arms against a baselin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -92,8 +92,8 @@ class Circumstances:
     side_by_side: bool = False  # whether pulls were measured several at a time
     directed: bool = True  # whether it is known which direction of each objective is better
     failed: Ints | None = None  # (K,) pulls that failed, or values, where the report is on a log
-    failures: Failures = MappingProxyType({})
-    said: Mapping[str, str] = MappingProxyType({})  # by arm, what the last pull that failed had to say
+    failures: Failures = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)  # by arm, what the last pull that failed had to say
     facts: Sequence[Fact] = ()
     pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
     robustness: Section = Report.robustness
