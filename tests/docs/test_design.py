@@ -11,16 +11,23 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "src" / "frontguard"
 PAGES = [ROOT / "docs" / "design.md", ROOT / "CONTRIBUTING.md"]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 PACKAGES = sorted(file for file in HOUSE.glob("*/__init__.py"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
 def test_modules_that_are_named_are_there(page: Path) -> None:
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+(?:\.py)?/?|[a-z_]+(?:\.py|/))`", page.read_text(encoding="utf-8")))
-    assert len(named) > 10
+    assert len(named) > 10 or page in DECISIONS
     for name in named:
         places = [base / name for base in (HOUSE, ROOT)]
         assert any(each.exists() or each.with_suffix(".py").exists() for each in places), name
+
+
+def test_the_map_is_short_and_every_decision_is_listed_once() -> None:
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 150
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\]\((.+?)\)", index)) == [page.name for page in DECISIONS if page.name != "README.md"]
 
 
 def test_functions_that_are_named_are_there() -> None:
