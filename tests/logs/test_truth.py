@@ -22,6 +22,7 @@ from scipy.special import ndtri
 
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.logs import boxes as log_boxes
+from frontguard.logs.answer import goal_of
 from frontguard.logs.boxes import BoxReader
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
@@ -120,7 +121,7 @@ def boxes_of(case: Case, samples: list[Floats]) -> ArmBoxes:
 
 
 def verdicts_of(case: Case, boxes: ArmBoxes, goal: str = "front") -> Ints:
-    return judge(boxes, **replace(case.question, aim=goal).goal()).codes
+    return judge(boxes, **goal_of(replace(case.question, goal=goal))).codes
 
 
 def is_false(case: Case, run: int) -> bool:

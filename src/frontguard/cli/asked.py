@@ -23,7 +23,7 @@ def asked(options: Mapping[str, Any]) -> Asked:
     The names are those of `Asked`, but for --mean and --limit. --baseline and --coverage are the command's to read.
 
     >>> asked({"mean": ["solved", "stars=1,5"], "exact": ["bytes"], "paired": False, "items": 40, "top": 3})
-    {'items': 40, 'exact': ['bytes'], 'statistic': {'solved': 'mean', 'stars': 'mean'}, 'bounds': {'solved': (0.0, 1.0),
+    {'exact': ['bytes'], 'items': 40, 'statistic': {'solved': 'mean', 'stars': 'mean'}, 'bounds': {'solved': (0.0, 1.0),
     'stars': (1.0, 5.0)}}
     """
     from frontguard.question import Asked

@@ -41,10 +41,15 @@ Tolerance = Annotated[
     list[str] | None,
     typer.Option(metavar="AMOUNT", help="Difference that does not matter: 0.5 or 2%, or METRIC=2%, repeated."),
 ]
-LimitOption = Annotated[
-    list[str] | None,
-    typer.Option("--limit", metavar="LIMIT", help="What arms must keep to, 'p95(latency)<=300'; repeat for several."),
-]
+
+
+def _limit(panel: str | None) -> Any:
+    help = "What arms must keep to, 'p95(latency)<=300'; repeat for several."
+    return typer.Option("--limit", metavar="LIMIT", help=help, rich_help_panel=panel)
+
+
+LimitOption = Annotated[list[str] | None, _limit(None)]
+FurtherLimit = Annotated[list[str] | None, _limit(STATISTICS)]
 Contamination = Annotated[
     str | None,
     typer.Option(

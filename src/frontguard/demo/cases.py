@@ -81,7 +81,8 @@ class Demo:
 
         given = read(DemoAnswer, values, where)
         robust, by_means, reviews = Result.of(given), Result.of(given.mean_based), Analysis.of(given.reviews)
-        if by_means.arms != robust.arms or not robust.metrics == by_means.metrics == METRICS:
+        told = [[each.spelled_out for each in some] for some in (robust.metrics, by_means.metrics, METRICS)]
+        if by_means.arms != robust.arms or not told[0] == told[1] == told[2]:
             same = f"both methods on the same arms, with the objectives {' and '.join(each.name for each in METRICS)}"
             raise BadInput(f"{where}: mean_based: wanted {same}; got others")
         if BOMBED not in reviews.arms:
