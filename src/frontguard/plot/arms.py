@@ -31,7 +31,7 @@ CROWD_FACTOR = 5.0
 """The same where also very many arms are drawn, of which most are far behind: the front gets more room by ratios."""
 
 _LARGEST = 1e150  # squares and ratios of such numbers are numbers still
-_OTHERS = 2.0  # other estimates are seen as far as so many times the range of those that matter from these,
+_OTHERS = 2.5  # other estimates are seen as far as so many times the range of those that matter from these,
 _WHOLE = 1.0  # and ends of intervals as far as so many times,
 _BULK = 0.5  # or as far as so much of the range of four fifths of all estimates, where that is more
 _GOES_ON = 0.15  # of the range of the estimates, where boxes are cut off: so much of them is seen
