@@ -150,9 +150,18 @@ def analyze(  # noqa: PLR0913 (a public entry point)
 # What is asked --------------------------------------------------------------------------------------------------------
 
 
+_OF_PULLS = ("cost", "max_cost", "max_pulls", "max_pulls_per_arm", "polish")
+"""What says whom to measure next, and when to stop."""
+
+
 def split(given: AskedOfLog) -> tuple[Asked, dict[str, Any]]:
-    """What is asked, and how rows are read."""
+    """What is asked, and how rows are read; refuses what is about measuring."""
     asked = {name: value for name, value in given.items() if name in Asked.__annotations__}
+    for name in _OF_PULLS:
+        if asked.get(name):
+            raise BadArgument(name, f"a log is measured already, and nothing is left to choose; leave {name} out")
+    if asked.get("spread") is not None:
+        raise BadArgument("spread", "intervals of a log assume nothing of the spread of its values; leave it out")
     return cast(Asked, asked), {name: value for name, value in given.items() if name not in asked}
 
 
@@ -278,8 +287,11 @@ class _How:
 
 def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
     """Refuse what cannot be done with rows of this source."""
-    if draft.items is not None and not draft.pair:
-        raise BadArgument("items", "say by pair (--pair COLUMN) which column tells them apart")
+    if draft.paired and not draft.pair:
+        what = "paired" if draft.items is None else "items"
+        raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")
+    if draft.baseline is not None:
+        raise BadArgument("baseline", "a gate compares arms with a baseline: gate(log, baseline=ARM)")
     said: dict[str, Any] = {"where": how.where, "pair": draft.pair, "cluster": draft.cluster}
     for what, value in said.items():
         if value and isinstance(how.log, Log):

@@ -79,7 +79,7 @@ def gate(
         Logs as `analyze` takes them, but for studies and states. Arms of the same name are compared; where each log has
         a single arm, these are, whatever they are called.
     baseline_arm
-        With one log and no other: the arm in it with which all its others are compared.
+        With one log and no other: the arm in it with which all its others are compared; also as `baseline=`.
     arm, objectives, threat, question, where
         As in `analyze`, and so is all else that is asked (`frontguard.question.Asked`); all candidates and metrics
         share the confidence. The tolerance is 5% unless given, of a mean 5% of what its bounds span.
@@ -97,11 +97,12 @@ def gate(
     >>> found.outcome.word, found.stands_up_to
     ('worse', 0.499)
     """
+    asked, reading = split(given)
+    baseline_arm = asked.pop("baseline", None) if baseline_arm is None else baseline_arm
     if not candidates and baseline_arm is None:
         raise BadInput("wanted a log to compare with the baseline's, or, of a single log, the arm that is the baseline")
     if candidates and baseline_arm is not None:
         raise BadArgument("baseline", f"an arm is named where one log has them all; got {len(candidates) + 1} logs")
-    asked, reading = split(given)
     asking = Asking(question, objectives, threat, asked, tolerant=True)
     how = _How(asking, arm, where, progress, reading, ArmNames())
     sides = _sides((baseline, *candidates), how)
