@@ -18,11 +18,11 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from frontguard.schema import Answer, AnyAnswer, DemoAnswer, Gate
+from frontguard.schema import Answer, AnyAnswer, DemoAnswer, GateAnswer
 
 FILE = Path(__file__).parents[1] / "docs" / "schemas" / "answer.json"
 
-PRINTED: dict[str, Any] = {"run": AnyAnswer, "analyze": AnyAnswer, "gate": Gate, "demo": DemoAnswer}
+PRINTED: dict[str, Any] = {"run": AnyAnswer, "analyze": AnyAnswer, "gate": GateAnswer, "demo": DemoAnswer}
 """What commands that answer print."""
 
 
@@ -84,11 +84,11 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
 
 def schema() -> str:
     """The text of the schema."""
-    found = TypeAdapter(AnyAnswer | Gate | DemoAnswer).json_schema(mode="serialization", schema_generator=Printed)
+    found = TypeAdapter(AnyAnswer | GateAnswer | DemoAnswer).json_schema(mode="serialization", schema_generator=Printed)
     kinds = found["$defs"]
     # Entries of logs, of studies, and of what commands print alone.
     optional = {*(AnyAnswer.model_fields.keys() - Answer.model_fields.keys()), "exit_code", "seconds"}
-    for name in ("AnyAnswer", "ReviewsAnswer", "DemoAnswer", "Gate"):
+    for name in ("AnyAnswer", "ReviewsAnswer", "DemoAnswer", "GateAnswer"):
         kinds[name]["required"] = [each for each in kinds[name]["required"] if each not in optional]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "frontguard --json"}
     return json.dumps(head | found, indent=1) + "\n"

@@ -479,7 +479,7 @@ class PairEntries(Described):
     """In the order of the gate's limits."""
 
 
-class Gate(Made):
+class GateAnswer(Made):
     """The JSON of gates: `GateResult.to_dict()`, and --json of `gate`. All that is certain holds at once."""
 
     outcome: OutcomeWord

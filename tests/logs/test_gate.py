@@ -305,6 +305,12 @@ def test_wrong_inputs(logs: int, given: dict[str, Any], snapshot: SnapshotAssert
         gate(*[frame(seed, sort=10, hash=5) for seed in range(logs)], **{"minimize": "ms", **given})
 
 
+@pytest.mark.parametrize("asked", [{"paired": True}, {"items": 400}])
+def test_pairs_without_a_column_are_refused(asked: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with refused(BadInput, snapshot):
+        gate(answers(0, 0.0), answers(1, 0.0), **RATE, **asked)
+
+
 def test_nothing_in_common_and_a_lonely_arm(snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         gate(frame(0, a=1, b=1), frame(1, c=1, d=1), minimize="ms")

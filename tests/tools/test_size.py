@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -30,3 +31,9 @@ def test_no_package_is_beyond_its_budget() -> None:
 def test_no_module_has_the_name_of_two_others() -> None:
     names = Counter(path.name for path in MODULES if path.name != "__init__.py")
     assert {name: count for name, count in names.items() if count > 2} == {}
+
+
+def test_no_public_class_has_the_name_of_another() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1 and not name.startswith("_")} == set()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from frontguard._common.entries import Entries
-    from frontguard.comparisons.picks import Asked, Beside
+    from frontguard.comparisons.picks import Beside, BesideQuestion
     from frontguard.objectives import Objective
     from frontguard.results import Result
     from frontguard.words.arm_table import ArmTable
@@ -62,14 +62,14 @@ def console(width: int = 120) -> Console:
     return RichConsole(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)
 
 
-def read_asked(baseline: str | None, pick: Sequence[str] | None) -> Asked:
+def read_asked(baseline: str | None, pick: Sequence[str] | None) -> BesideQuestion:
     """What the options ask for."""
     from frontguard.comparisons.picks import asked
 
     return asked(baseline, pick)
 
 
-def check_asked(asked: Asked, arms: Sequence[str], objectives: Iterable[Objective]) -> None:
+def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable[Objective]) -> None:
     """Refuse what could not be answered in the end before anything takes long."""
     if asked.baseline is not None and asked.baseline not in arms:
         hint = did_you_mean(asked.baseline, arms)
@@ -83,7 +83,7 @@ def check_asked(asked: Asked, arms: Sequence[str], objectives: Iterable[Objectiv
             raise BadInput(f"--pick: {error}") from None
 
 
-def beside_of(result: Result, asked: Asked) -> Beside:
+def beside_of(result: Result, asked: BesideQuestion) -> Beside:
     """What is asked for, of a result."""
     check_asked(asked, result.arms if asked.baseline in result.arms else result.arms[:20_000], result.metrics)
     return result.beside(asked)

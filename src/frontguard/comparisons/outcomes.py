@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class Outcome(IntEnum):
-    """What is certain of a candidate against its baseline, where a difference up to the tolerance is none."""
+    """What is certain of a candidate against its baseline, where a difference up to the tolerance is none.
+
+    Numbered like `Keeping`: within a limit is not worse, beyond it is worse.
+    """
 
     NOT_WORSE = 0
     OPEN = 1
@@ -67,7 +70,7 @@ def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
     return found
 
 
-class Ends(NamedTuple):
+class Intervals(NamedTuple):
     """Inner values of some arms (..., C): ends of intervals, and point estimates, NaN where there are none."""
 
     low: Floats
@@ -75,23 +78,15 @@ class Ends(NamedTuple):
     estimates: Floats
 
 
-def outcomes_between(
-    its: Ends, mine: Ends, apart: tuple[Floats, Floats], tolerances: Floats, limits: Iterable[tuple[int, float, float]]
-) -> Ints:
-    """Outcomes (P, M + Q) of P candidates against their baselines, in M objectives and Q limits.
+def outcomes_between(its: Intervals, mine: Intervals, apart: tuple[Floats, Floats], tolerances: Floats) -> Ints:
+    """Outcomes (P, M) of P candidates against their baselines, in M objectives.
 
     `its` and `mine` are the ends (P, C) of intervals of inner values, the columns of the objectives first; `apart` has
-    upper bounds (P, M) of the candidate less its baseline, and of the baseline less the candidate, beside these. Of
-    each limit the column, and the inner values from which on a candidate keeps to it, and below which it is beyond it.
+    upper bounds (P, M) of the candidate less its baseline, and of the baseline less the candidate, beside these.
     """
     M = len(tolerances)
     worst, best = mine.low[:, :M] - its.high[:, :M], mine.high[:, :M] - its.low[:, :M]
-    found = [outcomes_of(*sharpened(worst, best, *apart), tolerances)]
-    for column, within, beyond in limits:
-        low, high = mine.low[:, column], mine.high[:, column]
-        kept = np.where(low >= within, Outcome.NOT_WORSE, np.where(high < beyond, Outcome.WORSE, Outcome.OPEN))
-        found.append(kept[:, None])
-    return np.concatenate(found, axis=1)
+    return outcomes_of(*sharpened(worst, best, *apart), tolerances)
 
 
 def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
@@ -205,8 +200,9 @@ class GateQuestion:
         self,
         names: tuple[str, str, str],
         pulls: tuple[int, int],
-        ends: Ends,
+        ends: Intervals,
         apart: Floats,
+        outcomes: Ints,
         lasts: Floats | None = None,
     ) -> GatePair:
         """Return a candidate against its baseline.
@@ -219,8 +215,10 @@ class GateQuestion:
             Of the baseline and of the candidate (2, C).
         apart
             Upper bounds (2, M) of the candidate less its baseline, and of the baseline less the candidate.
+        outcomes
+            Of each metric and limit (M + Q,).
         lasts
-            Up to which ε each outcome (M + Q,) stands, NaN where it is open; nothing where that is not known.
+            Up to which ε each of these (M + Q,) stands, NaN where it is open; nothing where that is not known.
         """
         name, candidate, baseline = names
         M = len(self.metrics)
@@ -233,13 +231,10 @@ class GateQuestion:
         stands = [None] * (M + len(self.gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
         effects = against(boxes, 0, np.array([1])).of(0).effects
         checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
-        its, mine = (Ends(*(each[row][None] for each in ends)) for row in range(2))
-        unknown = np.full((1, M), np.inf)
-        asked = [(gate.column, gate.within, gate.beyond) for gate in self.gates]
-        outcomes = outcomes_between(its, mine, (unknown, unknown), np.zeros(M), asked)[0, M:].tolist()
+        mine = Intervals(*(each[1:] for each in ends))
         limits = tuple(
             LimitCheck(gate, _span(gate, mine), Outcome(code), last)
-            for gate, code, last in zip(self.gates, outcomes, stands[M:], strict=True)
+            for gate, code, last in zip(self.gates, outcomes[M:].tolist(), stands[M:], strict=True)
         )
         return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
 
@@ -248,7 +243,7 @@ def _known(last: float) -> float | None:
     return None if np.isnan(last) else last
 
 
-def _span(gate: Gate, mine: Ends) -> Span:
+def _span(gate: Gate, mine: Intervals) -> Span:
     """What is limited of one arm, in its units."""
     low, high, estimate = (each[:, gate.column] for each in mine)
     least, most = gate.metric.outward_interval(low, high)
@@ -318,9 +313,9 @@ class GateResult:
     def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> GateResult:
         """The gate that `to_dict` gave, be it through JSON; the error says where in `where` it is none."""
         from frontguard._common.reading import read
-        from frontguard.schema import Gate
+        from frontguard.schema import GateAnswer
 
-        given = read(Gate, values, where)
+        given = read(GateAnswer, values, where)
         metrics = tuple(given.objectives)
         gates = columns_for(metrics, tuple(given.limits)).gates
         return cls(

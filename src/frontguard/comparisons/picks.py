@@ -304,7 +304,7 @@ _WANTED = "knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'"
 
 
 @dataclass(frozen=True)
-class Asked:
+class BesideQuestion:
     """An arm that all others are compared with, and what is wanted of the one to choose; None where it is not asked."""
 
     baseline: str | None = None
@@ -339,11 +339,11 @@ class Beside:
         }
 
 
-def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Asked:
+def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> BesideQuestion:
     """What options ask for: --pick knee, --pick seconds=2 --pick bytes=1, --pick 'bytes<=1000'.
 
     >>> asked("main", ["bytes<=1000", "seconds=2"])
-    Asked(baseline='main', wants=True, rule=None, weights=(('seconds', 2.0),), limits=('bytes<=1000',))
+    BesideQuestion(baseline='main', wants=True, rule=None, weights=(('seconds', 2.0),), limits=('bytes<=1000',))
     >>> asked(None, ["kne"])
     Traceback (most recent call last):
     ...
@@ -365,4 +365,4 @@ def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Ask
             weights[name] = amount[0]
     if rule and weights:
         raise BadInput("--pick: wanted knee or weights, not both")
-    return Asked(baseline, bool(pick), rule, tuple(weights.items()), tuple(limits))
+    return BesideQuestion(baseline, bool(pick), rule, tuple(weights.items()), tuple(limits))

@@ -39,7 +39,7 @@ from frontguard.errors import BadArgument
 from frontguard.evidence.averages import log_priors_of, log_term, signed_value
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, BoxRule, usable_shifts
-from frontguard.evidence.differences import Compared, Differences, Moment
+from frontguard.evidence.differences import Compared, Differences, Sampled
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.ordered import Samples
 from frontguard.evidence.pairs import MOST_ARMS
@@ -204,7 +204,7 @@ class Apart(Differences):
         other.levels, other._read_at = self.levels.copy(), self._read_at.copy()
         return other
 
-    def refresh(self, now: Moment) -> bool:
+    def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences up to date.
 
         Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
@@ -217,7 +217,7 @@ class Apart(Differences):
             self._refresh(now, now.alive, np.array([its]))
         return False
 
-    def _refresh(self, now: Moment, arms: Ints, touched: Ints) -> None:
+    def _refresh(self, now: Sampled, arms: Ints, touched: Ints) -> None:
         refresh_apart(now.boxes, self.levels, now.samples, now.asked, arms, touched, self._intervals, self.rule)
 
     def forget(self, boxes: Floats, arms: Ints) -> None:

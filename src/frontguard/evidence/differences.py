@@ -31,7 +31,7 @@ class Compared(NamedTuple):
         return (self.arms if self.baseline is None else 2) * (self.arms - 1)
 
 
-class Moment(NamedTuple):
+class Sampled(NamedTuple):
     """What evidence is read from at one moment."""
 
     boxes: Floats  # (K, COLUMNS + …, C)
@@ -69,7 +69,7 @@ class Differences:
     def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
         """Take values (n, C) of `arms` (n,), each the r-th measurement of its arm, from 1."""
 
-    def refresh(self, now: Moment) -> bool:
+    def refresh(self, now: Sampled) -> bool:
         """Bring the bounds in the boxes up to date; return whether an interval was found false."""
         return False
 

@@ -27,7 +27,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import COLUMNS, BoxRule
-from frontguard.evidence.differences import Compared, Differences, Moment
+from frontguard.evidence.differences import Compared, Differences, Sampled
 from frontguard.evidence.lists import (
     NEVER,
     counted_on,
@@ -174,7 +174,7 @@ class WithinBlocks(Differences):
         self.blocks[:, arms, reps - 1] = values.T
         self.back[arms, reps - 1] = True
 
-    def refresh(self, now: Moment) -> bool:
+    def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences, and the intervals of a list, up to date; return whether one was found false."""
         complete, touched = self.back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
         touched[now.touched] = True

@@ -194,6 +194,9 @@ class Asking:
             )
         else:
             self.draft = Question.of(["value"], threat, **cast(Asked, self._but_for_metrics()))
+        if self.draft.paired and not self.draft.pair:
+            what = "paired" if self.draft.items is None else "items"
+            raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")
 
     def _but_for_metrics(self) -> dict[str, Any]:
         of_metrics = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
@@ -287,9 +290,6 @@ class _How:
 
 def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
     """Refuse what cannot be done with rows of this source."""
-    if draft.paired and not draft.pair:
-        what = "paired" if draft.items is None else "items"
-        raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")
     if draft.baseline is not None:
         raise BadArgument("baseline", "a gate compares arms with a baseline: gate(log, baseline=ARM)")
     said: dict[str, Any] = {"where": how.where, "pair": draft.pair, "cluster": draft.cluster}

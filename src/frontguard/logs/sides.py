@@ -9,7 +9,7 @@ ranks. A study with a baseline has its robustness from here, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -21,10 +21,10 @@ from frontguard._common.typing import Floats, Ints
 from frontguard._common.written import explains_arguments
 from frontguard.comparisons.outcomes import (
     Check,
-    Ends,
     GatePair,
     GateQuestion,
     GateResult,
+    Intervals,
     LimitCheck,
     Outcome,
     outcomes_between,
@@ -47,6 +47,7 @@ from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice
 from frontguard.objectives import Objective, tolerances
+from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.question import Entry, Question
 from frontguard.studies.study import Study
@@ -127,7 +128,7 @@ def gate(
         *exact_differs(judged.reader, len(question.objectives)),
         *too_few(judged.reader, boxes, question, least),
     ]
-    found = tuple(judged.pair(row, pair, boxes, lasts) for row, pair in enumerate(pairs))
+    found = tuple(judged.pairs(pairs, boxes, lasts))
     return GateResult(
         found,
         question.objectives,
@@ -295,28 +296,25 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     first = sides[0].ordered
     if len(sides) == 1 and len(places) == len(first.pulls):
         return first
-    logs = [sides[at].ordered for at, _ in places]
-    arms = [arm for _, arm in places]
-    often = Counter(log.arms[arm] for log, arm in zip(logs, arms, strict=True))
-    labels = _different([side.label for side in sides])
-    names = [
-        log.arms[arm] if often[log.arms[arm]] == 1 else f"{log.arms[arm]} ({labels[at]})"
-        for (at, arm), log in zip(places, logs, strict=True)
-    ]
+    chosen = [(sides[at].ordered, arm) for at, arm in places]
+    own = [log.arms[arm] for log, arm in chosen]
+    often, labels = Counter(own), _different([side.label for side in sides])
+    names = [name if often[name] == 1 else f"{name} ({labels[at]})" for name, (at, _) in zip(own, places, strict=True)]
     metrics = tuple(each.name for each in question.columns.metrics)
-    values = [[_values_of(log, metric, arm) for log, arm in zip(logs, arms, strict=True)] for metric in metrics]
+    values = [[_values_of(log, metric, arm) for log, arm in chosen] for metric in metrics]
+    failed = [side.ordered.failed_pulls for side in sides]
     joined = Ordered(
         names,
         metrics,
-        np.array([log.pulls[arm] for log, arm in zip(logs, arms, strict=True)]),
+        np.array([log.pulls[arm] for log, arm in chosen]),
         np.array([_starts(map(len, parts)) for parts in values]),
         tuple(np.concatenate(parts) for parts in values),
-        np.array([log.failed_pulls[arm] for log, arm in zip(logs, arms, strict=True)]),
+        np.array([failed[at][arm] for at, arm in places]),
     )
-    columns = next((log.columns for log in logs if isinstance(log, Clustered)), None)
+    columns = next((log.columns for log, _ in chosen if isinstance(log, Clustered)), None)
     if columns is None:
         return joined
-    grouped = [clusters_of(log, arm, metrics) for log, arm in zip(logs, arms, strict=True)]
+    grouped = [clusters_of(log, arm, metrics) for log, arm in chosen]
     return Clustered(
         **vars(joined),
         columns=columns,
@@ -350,9 +348,9 @@ class _Judged:
         threat = self.question.threat
         return self.reader.read(threat if eps is None else replace(threat, eps=eps))
 
-    def _ends(self, boxes: ArmBoxes, arms: Ints) -> Ends:
-        estimates = np.where(np.isneginf(boxes.estimates), np.nan, boxes.estimates)
-        return Ends(boxes.lower[arms], boxes.upper[arms], estimates[arms])
+    def _ends(self, boxes: ArmBoxes, arms: Ints) -> Intervals:
+        estimates = boxes.estimates[arms]
+        return Intervals(boxes.lower[arms], boxes.upper[arms], np.where(np.isneginf(estimates), np.nan, estimates))
 
     def _apart(self, boxes: ArmBoxes) -> tuple[Floats, Floats]:
         M = len(self.question.objectives)
@@ -363,27 +361,30 @@ class _Judged:
 
     def outcomes(self, boxes: ArmBoxes) -> Ints:
         """What is certain with these boxes (P, M + Q): in each metric, and of each limit."""
-        limits = [(gate.column, gate.within, gate.beyond) for gate in self.question.columns.gates]
         its, mine = self._ends(boxes, self.its), self._ends(boxes, self.mine)
-        return outcomes_between(its, mine, self._apart(boxes), tolerances(self.question.objectives), limits)
+        compared = outcomes_between(its, mine, self._apart(boxes), tolerances(self.question.objectives))
+        limits = LimitRule.of(self.question.columns.gates)
+        return np.concatenate([compared, keeping_of(mine.low, mine.high, limits)], axis=1)
 
     def lasts(self) -> Floats:
         """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
         levels = levels_from(self.question.threat.eps, FINEST)
         return up_to(lambda eps: self.outcomes(self.boxes(eps)), levels)
 
-    def pair(self, row: int, pair: _Pair, boxes: ArmBoxes, lasts: Floats | None) -> GatePair:
-        """What is said of one of them."""
-        both = np.array([self.its[row], self.mine[row]])
+    def pairs(self, pairs: Sequence[_Pair], boxes: ArmBoxes, lasts: Floats | None) -> Iterator[GatePair]:
+        """What is said of each of them."""
         question = GateQuestion(self.question.objectives, self.question.columns.gates, self.question.confidence)
-        pulls = self.reader.ordered.pulls
-        return question.pair(
-            (pair.name, pair.candidate, pair.baseline),
-            (int(pulls[both[1]]), int(pulls[both[0]])),
-            self._ends(boxes, both),
-            np.stack([bounds[row] for bounds in self._apart(boxes)]),
-            None if lasts is None else lasts[row],
-        )
+        outcomes, apart = self.outcomes(boxes), np.stack(self._apart(boxes), axis=1)
+        pulls = self.reader.ordered.pulls.tolist()
+        for row, (pair, its, mine) in enumerate(zip(pairs, self.its.tolist(), self.mine.tolist(), strict=True)):
+            yield question.pair(
+                (pair.name, pair.candidate, pair.baseline),
+                (pulls[mine], pulls[its]),
+                self._ends(boxes, np.array([its, mine])),
+                apart[row],
+                outcomes[row],
+                None if lasts is None else lasts[row],
+            )
 
 
 # Studies --------------------------------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ class AuerA1(Policy):
     def _next(self, pulls: int | None) -> Ints:
         return np.flatnonzero(self.standing.arms["status"] == UNDECIDED)
 
-    def _absorb(self, arms: Ints, values: Floats) -> None:
+    def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         self.sums[arms] += values  # a round has one pull of an arm
         self.standing.estimates[arms] = self.sums[arms] / (self.rounds + 1)
 
@@ -309,7 +309,7 @@ class AuerA1M(AuerA1):
         self.columns = empty_table(self.arms * self.objectives)
         self.pool = empty_pool(self.arms * self.objectives)
 
-    def _absorb(self, arms: Ints, values: Floats) -> None:
+    def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         self.pool = absorb(self.pool, self.columns, arms, values, False)
         for arm in arms:
             for d in range(self.objectives):

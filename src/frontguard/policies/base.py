@@ -90,8 +90,8 @@ class Policy(ABC):
         """The arms of the next batch, in order; or, if the policy is rolling, of so many pulls beside those out."""
 
     @abstractmethod
-    def _absorb(self, arms: Ints, values: Floats) -> None:
-        """Take values (n, M) of `arms` (n,), which are in order."""
+    def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
+        """Take values (n, M) of `arms` (n,), in order; `reps` (n,): which pull of its arm each is, if told."""
 
     def _enough(self, told: int) -> bool:
         """Whether to decide, now that so many pulls were told at once: when a batch is complete."""
@@ -188,7 +188,7 @@ class Policy(ABC):
                 "(every pull is told once, after ask())"
             )
         order = np.argsort(pulled, kind="stable")
-        self._absorb(pulled[order], told[order])
+        self._absorb(pulled[order], told[order], None if reps is None else np.asarray(reps, np.int64)[order])
         self._outstanding[told_arms] -= counts
         self._waiting -= len(pulled)
         return len(pulled)

@@ -18,11 +18,11 @@ from typing import Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.outcomes import Ends, Outcome, outcomes_between
+from frontguard.comparisons.outcomes import Intervals, Outcome, outcomes_between
 from frontguard.errors import BadArgument
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.differences import Differences
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict
@@ -53,7 +53,7 @@ class AgainstBaseline:
         M = len(tolerances)
         # Each objective and each limit is a check, by the column of boxes that it reads.
         self._columns = np.concatenate([np.arange(M), limits.columns])
-        self._limits = list(zip(range(M, len(self._columns)), limits.within, limits.beyond, strict=True))
+        self._limits = limits._replace(columns=np.arange(M, len(self._columns)))
         # By what each check was last made: the ends and the estimate of the candidate and of its baseline, ...
         self.seen: Floats = np.empty((arms, 2, 3, len(self._columns)))
         self.seen[:, :, SEEN_LOW], self.seen[:, :, SEEN_HIGH], self.seen[:, :, SEEN_ESTIMATE] = -np.inf, np.inf, np.nan
@@ -67,11 +67,12 @@ class AgainstBaseline:
     @property
     def outcomes(self) -> Ints:
         """The `Outcome` (K, M + Q) of each arm, in each objective and limit; those of the baseline are not worse."""
-        mine, its = (Ends(*self.seen[:, side].transpose(1, 0, 2)) for side in (CANDIDATE, BASELINE))
+        mine, its = (Intervals(*self.seen[:, side].transpose(1, 0, 2)) for side in (CANDIDATE, BASELINE))
         return self._against(its, mine, (self.apart[:, CANDIDATE], self.apart[:, BASELINE]))
 
-    def _against(self, its: Ends, mine: Ends, apart: tuple[Floats, Floats]) -> Ints:
-        found = outcomes_between(its, mine, apart, self._tolerances, self._limits)
+    def _against(self, its: Intervals, mine: Intervals, apart: tuple[Floats, Floats]) -> Ints:
+        compared = outcomes_between(its, mine, apart, self._tolerances)
+        found = np.concatenate([compared, keeping_of(mine.low, mine.high, self._limits)], axis=1)
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
@@ -120,8 +121,8 @@ class AgainstBaseline:
         if not many.any():
             return np.zeros((len(pulls), len(self._columns)), np.bool_)
         low, high = boxes[:, LOW_FLOOR][:, self._columns], boxes[:, HIGH_FLOOR][:, self._columns]
-        mine = Ends(low, high, low)
-        its = Ends(*(np.broadcast_to(each[self.baseline], low.shape) for each in mine))
+        mine = Intervals(low, high, low)
+        its = Intervals(*(np.broadcast_to(each[self.baseline], low.shape) for each in mine))
         unknown = np.full((len(pulls), M), np.inf)
         stays = self._against(its, mine, (unknown, unknown)) == Outcome.OPEN
         stays[:, :M] &= ~self._usable

@@ -33,7 +33,7 @@ from frontguard.evidence.boxes import (
     first_bounded,
     refresh_all,
 )
-from frontguard.evidence.differences import Compared, Differences, Moment
+from frontguard.evidence.differences import Compared, Differences, Sampled
 from frontguard.evidence.pairs import WithinBlocks
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
@@ -247,7 +247,6 @@ class Certified(Holding):
         if self.baseline is not None:
             self.against = AgainstBaseline(self.baseline, self.goal.accuracy, self.limits, self.differences)
         self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
-        self._reps: Ints | None = None  # of what is being told, in the order of arms
         self.standing.arms["cost"] = relative_costs(self.costs)
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
@@ -490,16 +489,8 @@ class Certified(Holding):
 
     # Deciding ---------------------------------------------------------------------------------------------------------
 
-    def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
-        order = np.argsort(np.atleast_1d(np.asarray(arms)), kind="stable")
-        self._reps = None if reps is None else np.asarray(reps, np.int64)[order]
-        told = super()._take(arms, values, reps)
-        self._reps = None
-        return told
-
-    def _absorb(self, arms: Ints, values: Floats) -> None:
+    def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         if self.differences.in_blocks:
-            reps = self._reps
             if reps is None:  # in the order of telling
                 first = np.searchsorted(arms, arms)
                 reps = self.standing.arms["pulls"][arms] + 1 + np.arange(len(arms)) - first
@@ -577,9 +568,10 @@ class Certified(Holding):
         if self.against is not None:
             self.differences.forget(boxes, touched)  # a gate goes by the present samples
         found_false = bool(refresh_all(boxes, touched, self.samples, asked[touched], self.rule))
-        found_false |= self.differences.refresh(Moment(boxes, self.samples, asked, touched, np.sort(self._alive)))
-        if len(self.aside):
-            self.differences.set_aside(boxes)
+        if self.differences.columns:  # else there is nothing beside the intervals
+            found_false |= self.differences.refresh(Sampled(boxes, self.samples, asked, touched, np.sort(self._alive)))
+            if len(self.aside):
+                self.differences.set_aside(boxes)
         return found_false
 
     def read_by_rule(self) -> Standing:

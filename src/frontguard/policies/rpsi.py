@@ -383,7 +383,7 @@ class RPSI(Policy):
             raise BadInput(f"{self.name} wants {len(wanted) * each:,} pulls at once: ask for less accuracy")
         return np.repeat(wanted, each)
 
-    def _absorb(self, arms: Ints, values: Floats) -> None:
+    def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         self.pool = absorb(self.pool, self.columns, arms, values, False)
 
     def _median_of(self, arm: int) -> Floats:

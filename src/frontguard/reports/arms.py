@@ -17,7 +17,7 @@ import numpy as np
 from frontguard import plot
 from frontguard._common.typing import Ints
 from frontguard.comparisons.effects import Comparisons
-from frontguard.comparisons.picks import Asked, Beside
+from frontguard.comparisons.picks import Beside, BesideQuestion
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent, visible
@@ -293,7 +293,7 @@ def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dic
 # Comparisons and picks beside the answer ------------------------------------------------------------------------------
 
 
-def asked_for(report: Report, asked: Asked) -> Report:
+def asked_for(report: Report, asked: BesideQuestion) -> Report:
     """A report with what is asked for beside what it is about."""
     if asked.nothing:
         return report

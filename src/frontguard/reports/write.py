@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from frontguard._common.private import private
-from frontguard.comparisons.picks import Asked
+from frontguard.comparisons.picks import BesideQuestion
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import shown
 from frontguard.reports.arms import asked_for
@@ -38,7 +38,7 @@ def write_report(
     `thing` may be a result, an analysis, a study, a demonstration, rows of `reproduce`, the plain values of their JSON,
     or a path or address: a study's storage or a JSON file.
     """
-    return save(asked_for(report_on(thing, study=study), Asked(baseline)), path, format)
+    return save(asked_for(report_on(thing, study=study), BesideQuestion(baseline)), path, format)
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> Format:

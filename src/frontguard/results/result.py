@@ -14,7 +14,7 @@ from frontguard._common.entries import AT_A_TIME, ByArm, TableByArm, finite_rows
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, against
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
-from frontguard.comparisons.picks import Asked, Beside, Field, Pick, pick, wish_of
+from frontguard.comparisons.picks import Beside, BesideQuestion, Field, Pick, pick, wish_of
 from frontguard.comparisons.replacing import Excelling, Replacement, find_best, find_replacing
 from frontguard.errors import BadArgument
 from frontguard.limits import Limit
@@ -468,7 +468,7 @@ class Result:
         wish = wish_of(boxes.metrics, rule, weights, limit)
         return pick(boxes, Field(self.having(Verdict.IN), contending, within), wish)
 
-    def beside(self, asked: Asked) -> Beside:
+    def beside(self, asked: BesideQuestion) -> Beside:
         """What is asked for beside the answer."""
         compared = None if asked.baseline is None else self.against(asked.baseline)
         chosen = None

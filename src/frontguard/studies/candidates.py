@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from frontguard.comparisons.outcomes import Ends, GateQuestion, GateResult, Outcome
+from frontguard.comparisons.outcomes import GateQuestion, GateResult, Intervals, Outcome
 from frontguard.policies.baseline import BASELINE, CANDIDATE
 from frontguard.results import Result
 
@@ -27,8 +27,10 @@ def gate_of(state: Replay, result: Result, how: How = "done") -> GateResult:
     pairs = []
     for arm, name in enumerate(arms):
         if arm != its:
-            ends = Ends(*seen[arm][[BASELINE, CANDIDATE]].transpose(1, 0, 2))
-            found = question.pair((name, name, arms[its]), (pulls[arm], pulls[its]), ends, policy.against.apart[arm])
+            ends = Intervals(*seen[arm][[BASELINE, CANDIDATE]].transpose(1, 0, 2))
+            found = question.pair(
+                (name, name, arms[its]), (pulls[arm], pulls[its]), ends, policy.against.apart[arm], outcomes[arm]
+            )
             aside = tuple(arms[each] for each in (its, arm) if arms[each] in result.aside)
             pairs.append(replace(found, aside=aside))
     status = state.status if state.stopped else "running" if how == "done" else how
