@@ -10,7 +10,6 @@ import pytest
 
 from frontguard import Objective, Prescient, Study, write_report
 from frontguard._common.private import private
-from frontguard.storage.sqlite.rescue import rescue
 from tests.cli.commands import run
 
 LOG = "arm,x\n" + "".join(f"{arm},{value}\n" for arm in "ab" for value in range(30))
@@ -47,8 +46,6 @@ def test_a_study_and_the_files_beside_it(folder: Path) -> None:
     assert {mode(folder / name) for name in beside} == {0o600}
     study.close()
     study.storage.close()
-    rescue(folder / "study.db", folder / "rescued.db")
-    assert mode(folder / "rescued.db") == 0o600
 
 
 def test_a_study_file_that_is_there_keeps_its_mode(folder: Path) -> None:

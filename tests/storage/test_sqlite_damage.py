@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,11 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, Pull, Tell
 from frontguard.storage.sqlite.log import key
-from frontguard.storage.sqlite.rescue import Rescued, rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.support.forks import fork
 from tests.support.snapshots import refused
 
 PAGE = 4096
-WHOLE = Rescued(("main", "side"), plans=11, told=540, lost_studies=0, lost_plans=0, lost=0)
 
 
 @dataclass(frozen=True)
@@ -95,20 +94,15 @@ def tell_of(lease: Pull, rng: random.Random) -> Tell:
     return Tell(lease.id, (rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)), worker=f"w{lease.id % 8}", at=lease.id * 0.5)
 
 
-def is_subsequence(part: list[Any], whole: list[Any]) -> bool:
-    rest = iter(whole)
-    return all(any(row == other for other in rest) for row in part)
-
-
 def check_message(error: BadInput, path: Path) -> None:
     message = str(error)
     assert "\n" not in message
     assert path.name in message
-    assert ("frontguard rescue" in message) == isinstance(error, Damaged)
+    assert (".recover" in message) == isinstance(error, Damaged)
 
 
-def look_at(path: Path, content: bytes, truth: Truth) -> tuple[bool, Rescued | None]:
-    """Open a damaged file, then rescue it, and hold both against the truth."""
+def look_at(path: Path, content: bytes, truth: Truth) -> bool:
+    """Open a damaged file and hold it against the truth. Whether the damage was noticed."""
     path.write_bytes(content)
     noticed = False
     for read_only in (True, False):
@@ -121,57 +115,14 @@ def look_at(path: Path, content: bytes, truth: Truth) -> tuple[bool, Rescued | N
             assert says == truth.says
         assert path.read_bytes() == content
         assert [other.name for other in path.parent.iterdir()] == [path.name]
-
-    new = path.with_name("new.db")
-    try:
-        rescued = rescue(path, new)
-    except BadInput as error:
-        if "nothing of a study can be read" not in str(error):
-            raise
-        assert not new.exists()
-        return noticed, None
-    assert path.read_bytes() == content
-    check_rescued(new, rescued, truth)
-    new.unlink()
-    assert [other.name for other in path.parent.iterdir()] == [path.name]
-    return noticed, rescued
-
-
-def check_rescued(new: Path, rescued: Rescued, truth: Truth) -> None:
-    says = all_of(new, read_only=False)
-    assert tuple(says["studies"]) == rescued.studies
-    assert sum(says[name][1][0] for name in says["studies"]) == rescued.plans
-    assert sum(says[name][1][1] for name in says["studies"]) == rescued.told
-    for name in says["studies"]:
-        settings, _, plans, told, leases = says[name]
-        assert settings == truth.says[name][0]
-        assert {lease.worker for lease in leases} <= {"rescued"}
-        all_told = truth.says[name][3]
-        assert is_subsequence(told, all_told)
-        assert all(row[0] <= sum(len(plan[3]) for plan in plans) for row in told)
-        numbers = {row[0]: number for number, row in enumerate(all_told, start=1)}
-        survivors = [numbers[row[0]] for row in told]
-        assert survivors == sorted(survivors)
-        for plan, kept in zip(truth.says[name][2], plans, strict=False):
-            assert kept == (plan[0], bisect_right(survivors, plan[1]), *plan[2:])
-    with SqliteStorage(new) as storage:  # and the study can go on
-        for name in says["studies"]:
-            told_pulls = {row[0] for row in says[name][3]}
-            planned = sum(len(plan[3]) for plan in says[name][2])
-            over = {lease.id for lease in storage.leases(name)}
-            fresh = [pull.id for pull in storage.hand_out(name, 9999, "new", deadline=1.0)]
-            assert sorted([*over, *fresh]) == [p for p in range(1, planned + 1) if p not in told_pulls]
-            handed = 520 if name == "main" else 40
-            assert all(pull > handed for pull in fresh)  # what was handed out may have been measured: not again
+    return noticed
 
 
 # Damage ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_file_is_rescued_whole(tmp_path: Path, truth: Truth) -> None:
-    noticed, rescued = look_at(tmp_path / "a.db", truth.content, truth)
-    assert not noticed
-    assert rescued == WHOLE
+def test_a_whole_file_is_not_called_damaged(tmp_path: Path, truth: Truth) -> None:
+    assert not look_at(tmp_path / "a.db", truth.content, truth)
 
 
 def test_truncated_anywhere(tmp_path: Path, truth: Truth) -> None:
@@ -179,13 +130,9 @@ def test_truncated_anywhere(tmp_path: Path, truth: Truth) -> None:
     rng = random.Random(11)
     cuts = [1, 15, 16, 99, 100, 511, 512, PAGE - 1, PAGE, 2 * PAGE, size - PAGE, size - 1]
     cuts += [rng.randrange(1, size) for _ in range(8)] + [rng.randrange(1, size // PAGE) * PAGE for _ in range(5)]
-    saved = []
     for cut in sorted(cuts):
-        noticed, rescued = look_at(tmp_path / "a.db", truth.content[:cut], truth)
-        whole = rescued is not None and rescued.told == 540  # the end of an index, which readers need not look at
-        assert noticed or (whole and cut == size - 1), f"cut to {cut} of {size} bytes"
-        saved.append(0 if rescued is None else rescued.told)
-    assert saved[-1] > 460  # of a file that lacks its last page, nearly all
+        noticed = look_at(tmp_path / "a.db", truth.content[:cut], truth)
+        assert noticed or cut == size - 1, f"cut to {cut} of {size} bytes"  # which readers need not look at
 
 
 def test_every_page_overwritten(tmp_path: Path, truth: Truth) -> None:
@@ -205,7 +152,7 @@ def test_random_bytes_overwritten(tmp_path: Path, truth: Truth) -> None:
         content = bytearray(truth.content)
         for _ in range(rng.choice([1, 1, 3, 30])):
             content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-        noticed += look_at(tmp_path / "a.db", bytes(content), truth)[0]
+        noticed += look_at(tmp_path / "a.db", bytes(content), truth)
     assert noticed > 8  # the others hit free space, or an index that reading does not need
 
 
@@ -236,9 +183,7 @@ def test_damage_of_all_kinds_for_long(tmp_path: Path, truth: Truth) -> None:
 
 def test_a_file_whose_beginning_is_gone_is_no_study_file(tmp_path: Path, truth: Truth) -> None:
     for filler in (b"\0" * 100, b"\xff" * 16, random.Random(5).randbytes(PAGE)):
-        noticed, rescued = look_at(tmp_path / "a.db", filler + truth.content[len(filler) :], truth)
-        assert noticed
-        assert rescued is None
+        assert look_at(tmp_path / "a.db", filler + truth.content[len(filler) :], truth)
 
 
 @pytest.mark.parametrize("number", [1, 277, 500])
@@ -256,10 +201,6 @@ def test_a_flipped_bit_is_named(tmp_path: Path, truth: Truth, number: int, snaps
             storage.tell("main", [Tell(540, (1.0, 1.0))])  # what is damaged is not written to
         assert len(storage.told("side")) == 40  # what is not can be read
     assert path.read_bytes() == content
-    rescued = rescue(path, tmp_path / "new.db")
-    assert (rescued.told, rescued.lost, rescued.plans) == (539, 1, 11)
-    with SqliteStorage(tmp_path / "new.db") as storage:
-        assert told_rows(storage, "main") == truth.told[: number - 1] + truth.told[number:]
 
 
 def raw(path: Path) -> apsw.Connection:
@@ -295,13 +236,6 @@ def test_rows_that_are_not_as_they_were_written(
     db.close()
     with refused(Damaged, snapshot):
         all_of(path, read_only=False)
-    content = path.read_bytes()
-    if "settings" in statement or "UPDATE study" in statement:
-        with refused(BadInput, snapshot):
-            rescue(path, tmp_path / "new.db")
-    else:
-        check_rescued(tmp_path / "new.db", rescue(path, tmp_path / "new.db"), truth)
-    assert path.read_bytes() == content
 
 
 def test_an_index_that_lies_is_not_believed(tmp_path: Path, truth: Truth, snapshot: SnapshotAssertion) -> None:
@@ -363,10 +297,6 @@ def test_a_damaged_file_with_a_log_beside_it_stays_as_it_is(tmp_path: Path, snap
         storage.told("s")
     assert path.read_bytes() == content
     assert log.read_bytes() == before
-    rescued = rescue(path, tmp_path / "new.db")
-    assert (rescued.told, rescued.lost) == (1099, 1)
-    assert path.read_bytes() == content
-    assert log.read_bytes() == before
 
 
 def test_a_damaged_log_gives_an_earlier_state(tmp_path: Path) -> None:
@@ -399,66 +329,31 @@ def test_an_emptied_file_with_a_log_beside_it_is_not_new(tmp_path: Path, snapsho
     assert log.read_bytes() == beside
 
 
-# Rescue ---------------------------------------------------------------------------------------------------------------
+# Recovery -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_rescue_overwrites_nothing(tmp_path: Path, truth: Truth, snapshot: SnapshotAssertion) -> None:
-    path, new = tmp_path / "a.db", tmp_path / "new.db"
+def recovers(folder: Path) -> bool:
+    """Whether there is an sqlite3 that can recover: those of some systems are built without."""
+    if shutil.which("sqlite3") is None:
+        return False
+    whole = folder / "whole.db"
+    apsw.Connection(str(whole)).execute("CREATE TABLE some (x)")
+    return subprocess.run(["sqlite3", whole, ".recover"], capture_output=True).stderr == b""
+
+
+def test_the_command_of_the_message_mends_a_file_that_lost_part_of_an_index(tmp_path: Path, truth: Truth) -> None:
+    if not recovers(tmp_path):
+        pytest.skip("needs an sqlite3 that has .recover")
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    path, new = folder / "a.db", tmp_path / "new.db"
     path.write_bytes(truth.content)
-    new.write_text("mine")
-    with refused(BadInput, snapshot):
-        rescue(path, new)
-    with refused(BadInput, snapshot):
-        rescue(path, path)
-    assert new.read_text() == "mine"
-    with refused(BadInput, snapshot):
-        rescue(path, tmp_path / "nowhere" / "new.db")
-    with refused(BadInput, snapshot):
-        rescue(tmp_path / "nothing.db", tmp_path / "newer.db")
-    (tmp_path / "notes.txt").write_text("no study at all" * 1000)
-    with refused(BadInput, snapshot):
-        rescue(tmp_path / "notes.txt", tmp_path / "newer.db")
-    assert sorted(other.name for other in tmp_path.iterdir()) == ["a.db", "new.db", "notes.txt"]
-
-
-def test_told_pulls_of_lost_plans_are_left_out_and_counted(tmp_path: Path, truth: Truth) -> None:
-    path = tmp_path / "a.db"
-    path.write_bytes(truth.content)
-    db = raw(path)
-    db.execute("DELETE FROM plan WHERE id = ?", (key(1, 7),))
-    db.execute("DELETE FROM told WHERE id IN (?, ?)", (key(1, 5), key(1, 200)))
-    db.close()
-    rescued = rescue(path, tmp_path / "new.db")
-    kept = [row for row in truth.told if row[0] <= 6 * 54]
-    missing = [truth.told[4], truth.told[199]]
-    assert rescued.plans == 6 + 1
-    assert rescued.lost_plans == 4
-    assert rescued.told == len(kept) - 2 + 40
-    assert rescued.lost == 540 - rescued.told
-    with SqliteStorage(tmp_path / "new.db") as storage:
-        assert told_rows(storage, "main") == [row for row in kept if row not in missing]
-        told_before = [plan.told for plan in storage.plans("main")]
-        assert told_before[:3] == [0, 49, 99]  # the fifth is missing
-        assert told_before[5] == 50 * 5 - 2
-
-
-@pytest.mark.parametrize(
-    "statement", ["UPDATE study SET name = 'other' WHERE id = 1", f"DELETE FROM settings WHERE id < {key(2, 0)}"]
-)
-def test_a_study_whose_name_or_settings_are_lost_is_lost(tmp_path: Path, truth: Truth, statement: str) -> None:
-    path = tmp_path / "a.db"
-    path.write_bytes(truth.content)
-    db = raw(path)
-    db.execute(statement)
-    db.close()
-    rescued = rescue(path, tmp_path / "new.db")
-    assert rescued == Rescued(("side",), plans=1, told=40, lost_studies=1, lost_plans=0, lost=0)
-
-
-def test_counts_that_are_lost_cost_nothing(tmp_path: Path, truth: Truth) -> None:
-    path = tmp_path / "a.db"
-    path.write_bytes(truth.content)
-    db = raw(path)
-    db.execute("DELETE FROM progress")
-    db.close()
-    assert rescue(path, tmp_path / "new.db") == WHOLE
+    leaf = raw(path).execute("SELECT max(pageno) FROM dbstat WHERE name = 'told_pull' AND pagetype = 'leaf'").get
+    content = truth.content[: (leaf - 1) * PAGE] + bytes(PAGE) + truth.content[leaf * PAGE :]
+    path.write_bytes(content)
+    with pytest.raises(Damaged) as caught, SqliteStorage(path) as storage:
+        storage.tell("main", [Tell(540, (1.0, 1.0))])
+    command = str(caught.value).split("`")[1].replace("NEW", str(new))
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert all_of(new, read_only=True) == truth.says
+    assert path.read_bytes() == content

@@ -1,4 +1,4 @@
-"""Study files whose schema is not ours: refused before anything of it runs, and rescued if only something was added."""
+"""Study files whose schema is not ours: refused before anything of it runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli import run_command
-from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, Tell
-from frontguard.storage.sqlite.rescue import rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.support.snapshots import refused, said
 
@@ -76,25 +74,7 @@ def test_what_is_not_ours_is_refused_and_not_run(
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("what", FOREIGN)
-def test_what_others_added_does_not_hinder_a_rescue(path: Path, what: str) -> None:
-    run(path, *FOREIGN[what])
-    saved = rescue(path, path.with_name("new.db"))
-    assert (saved.told, saved.plans, saved.lost) == (10, 1, 0)
-    with SqliteStorage(path.with_name("new.db")) as storage:
-        assert storage.told("s").values[:, 0].tolist() == [float(i) for i in range(1, 11)]
-
-
-@pytest.mark.parametrize("what", CHANGED)
-def test_nothing_is_saved_from_tables_that_were_changed(path: Path, what: str, snapshot: SnapshotAssertion) -> None:
-    run(path, *CHANGED[what])
-    began = time.monotonic()
-    with refused(BadInput, snapshot):
-        rescue(path, path.with_name("new.db"))
-    assert time.monotonic() - began < 5.0
-
-
-@pytest.mark.parametrize("command", ["report", "analyze", "serve", "rescue"])
+@pytest.mark.parametrize("command", ["report", "analyze", "serve"])
 def test_commands_say_so_in_one_line(
     path: Path,
     command: str,
@@ -103,8 +83,7 @@ def test_commands_say_so_in_one_line(
     snapshot: SnapshotAssertion,
 ) -> None:
     run(path, *FOREIGN["a trigger"])
-    target = [str(path)] if command == "rescue" else []
-    monkeypatch.setattr(sys, "argv", ["frontguard", command, str(path), *target])
+    monkeypatch.setattr(sys, "argv", ["frontguard", command, str(path)])
     assert run_command() == 2
     error = capsys.readouterr().err.strip()
     assert len(error.splitlines()) == 1

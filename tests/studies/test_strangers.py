@@ -25,7 +25,6 @@ from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
 from frontguard.reports.sources import report_from
 from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
-from frontguard.storage.sqlite.rescue import rescue
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
@@ -136,16 +135,7 @@ def analyzed(path: Path) -> None:
     str(analyze(path))
 
 
-def rescued(path: Path) -> None:
-    new = path.with_name("new.db")
-    new.unlink(missing_ok=True)
-    rescue(path, new)
-    with SqliteStorage(new, read_only=True) as storage:
-        for name in storage.studies():
-            storage.plans(name), storage.told(name), storage.leases(name), storage.late(name)
-
-
-READERS = (taken_up, followed, reported, analyzed, rescued)
+READERS = (taken_up, followed, reported, analyzed)
 
 
 def bounded(work: Callable[[], None]) -> str:

@@ -1,10 +1,10 @@
 """The command line: thin. Every command answers first; messages go to stderr, `--json` to stdout.
 
-It may know every room, and none knows it. A command parses its options, calls what does the work, and prints: sentences
-come from `words`, JSON from `documents`. Where to start:
+It may know every package, and none knows it. A command parses its options, calls what does the work, and prints:
+sentences come from `words`, JSON from the answer's own `entries` and `to_dict`. Where to start:
 
 - `app`: the commands there are.
-- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `rescue`, `reproduce`, `demo`: one module a command.
+- `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `reproduce`, `demo`: one module a command.
 - `options`: what they take, declared once; `asked`: what these ask, the same in all of them.
 - `screen`: where they print; `signals`: how they are ended.
 """

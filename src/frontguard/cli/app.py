@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 
 import typer
 
-COMMANDS = ("demo", "plan", "run", "analyze", "gate", "rescue", "report", "serve", "reproduce")
+COMMANDS = ("demo", "plan", "run", "analyze", "gate", "report", "serve", "reproduce")
 """In the order of the help. Each is a function in the module of its name."""
 
 

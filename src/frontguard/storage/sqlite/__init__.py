@@ -4,5 +4,4 @@
 - `file`: the one connection of a process: opening, waiting, forks, and what goes wrong, in words of the user
 - `log`: rows in and out, with their checksums
 - `schema`: the tables
-- `rescue`: what can be read of a damaged file, saved into a new one
 """

@@ -22,6 +22,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -410,8 +411,8 @@ class StudyFile:
             _leave_as_it_is(self._db, self.path)
             self._db = None
         self._damage = (
-            f"{self.name} is damaged: {what[:_LONGEST]}. `frontguard rescue {self.name} NEW` saves what can be read "
-            "into a new file. Nothing was changed"
+            f"{self.name} is damaged: {what[:_LONGEST]}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
+            ".recover | sqlite3 NEW`, which mends it if no measurement is lost. Nothing was changed"
         )
         raise Damaged(self._damage) from error
 

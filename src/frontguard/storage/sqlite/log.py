@@ -238,13 +238,6 @@ def each_plan(db: apsw.Connection, study: StudyRow, after: int = 0) -> Iterator[
         yield Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status)
 
 
-def last_told(db: apsw.Connection, study: StudyRow) -> int:
-    """The number of the last told pull that the table has: what the counts say, where these cannot be read."""
-    beyond = key(study.id + 1, 0)
-    last = db.execute("SELECT max(id) FROM told WHERE id > ? AND id < ?", (key(study.id, 0), beyond)).get
-    return 0 if last is None else int(last) % STRIDE
-
-
 def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | None) -> Told:
     """Told pulls above `after`, up to `up_to` or the last."""
     counts = read_counts(db, study)
