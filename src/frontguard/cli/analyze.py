@@ -24,6 +24,12 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 LARGE = "Logs that are large, or grow"
 
+_AS_THEY_ARE = (
+    "arm", "threat", "profile", "folder", "append", "again", "sketch", "executor", "layout", "format",
+    "metric_column", "value_column", "decimal", "missing_arms", "study",
+)  # fmt: skip
+"""Options that are arguments of `analyze` as they are."""
+
 OPEN = 3
 """Exit code with --strict when arms are open."""
 
@@ -59,7 +65,7 @@ def analyze(
     contamination: options.Contamination = None,
     confidence: options.Confidence = None,
     top: Annotated[int, options.whole_from(1, "Arms to show; the rest is counted.")] = 30,
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row for every arm to this file.")] = None,
+    csv: Annotated[Path | None, options.takes("FILE", "Write a row for every arm to this file.")] = None,
     report: options.ReportFile = None,
     json: options.Json = False,
     quantile: options.Quantile = None,
@@ -70,21 +76,18 @@ def analyze(
     goal: options.Goal = None,
     anytime: Annotated[
         bool | None,
-        typer.Option(
-            "--anytime/--one-look",
-            metavar="",
-            help="Whether the log was looked at while it grew, which bounds must allow for.",
-            rich_help_panel=options.STATISTICS,
-            show_default="studies only",
+        options.takes(
+            "",
+            "Whether the log was looked at while it grew, which bounds must allow for.",
+            options.STATISTICS,
+            name="--anytime/--one-look",
+            default="studies only",
         ),
     ] = None,
     profile: Annotated[
         bool | None,
-        typer.Option(
-            metavar="",
-            help="Find up to which contamination verdicts stand.",
-            rich_help_panel=options.STATISTICS,
-            show_default="up to 20,000 arms",
+        options.takes(
+            "", "Find up to which contamination verdicts stand.", options.STATISTICS, default="up to 20,000 arms"
         ),
     ] = None,
     pair: options.Pair = None,
@@ -94,78 +97,45 @@ def analyze(
             1, "With --pair: how many there are in all; what counts are means over these.", panel=options.STATISTICS
         ),
     ] = None,
-    independent: Annotated[
-        bool | None,
-        options.flag(
-            "--independent",
-            "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
-            options.STATISTICS,
-        ),
-    ] = None,
+    independent: options.IndependentRows = None,
     where: options.Where = None,
     cluster: options.Cluster = None,
     layout: options.Layout = None,
     format: options.Format = None,
     metric_column: Annotated[
         str,
-        typer.Option(
-            metavar="COLUMN", help="Long layout: column with the metric's name.", rich_help_panel=options.READING
-        ),
+        options.takes("COLUMN", "Long layout: column with the metric's name.", options.READING),
     ] = "metric",
     value_column: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Long layout: column with the value.", rich_help_panel=options.READING)
+        str, options.takes("COLUMN", "Long layout: column with the value.", options.READING)
     ] = "value",
-    decimal: Annotated[
-        str, typer.Option(metavar="POINT", help="Decimal point of CSV: . or ,", rich_help_panel=options.READING)
-    ] = ".",
+    decimal: Annotated[str, options.takes("POINT", "Decimal point of CSV: . or ,", options.READING)] = ".",
     missing_arms: Annotated[
-        str, typer.Option(metavar="CHOICE", help="refuse or drop rows without an arm.", rich_help_panel=options.READING)
+        str, options.takes("CHOICE", "refuse or drop rows without an arm.", options.READING)
     ] = "refuse",
     study: options.StudyName = None,
     append: Annotated[
         Path | None,
-        typer.Option(
-            metavar="STATE",
-            help="State file to which this log is added; the answer is about all it has.",
-            rich_help_panel=LARGE,
-        ),
+        options.takes("STATE", "State file to which this log is added; the answer is about all it has.", LARGE),
     ] = None,
     again: Annotated[
         bool, options.flag("--again", "Count files again that the state has counted already.", LARGE)
     ] = False,
     sketch: Annotated[
         int | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Keep sketches of this size for each arm: bounded memory, wider intervals.",
-            rich_help_panel=LARGE,
-        ),
+        options.takes("SIZE", "Keep sketches of this size for each arm: bounded memory, wider intervals.", LARGE),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For rows, such as 4G; beyond, temporary files.",
-            rich_help_panel=LARGE,
-            show_default="half of what is free",
-        ),
+        options.takes("SIZE", "For rows, such as 4G; beyond, temporary files.", LARGE, default="half of what is free"),
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where temporary files go.",
-            rich_help_panel=LARGE,
-            show_default="the system's place",
-        ),
+        options.takes("FOLDER", "Where temporary files go.", LARGE, default="the system's place"),
     ] = None,
     executor: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="dask://HOST:PORT: files that its workers see are read and sorted there.",
-            rich_help_panel=LARGE,
-        ),
+        options.takes("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
     ] = None,
     baseline: options.Baseline = None,
     pick: options.PickOne = None,
@@ -175,7 +145,7 @@ def analyze(
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
-    given = asked(locals())
+    said = locals()
     if report is not None:
         checked_target(report)
     wanted = read_asked(baseline, pick)
@@ -186,25 +156,11 @@ def analyze(
     with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
-            arm=arm,
-            threat=threat,
-            profile=profile,
             memory=room,
-            folder=folder,
-            append=append,
-            again=again,
-            sketch=sketch,
-            executor=executor,
             where=by_column(where),
             progress=display.reading,
-            layout=layout,
-            format=format,
-            metric_column=metric_column,
-            value_column=value_column,
-            decimal=decimal,
-            missing_arms=missing_arms,
-            study=study,
-            **given,
+            **{name: said[name] for name in _AS_THEY_ARE},
+            **asked(said),
         )
     beside = beside_of(found, wanted)
     if csv is not None:

@@ -6,10 +6,8 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from frontguard._common.written import checked_share
-from frontguard.cli.options import flag, whole_from
+from frontguard.cli.options import flag, takes, whole_from
 from frontguard.cli.report import origin
 from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
@@ -25,12 +23,10 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 def demo(
     contamination: Annotated[
-        str, typer.Option(metavar="SHARE", help="Share of the best treatments' records that the saboteur replaces.")
+        str, takes("SHARE", "Share of the best treatments' records that the saboteur replaces.")
     ] = "0.2",
     seed: Annotated[int, whole_from(0, "The same seed gives the same records.")] = 0,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the picture and the report go.")] = Path(
-        "frontguard-demo"
-    ),
+    output: Annotated[Path, takes("FOLDER", "Where the picture and the report go.")] = Path("frontguard-demo"),
     json: Annotated[bool, flag("--json", "Print the result as JSON on stdout.")] = False,
 ) -> None:
     """Find the best of 36 sabotaged treatments, and see what a mean-based method makes of the same records.

@@ -48,14 +48,11 @@ def gate(
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME=COMMAND",
-            help="The command of the baseline; of a spec or of a single log, the name of an arm.",
-        ),
+        options.takes("NAME=COMMAND", "The command of the baseline; of a spec or of a single log, the name of an arm."),
     ] = None,
     candidate: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="The command of a candidate; repeat for several."),
+        options.takes("NAME=COMMAND", "The command of a candidate; repeat for several."),
     ] = None,
     minimize: options.Minimize = None,
     maximize: options.Maximize = None,
@@ -66,7 +63,7 @@ def gate(
     max_pulls: options.MaxPulls = None,
     storage: options.StorageOption = None,
     open: Annotated[
-        str, typer.Option(metavar="pass|fail", help="What becomes of what is open: fail (exit code 3) or pass (0).")
+        str, options.takes("pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).")
     ] = "fail",
     json: options.Json = False,
     quantile: options.Quantile = None,
@@ -90,15 +87,7 @@ def gate(
         options.whole_from(0, "Runs of each command before its first pull, not counted.", panel=options.MEASURING),
     ] = None,
     seed: options.Seed = None,
-    arm: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that names the arm of a row; repeat to join.",
-            rich_help_panel=options.READING,
-            show_default="arm",
-        ),
-    ] = None,
+    arm: options.FurtherArmColumn = None,
     where: options.Where = None,
     cluster: options.Cluster = None,
     anytime: Annotated[
@@ -110,20 +99,13 @@ def gate(
     study: options.StudyName = None,
     summary: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a summary in Markdown.",
-            rich_help_panel=options.OUTPUT,
-            show_default="$GITHUB_STEP_SUMMARY, if that is set",
+        options.takes(
+            "FILE", "Write a summary in Markdown.", options.OUTPUT, default="$GITHUB_STEP_SUMMARY, if that is set"
         ),
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write JUnit XML, a test for each candidate and metric.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.takes("FILE", "Write JUnit XML, a test for each candidate and metric.", options.OUTPUT),
     ] = None,
 ) -> None:
     """Say whether candidates are certainly worse than a baseline, certainly not, or neither yet.
@@ -224,12 +206,9 @@ def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> GateResult:
             logs[0],
             *logs[1:],
             baseline_arm=baseline,
-            arm=given.get("arm"),
-            threat=given.get("threat"),
             where=by_column(given.get("where")),
-            layout=given.get("layout"),
-            format=given.get("format"),
             progress=display.reading,
+            **{name: given[name] for name in ("arm", "threat", "layout", "format") if name in given},
             **asked(given),
         )
 

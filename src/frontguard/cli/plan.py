@@ -31,10 +31,8 @@ def plan(
     arms: Annotated[int | None, options.whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, options.whole_from(1, "How many metrics (if they are not named).")] = None,
     tolerance: options.Tolerance = None,
-    pilot: Annotated[
-        Path | None, typer.Option(metavar="LOG", help="Earlier measurements, a log as of frontguard analyze.")
-    ] = None,
-    arm: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the pilot that names the arm.")] = None,
+    pilot: Annotated[Path | None, options.takes("LOG", "Earlier measurements, a log as of frontguard analyze.")] = None,
+    arm: Annotated[str | None, options.takes("COLUMN", "Column of the pilot that names the arm.")] = None,
     maximize: options.Maximize = None,
     minimize: options.Minimize = None,
     limit: options.LimitOption = None,
@@ -46,37 +44,29 @@ def plan(
     exact: options.Exact = None,
     sigma: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this "
+        options.takes(
+            "NUMBER",
+            "The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this "
             "metric have that deviation (with contamination 0 only).",
-            rich_help_panel=options.STATISTICS,
+            options.STATISTICS,
         ),
     ] = None,
     gaussian: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER", help="The rewards are normal with this deviation.", rich_help_panel=options.STATISTICS
-        ),
+        options.takes("NUMBER", "The rewards are normal with this deviation.", options.STATISTICS),
     ] = None,
     span: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Between the medians of the best and worst arm.",
-            rich_help_panel=options.STATISTICS,
-            show_default="a guess, see docs",
+        options.takes(
+            "NUMBER", "Between the medians of the best and worst arm.", options.STATISTICS, default="a guess, see docs"
         ),
     ] = None,
     threat: options.ThreatModel = None,
     goal: options.Goal = None,
     coverage: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="By how much an arm of the front may be missed.",
-            rich_help_panel=options.STATISTICS,
-            show_default="as --tolerance",
+        options.takes(
+            "AMOUNT", "By how much an arm of the front may be missed.", options.STATISTICS, default="as --tolerance"
         ),
     ] = None,
     runs: Annotated[

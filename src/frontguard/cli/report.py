@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard.cli.options import Baseline, PickOne, flag
+from frontguard.cli.options import Baseline, PickOne, flag, takes
 from frontguard.cli.screen import print_json, read_asked, say
 from frontguard.errors import BadInput
 
@@ -38,12 +38,10 @@ def report(
             "--output", "-o", metavar="FILE", help="File that ends in .html, .md or .csv; - for standard output."
         ),
     ] = DEFAULT,
-    study: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the study, where a storage has several.")
-    ] = None,
+    study: Annotated[str | None, takes("NAME", "Name of the study, where a storage has several.")] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="html, markdown or csv.", show_default="by the ending of the file"),
+        takes("FORMAT", "html, markdown or csv.", default="by the ending of the file"),
     ] = None,
     baseline: Baseline = None,
     pick: PickOne = None,

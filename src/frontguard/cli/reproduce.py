@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.written import checked_share
-from frontguard.cli.options import ReportFile, flag, whole_from
+from frontguard.cli.options import ReportFile, flag, takes, whole_from
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, say
 from frontguard.errors import BadInput
@@ -30,29 +30,20 @@ def reproduce(
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
     contamination: Annotated[
         list[str] | None,
-        typer.Option(metavar="SHARE", help="ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
+        takes("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="POLICY",
-            help="rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last).",
-        ),
+        takes("POLICY", "rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last)."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH", help="SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."
-        ),
+        takes("PATH", "SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."),
     ] = None,
-    selection: Annotated[
-        str, typer.Option(metavar="CHOICE", help="MovieLens: which 24 movies, margin or tradeoff.")
-    ] = "margin",
+    selection: Annotated[str, takes("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
     seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
     workers: Annotated[int | None, whole_from(1, "Threads (without: one for every core).")] = None,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs, tables and figures are kept.")] = Path(
-        "frontguard-results"
-    ),
+    output: Annotated[Path, takes("FOLDER", "Where runs, tables and figures are kept.")] = Path("frontguard-results"),
     report: ReportFile = None,
     json: Annotated[bool, flag("--json", "Print the rows as JSON on stdout.")] = False,
     fresh: Annotated[bool, flag("--fresh", "Ignore stored runs and compute all again.")] = False,

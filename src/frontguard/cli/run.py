@@ -59,7 +59,7 @@ def run(
     ] = None,
     arm: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="Compare commands without a spec; repeat for each."),
+        options.takes("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
     ] = None,
     minimize: options.Minimize = None,
     maximize: options.Maximize = None,

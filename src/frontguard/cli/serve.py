@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.options import flag
+from frontguard.cli.options import flag, takes
 from frontguard.cli.screen import print_json, say
 from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
@@ -29,21 +29,19 @@ def serve(
     ],
     host: Annotated[
         str,
-        typer.Option(metavar="HOST", help="Address to listen at; elsewhere than on this machine, a token is needed."),
+        takes("HOST", "Address to listen at; elsewhere than on this machine, a token is needed."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen at; 0 picks a free one.")] = PORT,
+    port: Annotated[int, takes("PORT", "Port to listen at; 0 picks a free one.")] = PORT,
     study: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Show only this study; repeat for several (without: all).")
+        list[str] | None, takes("NAME", "Show only this study; repeat for several (without: all).")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="HOST", help="Further NAME or NAME:PORT by which browsers reach this server; repeat for several."
-        ),
+        takes("HOST", "Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="ARM", help="Compare arms with this one on their pages (without: with those returned)."),
+        takes("ARM", "Compare arms with this one on their pages (without: with those returned)."),
     ] = None,
     open: Annotated[bool, flag("--open", "Open the page in a browser.")] = False,
     json: Annotated[bool, flag("--json", "Print the URL and the token as JSON on stdout.")] = False,
