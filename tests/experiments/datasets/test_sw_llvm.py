@@ -123,7 +123,6 @@ def test_a_malicious_pickle_runs_nothing(
         b"(S'ls'\nios\nsystem\n.",  # INST
         b"Pmy-object\n.",  # a persistent reference
         b"cnumpy\ndtype\n(S'O8'\nI0\nI1\ntR.",
-        b"c_codecs\nencode\n(S'x'\nS'rot13'\ntR.",
     ],
 )
 def test_programs_that_ask_for_more_than_arrays(tmp_path: Path, program: bytes, snapshot: SnapshotAssertion) -> None:
@@ -134,12 +133,12 @@ def test_programs_that_ask_for_more_than_arrays(tmp_path: Path, program: bytes, 
         load_arrays(path)
 
 
-def test_stand_ins_cannot_be_changed_by_a_pickle(tmp_path: Path) -> None:
-    """BUILD sets attributes on what stands on the stack: that must fail on a stand-in, without a trace."""
+@pytest.mark.parametrize("name", [b"numpy\nndarray", b"numpy\ndtype", b"numpy.core.multiarray\n_reconstruct"])
+def test_what_a_pickle_changes_is_its_own(tmp_path: Path, name: bytes) -> None:
+    """BUILD sets attributes on what stands on the stack: that must not change what the next pickle is read by."""
     path = tmp_path / "a.pickle"
-    path.write_bytes(b"cnumpy.core.multiarray\n_reconstruct\n(N}S'__defaults__'\n(I1\ntstb.")
-    with pytest.raises(BadInput):
-        load_arrays(path)
+    path.write_bytes(b"c" + name + b"\n(N}S'__defaults__'\n(I1\ntstb.")
+    load_arrays(path)
     path.write_bytes(pickle.dumps(np.arange(3)))
     assert as_array(load_arrays(path), what="a").tolist() == [0, 1, 2]
 

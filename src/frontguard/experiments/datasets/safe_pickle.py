@@ -1,9 +1,9 @@
 """Reading arrays out of a pickle of unknown origin without running anything that it asks for.
 
 A pickle is a program: it may name any function and have it called. This reader knows the few names that stand
-in pickles of plain numeric numpy arrays, and puts inert stand-ins of its own in their place; every other name
-is refused before anything is looked up. No function of numpy ever sees the pickle's raw state: the stand-ins
-check it and copy the numbers.
+in pickles of plain numeric numpy arrays, and puts stand-ins of its own in their place; every other name is refused
+before anything is looked up. No function of numpy ever sees the pickle's raw state, which could make it read memory
+that is not the array's: the stand-ins check it and copy the numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,111 +33,52 @@ class RefusedNameError(Exception):
 class _Dtype:
     """Stands for numpy.dtype: a numeric type whose state may only set its byte order."""
 
-    def __init__(self, name: object, *_flags: object) -> None:
-        if not isinstance(name, str) or not _NUMERIC.fullmatch(name):
+    def __init__(self, name: str, *_flags: object) -> None:
+        if not _NUMERIC.fullmatch(name):
             raise RefusedNameError(f"an array of type {name!r} (only numbers are admitted)")
         self.dtype: np.dtype[Any] = np.dtype(name)
 
-    def __setstate__(self, state: object) -> None:
-        if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
-            raise ValueError("the state of a numpy type is damaged")
-        self.dtype = self.dtype.newbyteorder(state[1])
+    def __setstate__(self, state: Any) -> None:
+        self.dtype = self.dtype.newbyteorder({"<": "<", ">": ">", "|": "|", "=": "="}[state[1]])
 
 
 class _Array:
-    """Stands for numpy.ndarray: filled from its state, after checks."""
+    """Stands for numpy.ndarray: has an array of its own memory once its state is set."""
 
-    def __init__(self) -> None:
-        self.values: npt.NDArray[Any] | None = None
+    values: npt.NDArray[Any]
 
-    def __setstate__(self, state: object) -> None:
-        if not isinstance(state, tuple) or len(state) != 5:
-            raise ValueError("the state of a numpy array is damaged")
+    def __setstate__(self, state: Any) -> None:
         _version, shape, dtype, in_fortran_order, content = state
-        self.values = _filled(content, dtype, shape, "F" if in_fortran_order else "C")
-
-
-def _filled(content: object, dtype: object, shape: object, order: object) -> npt.NDArray[Any]:
-    """An array of its own memory from raw bytes; the number of bytes must be what the shape says."""
-    if isinstance(content, str):  # how Python 2 and protocol 0 write bytes
-        content = content.encode("latin-1")
-    if not isinstance(content, bytes | bytearray) or not isinstance(dtype, _Dtype) or not isinstance(shape, tuple):
-        raise ValueError("the state of a numpy array is damaged")
-    if not all(isinstance(side, int) and side >= 0 for side in shape) or order not in ("C", "F"):
-        raise ValueError(f"the shape of a numpy array is damaged: {shape!r}")
-    return np.frombuffer(bytes(content), dtype.dtype).reshape(shape, order="F" if order == "F" else "C").copy()
-
-
-def _reconstruct(subtype: object, *_rest: object) -> _Array:
-    if subtype is not _ARRAY_TYPE:
-        raise ValueError("a numpy array of another type than ndarray")
-    return _Array()
+        if isinstance(content, str):  # how Python 2 and protocol 0 write bytes
+            content = content.encode("latin-1")
+        flat = np.frombuffer(bytes(content), dtype.dtype)
+        self.values = flat.reshape(shape, order="F" if in_fortran_order else "C").copy()
 
 
 def _from_buffer(content: object, dtype: object, shape: object, order: object, *_rest: object) -> _Array:
     array = _Array()
-    array.values = _filled(content, dtype, shape, order)
+    array.__setstate__((1, shape, dtype, order == "F", content))
     return array
 
 
-def _scalar(dtype: object, content: object) -> object:
-    return _filled(content, dtype, (), "C").item()
-
-
-def _encode(text: object, encoding: object = "latin1") -> bytes:
-    if not isinstance(text, str) or encoding != "latin1":
-        raise RefusedNameError(f"an encoding {encoding!r}")
-    return text.encode("latin-1")
-
-
-def _bytes(content: object = b"", *rest: object) -> bytes:
-    if rest or not isinstance(content, bytes | bytearray):
-        raise ValueError("bytes are damaged")
-    return bytes(content)
-
-
-_ARRAY_TYPE = object()
-
-_STAND_INS: dict[tuple[str, str], object] = {
-    ("_codecs", "encode"): _encode,
-    ("builtins", "bytearray"): _bytes,
+_STAND_INS = {
+    ("_codecs", "encode"): lambda text, _encoding: str(text).encode("latin-1"),
+    ("builtins", "bytearray"): lambda content: b"" + content,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy", "ndarray"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): lambda *_: _Array(),
+    ("numpy._core.multiarray", "scalar"): lambda dtype, content: _from_buffer(content, dtype, (), "C").values.item(),
+    ("numpy._core.numeric", "_frombuffer"): _from_buffer,
 }
-for _core in ("numpy.core", "numpy._core"):  # numpy 2 moved them
-    _STAND_INS[f"{_core}.multiarray", "_reconstruct"] = _reconstruct
-    _STAND_INS[f"{_core}.multiarray", "scalar"] = _scalar
-    _STAND_INS[f"{_core}.numeric", "_frombuffer"] = _from_buffer
-_STAND_INS["numpy", "ndarray"] = _ARRAY_TYPE
-_STAND_INS["numpy", "dtype"] = _Dtype
-
-
-class _Sealed:
-    """Hands a stand-in to the pickle as something that can be called and nothing else: no attribute can be
-    set on it.
-    """
-
-    __slots__ = ("_call",)
-    _call: Callable[..., object]
-
-    def __init__(self, call: Callable[..., object]) -> None:
-        object.__setattr__(self, "_call", call)
-
-    def __call__(self, *arguments: object) -> object:
-        return self._call(*arguments)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise RefusedNameError(f"to change {name!r} of a function")
-
-    def __setstate__(self, state: object) -> None:
-        raise RefusedNameError("to change a function")
 
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Look a name up among the stand-ins only."""
-        found = _STAND_INS.get((module, name))
-        if found is None:
+        call = _STAND_INS.get((module.replace("numpy.core.", "numpy._core."), name))  # numpy 2 moved them
+        if call is None:
             raise RefusedNameError(f"{module}.{name}")
-        return found if found is _ARRAY_TYPE else _Sealed(found)  # type: ignore[arg-type]
+        return lambda *arguments: call(*arguments)  # anew each time: a pickle can change what it is given
 
     def persistent_load(self, pid: object) -> Any:
         """Refuse references to objects outside of the file."""
@@ -169,8 +109,9 @@ def load_arrays(path: Path) -> object:
 
 def as_array(thing: object, *, what: str) -> npt.NDArray[Any]:
     """The numpy array behind something that `load_arrays` returned; lists of numbers are taken too."""
-    if isinstance(thing, _Array) and thing.values is not None:
-        return thing.values
-    if isinstance(thing, list | tuple) and all(isinstance(item, int | float) for item in thing):
-        return np.asarray(thing)
-    raise BadInput(f"{what}: wanted a numpy array of numbers, got {type(thing).__name__}")
+    values = getattr(thing, "values", None) if isinstance(thing, _Array) else thing
+    if isinstance(values, list | tuple) and all(isinstance(item, int | float) for item in values):
+        values = np.asarray(values)
+    if not isinstance(values, np.ndarray):
+        raise BadInput(f"{what}: wanted a numpy array of numbers, got {type(thing).__name__}")
+    return values
