@@ -23,7 +23,7 @@ from frontguard import (
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
-from frontguard.words.beginning import beginning
+from frontguard.words.plan import out_of_reach
 from tests.support.snapshots import refused, said
 
 ARMS = ["fast", "good", "slow", "worst"]
@@ -197,7 +197,7 @@ def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull(snapshot: S
     objectives = [Objective("seconds", "minimize", 0.5)]
     study = Study(ARMS, objectives, Malicious(0.1), limits=["p95(memory)<=4", "memory<=9"])
     assert [gate.column for gate in study.settings.never_within()] == [1]
-    assert said("\n".join(beginning(study.settings))) == snapshot
+    assert said("\n".join(out_of_reach(study.settings))) == snapshot
     assert not Study(ARMS, objectives, Malicious(0.1), limits=["p80(memory)<=4"]).settings.never_within()
 
 

@@ -216,10 +216,10 @@ def begun_study(spec: Spec, storage: Storage, where: str) -> Study:
                 raise  # else somebody began it this very moment: with a salt of their own
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
     say(f"{done} study {spec.name!r} in {where}")
-    from frontguard.words.beginning import beginning
+    from frontguard.words.plan import out_of_reach
 
-    for line in beginning(study.settings, max_time=spec.max_time, workers=spec.workers):
-        say(line)
+    for line in out_of_reach(study.settings):
+        say(f"warning: {line}")
     if concern := storage.concern():
         say(concern)
     return study

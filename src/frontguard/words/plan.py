@@ -14,6 +14,7 @@ from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
 from frontguard.planning.reach import LimitFloor, means_below_floor
 from frontguard.statements import Statement
+from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import tolerance
 from frontguard.words.counted import what_counts
@@ -193,6 +194,13 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
             )
         )
     return said
+
+
+def out_of_reach(settings: Settings) -> list[str]:
+    """Of a study that begins: what no number of pulls will tell, of its limits and of its means."""
+    asked, threat = settings.question, settings.question.threat
+    said = [never_within(gate, threat.eps) for gate in settings.never_within()]
+    return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)
 
 
 def _floor(made: CostPlan) -> str:

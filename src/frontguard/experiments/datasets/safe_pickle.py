@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class _Dtype:
         self.dtype: np.dtype[Any] = np.dtype(name)
 
     def __setstate__(self, state: Any) -> None:
-        self.dtype = self.dtype.newbyteorder({"<": "<", ">": ">", "|": "|", "=": "="}[state[1]])
+        self.dtype = self.dtype.newbyteorder(state[1])
 
 
 class _Array:
@@ -61,7 +62,7 @@ def _from_buffer(content: object, dtype: object, shape: object, order: object, *
     return array
 
 
-_STAND_INS = {
+_STAND_INS: dict[tuple[str, str], Callable[..., object]] = {
     ("_codecs", "encode"): lambda text, _encoding: str(text).encode("latin-1"),
     ("builtins", "bytearray"): lambda content: b"" + content,
     ("numpy", "dtype"): _Dtype,
