@@ -24,10 +24,11 @@ from frontguard.pareto.judge import judge
 from frontguard.policies.forecast import forecast
 from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber, worst_case, worst_case_share
-from frontguard.simulation.environments import cauchy, gaussian, skewed
+from frontguard.simulation.environments import gaussian
 from tests.pareto.columns import ArmBoxes
 from tests.policies.states import state_of
 from tests.support.snapshots import refused
+from tests.support.worlds import cauchy, skewed
 
 
 def bits(value: Any) -> Any:

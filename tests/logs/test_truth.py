@@ -34,6 +34,7 @@ from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import Verdict
 from tests.logs.simulated import ordered_log
+from tests.support import worlds
 from tests.support.guarantee import lower_limit
 
 Floats = npt.NDArray[np.float64]
@@ -298,12 +299,12 @@ ATTACKERS: dict[str, Callable[[env.Quantiled, float], Adversary | None]] = {
     "constant": lambda e, eps: adv.constant_attack(eps, FAR * front_down(e)[:, None] * np.ones(e.objectives), e),
     "other law": lambda e, eps: adv.other_distribution(eps, env.gaussian(e.medians[::-1].copy(), 0.3)),
     "review bomber": lambda e, eps: adv.review_bomber(e, eps, lowest=-FAR),
-    "push away": lambda e, eps: adv.push(e, eps, toward_front=False, distance=3.0),
-    "push toward": lambda e, eps: adv.push(e, eps, toward_front=True, distance=3.0),
+    "push away": lambda e, eps: worlds.push(e, eps, toward_front=False, distance=3.0),
+    "push toward": lambda e, eps: worlds.push(e, eps, toward_front=True, distance=3.0),
     "worst prescient": lambda e, eps: adv.worst_case_prescient(e, eps, front_down(e), distance=FAR),
     "worst prescient, joint": lambda e, eps: adv.worst_case_prescient(e, eps, front_down(e), distance=FAR, joint=True),
     "worst malicious": lambda e, eps: adv.worst_case(e, eps, front_down(e), distance=FAR),
-    "paper's malicious": lambda e, eps: adv.paper_malicious(e, eps, per_arm=True),
+    "paper's malicious": lambda e, eps: worlds.papers_per_arm(e, eps),
     "worst share": lambda e, eps: adv.worst_case_share(e, eps, front_down(e), distance=FAR),
 }
 
@@ -314,8 +315,8 @@ def broad(attacker: str, index: int) -> Case:
     M = (2, 3, 1)[index % 3]
     medians = np.round(rng.normal(size=(8, M)), 1)
     medians[4:] = medians[:4] - rng.choice([1e-3, 0.05, 0.3], size=(4, M))  # each behind another one by a little
-    law = (lambda m: env.gaussian(m, 0.5), lambda m: env.cauchy(m, 0.2), lambda m: env.skewed(m, 0.5, 3.0))[index % 3]
-    environment = law(medians)
+    laws = lambda m: env.gaussian(m, 0.5), lambda m: worlds.cauchy(m, 0.2), lambda m: worlds.skewed(m, 0.5, 3.0)
+    environment = laws[index % 3](medians)
     levels = tuple((0.5, 0.75, 0.3)[(index + d) % 3] if index % 2 else 0.5 for d in range(M))
     eps = 0.1 if index % 4 else 0.05
     return Case(

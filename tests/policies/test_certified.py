@@ -30,9 +30,10 @@ from frontguard.pareto import rule
 from frontguard.pareto import standing as records
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
-from frontguard.simulation.environments import categorical, cauchy, gaussian, skewed
+from frontguard.simulation.environments import categorical, gaussian
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused
+from tests.support.worlds import cauchy, skewed
 
 Floats = npt.NDArray[np.float64]
 

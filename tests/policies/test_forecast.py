@@ -11,8 +11,9 @@ from frontguard import Certified, Gaussian, Malicious, Prescient, Share
 from frontguard.policies.forecast import PullForecast, forecast, likely
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case_prescient
-from frontguard.simulation.environments import bimodal, cauchy, gaussian, skewed, uniform
+from frontguard.simulation.environments import gaussian, uniform
 from tests.policies.states import state_of
+from tests.support.worlds import bimodal, cauchy, skewed
 
 RUNS = 12
 

@@ -14,7 +14,6 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import (
@@ -30,6 +29,7 @@ from frontguard.simulation.draws import draw_gaussian
 from frontguard.simulation.random import Words, stream_states
 from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from tests.support import worlds
 from tests.support.snapshots import refused
 
 EPS = 0.15
@@ -56,14 +56,14 @@ INDEPENDENT: dict[str, Build] = {
     "other distribution": lambda e, eps: adv.other_distribution(eps, OTHER),
     "review bomber": lambda e, eps: adv.review_bomber(e, eps),
     "review bomber, joint": lambda e, eps: adv.review_bomber(e, eps, joint=True),
-    "push toward": lambda e, eps: adv.push(e, eps, toward_front=True, distance=3.0),
-    "push away": lambda e, eps: adv.push(e, eps, toward_front=False, distance=3.0),
+    "push toward": lambda e, eps: worlds.push(e, eps, toward_front=True, distance=3.0),
+    "push away": lambda e, eps: worlds.push(e, eps, toward_front=False, distance=3.0),
     "worst case, prescient": lambda e, eps: adv.worst_case_prescient(e, eps, [-1, 0, 1, 1]),
 }
 COUPLING: dict[str, Build] = {
     "worst case": lambda e, eps: adv.worst_case(e, eps, [-1, 1, -1, 1]),
     "worst case, at rest in places": lambda e, eps: adv.worst_case(e, eps, [[-1, 0], [0, 1], [0, 0], [1, -1]]),
-    "paper's, per arm": lambda e, eps: adv.paper_malicious(e, eps, per_arm=True),
+    "paper's, per arm": lambda e, eps: worlds.papers_per_arm(e, eps),
 }
 WITHIN_MODEL = INDEPENDENT | COUPLING
 AS_PUBLISHED: dict[str, Build] = {"paper's": lambda e, eps: adv.paper_malicious(e, eps)}
@@ -241,7 +241,7 @@ def test_review_bomber_with_a_lowest_score_for_each_objective() -> None:
 
 @pytest.mark.parametrize("toward", [True, False])
 def test_push_moves_the_true_reward(toward: bool) -> None:
-    adversary = adv.push(GAUSSIAN, EPS, toward_front=toward, distance=3.0)
+    adversary = worlds.push(GAUSSIAN, EPS, toward_front=toward, distance=3.0)
     for arm in range(4):
         clean, observed, hits = trace(GAUSSIAN, adversary, arm, 20)
         moved = (0.0 if toward else -3.0) if arm in FRONT else 3.0
@@ -273,10 +273,10 @@ def test_worst_cases_move_the_median_by_exactly_the_quantile_deviation(eps: floa
 
 
 FAMILIES: dict[str, env.Quantiled] = {
-    "cauchy": env.cauchy([[0.0], [1.0]], 1.0),
-    "skewed": env.skewed([[0.0], [1.0]], 1.0, 0.9),
+    "cauchy": worlds.cauchy([[0.0], [1.0]], 1.0),
+    "skewed": worlds.skewed([[0.0], [1.0]], 1.0, 0.9),
     "uniform": env.uniform([[0.0], [1.0]], 2.0),
-    "bimodal": env.bimodal([[0.0], [1.0]], [[5.0], [5.0]], 1.0, 0.4),
+    "bimodal": worlds.bimodal([[0.0], [1.0]], [[5.0], [5.0]], 1.0, 0.4),
     "noisy bootstrap": env.noisy_bootstrap([[0.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1], 1.0),
 }
 
@@ -359,7 +359,7 @@ def test_the_published_attack_keeps_the_rate_over_arms_but_not_per_arm() -> None
 
 def test_the_strict_variant_couples_with_the_reward() -> None:
     """Above the median of Pareto optimal arms 2ε · 1.25 / 2.25, below it 2ε / 2.25; mirrored on others."""
-    adversary = adv.paper_malicious(GAUSSIAN, EPS, value=7.0, per_arm=True)
+    adversary = worlds.papers_per_arm(GAUSSIAN, EPS, value=7.0)
     often, seldom = 2 * EPS * 1.25 / 2.25, 2 * EPS / 2.25
     for arm in range(4):
         clean, observed, hits = trace(GAUSSIAN, adversary, arm, 300)
@@ -370,11 +370,9 @@ def test_the_strict_variant_couples_with_the_reward() -> None:
         assert dependence(hits[:, 0], high[:, 0]) < 1e-6
 
 
-def test_the_strict_variant_needs_no_laws_as_published_but_does_per_arm(snapshot: SnapshotAssertion) -> None:
+def test_the_paper_s_attack_needs_no_laws() -> None:
     plain = Environment(draw_gaussian, GAUSSIAN.medians, GAUSSIAN.reals, GAUSSIAN.ints)
     assert isinstance(adv.paper_malicious(plain, EPS), MaliciousAdversary)
-    with refused(BadInput, snapshot):
-        adv.paper_malicious(plain, EPS, per_arm=True)
 
 
 # --- bad input -------------------------------------------------------------------------------------------
@@ -394,7 +392,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ("lowest of wrong shape", lambda: adv.review_bomber(GAUSSIAN, EPS, [1.0] * 3), "lowest"),
     (
         "no distance",
-        lambda: adv.push(GAUSSIAN, EPS, toward_front=True, distance=0.0),
+        lambda: adv.worst_case(GAUSSIAN, EPS, [1, 1, 1, 1], distance=0.0),
         "distance must be positive",
     ),
     ("direction of wrong shape", lambda: adv.worst_case(GAUSSIAN, EPS, [1, 1]), r"direction .* got \(2,\)"),

@@ -46,6 +46,7 @@ from frontguard.simulation.random import STATE
 from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
+from tests.support import worlds
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -63,8 +64,8 @@ def _twice(*values: float, objectives: int) -> Floats:
 
 LAWS: dict[str, Callable[[int], env.Quantiled]] = {
     "Gaussian": lambda M: env.gaussian(_twice(0.0, 1.0, objectives=M), 1.0),
-    "Cauchy": lambda M: env.cauchy(_twice(0.0, 1.0, objectives=M), 1.0),
-    "bimodal": lambda M: env.bimodal(_twice(-2.0, -1.0, objectives=M), _twice(2.0, 3.0, objectives=M), sigma=0.5),
+    "Cauchy": lambda M: worlds.cauchy(_twice(0.0, 1.0, objectives=M), 1.0),
+    "bimodal": lambda M: worlds.bimodal(_twice(-2.0, -1.0, objectives=M), _twice(2.0, 3.0, objectives=M), sigma=0.5),
     # F: 0.1, 0.3, 0.7, 0.95, 1
     "discrete, atom": lambda M: env.categorical([[[2, 4, 8, 5, 1]] * M] * 2, values=[1, 2, 3, 4, 5]),
     # F: 0.2, 0.5, 0.7, 0.9, 1

@@ -5,9 +5,8 @@
 | `constant_attack` | oblivious | replaces by a constant |
 | `other_distribution` | oblivious | replaces by rewards of any other environment |
 | `review_bomber` | prescient | lowest score on Pareto optimal arms |
-| `push` | prescient | moves rewards towards the front or away from it |
 | `worst_case_prescient` | prescient | moves medians as far as Lemma 1 lets it |
-| `paper_malicious` | malicious | the paper's attack on SW-LLVM: as published, or with ε kept per arm |
+| `paper_malicious` | malicious | the paper's attack on SW-LLVM, as published |
 | `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
 | `worst_case_share` | share | hits every reward on one side of a quantile that its budget has room for |
 | `strongest` | any | the worst case of a given threat model |
@@ -184,22 +183,6 @@ def review_bomber(
     return _prescient(eps, np.where(front, scores, 0.0), ~front, joint)
 
 
-def push(
-    environment: Environment, eps: float, *, toward_front: bool, distance: float, joint: bool = False
-) -> PrescientAdversary:
-    """Add to the true reward, so that replaced rewards keep the shape of the true ones and stand out less.
-
-    Toward the front: rewards of dominated arms rise by `distance` in every objective, so that arms which do
-    not belong there seem to; Pareto optimal arms are left as they are. Away from the front: rewards of
-    Pareto optimal arms fall by `distance` in every objective, so that the front seems lost, and dominated
-    arms rise to take its place.
-    """
-    front = _of_front(environment)
-    length = positive_number(distance, "distance")
-    offsets = np.where(front, 0.0 if toward_front else -length, length)
-    return _prescient(eps, offsets, np.ones_like(front), joint)
-
-
 def worst_case_prescient(
     environment: Environment,
     eps: float,
@@ -270,7 +253,7 @@ def worst_case(
 
 
 def paper_malicious(
-    environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0, *, per_arm: bool = False
+    environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0
 ) -> MaliciousAdversary:
     """The attack on SW-LLVM (Section 6.2): Pareto optimal arms get −value, others +value.
 
@@ -278,37 +261,20 @@ def paper_malicious(
     others and the average over arms is ε: others with ε K / (factor |P*| + K − |P*|). That keeps Ber(ε) for
     an arm chosen uniformly, not for each arm: Pareto optimal arms are hit more often than ε, which is
     outside the model that Lemma 2 speaks of.
-
-    With `per_arm` every arm is hit with probability ε, as the model demands, and the preference goes to
-    rewards instead: on Pareto optimal arms those above the median are hit `factor` times as often as those
-    below, on the others those below. (Atoms at the median count to both sides so that each side weighs
-    1/2.)
     """
     threat = Malicious(eps)
     ratio = positive_number(factor, "factor")
     size = real_number(value, "value")
     front = _of_front(environment)
     offsets = np.where(front, -size, size)
-    nothing_kept = np.zeros_like(front)
-    if not per_arm:
-        optimal = int(environment.pareto_mask.sum())
-        rate = threat.eps * environment.arms / (ratio * optimal + environment.arms - optimal)
-        rates = np.where(front, ratio * rate, rate)
-        if rates.max() > 1.0:
-            raise BadInput(
-                f"factor must keep every hit rate at most 1; {ratio} at eps = {threat.eps} asks for {rates.max():.3g}"
-            )
-        return _malicious(eps, environment.medians, (rates, rates, rates), offsets, nothing_kept)
-    known = known_law(environment, "paper_malicious with per_arm")
-    middle = known.law.quantile(0.5)
-    below, upto = known.law.mass(middle)
-    atom = upto - below
-    lower_part = np.where(atom > 0.0, np.clip((0.5 - below) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0), 0.5)
-    rare = 2.0 * threat.eps / (1.0 + ratio)  # (rare + ratio · rare) / 2 = ε
-    under = np.where(front, rare, ratio * rare)
-    over = np.where(front, ratio * rare, rare)
-    at = lower_part * under + (1.0 - lower_part) * over
-    return _malicious(eps, middle, (under, at, over), offsets, nothing_kept)
+    optimal = int(environment.pareto_mask.sum())
+    rate = threat.eps * environment.arms / (ratio * optimal + environment.arms - optimal)
+    rates = np.where(front, ratio * rate, rate)
+    if rates.max() > 1.0:
+        raise BadInput(
+            f"factor must keep every hit rate at most 1; {ratio} at eps = {threat.eps} asks for {rates.max():.3g}"
+        )
+    return _malicious(eps, environment.medians, (rates, rates, rates), offsets, np.zeros_like(front))
 
 
 # --- any share ---------------------------------------------------------------------------------------------

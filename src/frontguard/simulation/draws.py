@@ -6,8 +6,6 @@ workspace, and one pass through the cache.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
@@ -38,33 +36,6 @@ def draw_gaussian(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Word
 
 
 @draw_kernel
-def draw_cauchy(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """reals: (median, scale) of each (K, M)."""
-    objectives, count = out.shape
-    at = 2 * objectives * arm
-    for d in range(objectives):
-        row = out[d]
-        words = row.view(np.uint64)
-        fill_words(words, stream)
-        median, scale = reals[at + 2 * d], reals[at + 2 * d + 1]
-        for i in range(count):
-            row[i] = median + scale * math.tan(math.pi * (unit(words[i]) - 0.5))
-
-
-@draw_kernel
-def draw_skewed(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """reals: (median, scale, shape s) of each (K, M): median + scale · (e^(sZ) − 1) / s, Z ~ N(0, 1)."""
-    objectives, count = out.shape
-    at = 3 * objectives * arm
-    for d in range(objectives):
-        row = out[d]
-        fill_normals(row, row.view(np.uint64), stream)
-        median, scale, shape = reals[at + 3 * d], reals[at + 3 * d + 1], reals[at + 3 * d + 2]
-        for i in range(count):
-            row[i] = median + scale / shape * math.expm1(shape * row[i])
-
-
-@draw_kernel
 def draw_uniform(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
     """reals: (median, width) of each (K, M)."""
     objectives, count = out.shape
@@ -76,22 +47,6 @@ def draw_uniform(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words
         median, width = reals[at + 2 * d], reals[at + 2 * d + 1]
         for i in range(count):
             row[i] = median + width * (unit(words[i]) - 0.5)
-
-
-@draw_kernel
-def draw_bimodal(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """reals: (first centre, second centre, σ, probability of the second) of each (K, M)."""
-    objectives, count = out.shape
-    coins = np.empty(count, np.uint64)
-    at = 4 * objectives * arm
-    for d in range(objectives):
-        row = out[d]
-        fill_normals(row, row.view(np.uint64), stream)
-        fill_words(coins, stream)
-        first, second = reals[at + 4 * d], reals[at + 4 * d + 1]
-        sigma, weight = reals[at + 4 * d + 2], reals[at + 4 * d + 3]
-        for i in range(count):
-            row[i] = (second if unit(coins[i]) < weight else first) + sigma * row[i]
 
 
 @draw_kernel

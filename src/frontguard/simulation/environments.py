@@ -12,7 +12,6 @@ Parameters may be given once for all (a number), for every objective (M,), or fo
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,10 +65,9 @@ def known_law(environment: Environment, who: str) -> Quantiled:
     return environment
 
 
-def _location_scale(draw: DrawKernel, law: LocationScale, means: Floats | None = None) -> Quantiled:
-    """An environment of this law, whose kernel reads (centre, scale, shapes) of each (K, M)."""
-    reals = np.stack([law.centre, law.scale, *law.shapes], axis=-1).ravel()
-    return Quantiled(draw, law.centre, reals, means=means, law=law)
+def _location_scale(draw: DrawKernel, law: LocationScale) -> Quantiled:
+    """An environment of this law, whose kernel reads (centre, scale) of each (K, M)."""
+    return Quantiled(draw, law.centre, np.stack([law.centre, law.scale], axis=-1).ravel(), law=law)
 
 
 def constant(medians: npt.ArrayLike) -> Quantiled:
@@ -86,46 +84,6 @@ def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
     return _location_scale(draws.draw_gaussian, law)
 
 
-def _cauchy_cdf(point: Floats) -> Floats:
-    return 0.5 + np.arctan(point) / np.pi
-
-
-def cauchy(medians: npt.ArrayLike, scale: npt.ArrayLike) -> Quantiled:
-    """Cauchy around the median; half of the rewards lie within `scale` of it. Means are NaN."""
-    centre = _centres(medians)
-    scales = per_entry(scale, centre, "scale")
-    law = LocationScale(centre, scales, lambda level: math.tan(math.pi * (level - 0.5)), _cauchy_cdf)
-    return _location_scale(draws.draw_cauchy, law, np.full_like(centre, np.nan))
-
-
-def _skewed_quantile(level: float, shape: Floats) -> Floats:
-    return np.asarray(np.expm1(shape * ndtri(level)) / shape, np.float64)
-
-
-def _skewed_cdf(point: Floats, shape: Floats) -> Floats:
-    grown = np.maximum(1.0 + shape * point, 0.0)  # at 0 the support ends: below it if s > 0, above it if s < 0
-    with np.errstate(divide="ignore"):
-        return np.asarray(ndtr(np.log(grown) / shape), np.float64)
-
-
-def skewed(medians: npt.ArrayLike, scale: npt.ArrayLike, shape: npt.ArrayLike) -> Quantiled:
-    """Shifted lognormal: median + scale · (e^(sZ) − 1) / s with Z ~ N(0, 1) and s = `shape`.
-
-    The median is exactly `medians`; the mean lies scale · (e^(s²/2) − 1) / s beside it. s > 0 has its long
-    tail on the right, s < 0 on the left, and s → 0 gives a Gaussian of deviation `scale`.
-
-    >>> skewed([[1.0]], scale=2.0, shape=1.0).means
-    array([[2.29744254]])
-    """
-    centre = _centres(medians)
-    scales = per_entry(scale, centre, "scale")
-    shapes = per_entry(shape, centre, "shape", sign=True)
-    if (shapes == 0.0).any():
-        raise BadInput("shape must not be 0, where the law is Gaussian; use gaussian(medians, sigma) there")
-    law = LocationScale(centre, scales, _skewed_quantile, _skewed_cdf, (shapes,))
-    return _location_scale(draws.draw_skewed, law, centre + scales * np.expm1(0.5 * shapes**2) / shapes)
-
-
 def uniform(medians: npt.ArrayLike, width: npt.ArrayLike) -> Quantiled:
     """Uniform on [median − width/2, median + width/2).
 
@@ -136,31 +94,6 @@ def uniform(medians: npt.ArrayLike, width: npt.ArrayLike) -> Quantiled:
     widths = per_entry(width, centre, "width")
     law = LocationScale(centre, widths, lambda level: level - 0.5, lambda x: np.clip(x + 0.5, 0.0, 1.0))
     return _location_scale(draws.draw_uniform, law)
-
-
-def bimodal(
-    first: npt.ArrayLike, second: npt.ArrayLike, sigma: npt.ArrayLike, weight: npt.ArrayLike = 0.5
-) -> Quantiled:
-    """Gaussian of deviation σ around `second` with probability `weight`, else around `first`, both (K, M).
-
-    The medians follow from the mixture: there is little density around them, which makes such rewards hard.
-
-    >>> bimodal([[0.0]], [[4.0]], sigma=0.5).medians.round(6)
-    array([[2.]])
-    """
-    left = _centres(first, "first")
-    right = _centres(second, "second")
-    if left.shape != right.shape:
-        raise BadInput(f"first and second must have the same shape (K, M); got {left.shape} and {right.shape}")
-    deviation = per_entry(sigma, left, "sigma")
-    share = per_entry(weight, left, "weight", zero=True)
-    if (share > 1.0).any():
-        raise BadInput(f"weight must lie in [0, 1]; got {share.max()}")
-    atoms = Atoms.of(np.stack([left, right], axis=-1), np.stack([1.0 - share, share], axis=-1))
-    law = NoisyAtoms(atoms, deviation)
-    reals = np.stack([left, right, deviation, share], axis=-1).ravel()
-    medians = law.medians_of_interest()
-    return Quantiled(draws.draw_bimodal, medians, reals, means=atoms.means(), law=law)
 
 
 def _alias_table(weights: Floats) -> tuple[Ints, Ints]:
