@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.experiments.results import Row, judge, score
 from frontguard.experiments.setup import TABLE2
-from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, terminal_tables, write_figures
+from frontguard.experiments.tables import as_csv, as_json, as_markdown, terminal_tables, write_figures
 from tests.support.snapshots import refused, said
 from tools import document
 
@@ -62,20 +62,6 @@ def test_csv_is_the_same_table() -> None:
     rows = list(csv.DictReader(io.StringIO(as_csv(ROWS))))
     assert [row["variant"] for row in rows] == [row["variant"] for row in json.loads(as_json(ROWS))]
     assert (rows[0]["sc"], rows[2]["published_sc"]) == ("57500.0", "")
-
-
-def test_latex_is_the_papers_layout() -> None:
-    text = as_latex(ROWS)
-    body = [line for line in text.splitlines() if line.endswith(r"\\")]
-    ampersands = [line.count("&") for line in body]
-    assert ampersands[0] == 4  # three heads, each over four columns, after the policy's and ε's
-    assert set(ampersands[1:]) == {13}
-    assert "\\multicolumn{4}{c}{\\textbf{SW-LLVM (as published)}}" in text
-    assert "UVA/PADOVA (adult\\#006)" in text
-    assert " & 0.1 & 1.0 & 57500.0 & 1.0 & 1.0 & 1.0 & 65500.0 & 1.0 & 1.0 & 1.0 & 5000.0 & 1.0 & 1.0 \\\\" in text
-    assert "{\\scriptsize (57822.5)}" in text
-    assert text.count(r"\midrule") == 2
-    assert text.index("RPSI") < text.index("AUER-A1")
 
 
 def test_terminal_tables_show_both(snapshot: SnapshotAssertion) -> None:

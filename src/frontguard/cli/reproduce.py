@@ -100,10 +100,9 @@ def _print(results: Sequence[Row], *, json: bool) -> None:
 
 def _written(results: Sequence[Row], output: Path) -> str:
     """Write tables and figures into `output`; a sentence on what is where."""
-    from frontguard.experiments.tables import as_csv, as_json, as_latex, as_markdown, write_figures
+    from frontguard.experiments.tables import as_csv, as_json, as_markdown, write_figures
 
     files = {
-        "table.tex": as_latex(results),
         "table.csv": as_csv(results),
         "table.json": as_json(results) + "\n",
         "tables.md": as_markdown(results),

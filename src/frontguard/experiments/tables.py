@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal, for a paper (LaTeX), for documentation (Markdown), as CSV and JSON; and pictures.
+"""Results as tables: for a terminal, for documentation (Markdown), as CSV and JSON; and pictures.
 
 Ours stands beside the published numbers everywhere: a table that shows only one of them invites belief.
 """
@@ -93,9 +93,9 @@ def row_cells(row: Row) -> list[str]:
     ]
 
 
-def _printed(figures: Published, digits: int = 0) -> list[str]:
-    """RSR, SC, RO and r-F1 as the paper prints them, the samples with so many decimals."""
-    return [number(figures.rsr), f"{figures.sc:.{digits}f}", number(figures.ro), number(figures.rf1)]
+def _printed(figures: Published) -> list[str]:
+    """RSR, SC, RO and r-F1 as the paper prints them, but whole samples."""
+    return [number(figures.rsr), f"{figures.sc:.0f}", number(figures.ro), number(figures.rf1)]
 
 
 def terminal_tables(rows: Sequence[Row], *, width: int) -> list[Group]:
@@ -147,50 +147,6 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def as_latex(rows: Sequence[Row]) -> str:
-    """The paper's layout (rows by policy and ε, four columns a data set), published numbers small beneath ours.
-
-    Needs the packages booktabs and multirow.
-    """
-    groups = groups_of(rows)
-    by_place = {(row.title, row.policy, row.epsilon): row for row in rows}
-    policies = list(dict.fromkeys((row.policy, row.policy_title) for row in rows))
-    epsilons = list(dict.fromkeys(row.epsilon for row in rows))
-    heads = " & ".join(rf"\multicolumn{{4}}{{c}}{{\textbf{{{_escaped(title)}}}}}" for title in groups)
-    rules = "".join(rf"\cmidrule(lr){{{3 + 4 * i}-{6 + 4 * i}}}" for i in range(len(groups)))
-    lines = [
-        r"% \usepackage{booktabs, multirow}",
-        r"\begin{tabular}{ll" + "rrrr" * len(groups) + "}",
-        r"\toprule",
-        rf" & & {heads} \\",
-        rules,
-        r" & $\epsilon$" + r" & RSR & SC & RO & r-F1" * len(groups) + r" \\",
-    ]
-    for policy, name in policies:
-        lines.append(r"\midrule")
-        lines.append(rf"\multirow{{{2 * len(epsilons)}}}{{*}}{{{_escaped(name)}}}")
-        for eps in epsilons:
-            own = [by_place.get((title, policy, eps)) for title in groups]
-            ours = [_latex_cells(None if row is None else row.as_printed) for row in own]
-            papers = [_latex_cells(None if row is None else row.published, r"{{\scriptsize ({})}}") for row in own]
-            lines.append(rf" & {eps:g} & " + " & ".join(ours) + r" \\")
-            lines.append(r" & & " + " & ".join(papers) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_cells(figures: Published | None, style: str = "{}") -> str:
-    if figures is None:
-        return " & & & "
-    return " & ".join(style.format(cell) for cell in _printed(figures, 1))
-
-
-def _escaped(text: str) -> str:
-    for sign in ("#", "&", "%", "_"):
-        text = text.replace(sign, "\\" + sign)
-    return text
 
 
 def write_figures(rows: Sequence[Row], directory: Path) -> list[Path]:
