@@ -6,10 +6,11 @@ warns. A notice is stored, passed on and compared as a record, and nothing reads
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from frontguard._common.entries import plain
 from frontguard.objectives import Objective
@@ -27,23 +28,29 @@ KINDS: list[type[Notice]] = []
 class Notice:
     """Base of all notices. `str(notice)` is its sentence."""
 
+    if TYPE_CHECKING:  # a field of the subclasses, and their last one
+        kind: ClassVar[str]
     warns: ClassVar[bool] = True  # whether people have to be told, or it is only on the record
     template: ClassVar[str] = ""  # the sentence, unless `__str__` makes it
     about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
 
     def __init_subclass__(cls) -> None:
-        if "kind" in vars(cls):
+        """Make the name of the class the `kind` of its records: `SetAside` is "set_aside", `DriftAlarm` is "drift"."""
+        kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Alarm")).lower()
+        if kind and not kind.startswith("_"):
+            cls.kind = kind
+            cls.__annotations__["kind"] = Literal[kind]
             KINDS.append(cls)
 
     @property
     def subject(self) -> tuple[str, ...]:
         """What it is about, the same at every later moment: by this, each thing is said once."""
         fields = vars(self)
-        return tuple(str(fields[name]) for name in ("kind", *self.about) if fields.get(name) is not None)
+        return self.kind, *(str(fields[name]) for name in self.about if fields.get(name) is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values that JSON can hold."""
-        return {name: plain(value) for name, value in {"kind": vars(self)["kind"], **vars(self)}.items()}
+        return {name: plain(value) for name, value in {"kind": self.kind, **vars(self)}.items()}
 
     def __str__(self) -> str:
         return self.template.format(**vars(self))
@@ -58,7 +65,6 @@ class SpreadRefuted(Notice):
 
     arms: int
     of: int
-    kind: Literal["spread_refuted"] = "spread_refuted"
 
     def __str__(self) -> str:
         return Statement.SPREAD_REFUTED(arms=self.arms, of=self.of)
@@ -71,7 +77,6 @@ class ContaminationRefuted(Notice):
     arms: int
     of: int
     contamination: float
-    kind: Literal["contamination_refuted"] = "contamination_refuted"
 
     def __str__(self) -> str:
         declared = percent(self.contamination)
@@ -92,7 +97,6 @@ class NotPositive(Notice):
     of: int
     example: float
     tolerance: str
-    kind: Literal["not_positive"] = "not_positive"
 
     def __str__(self) -> str:
         objective = Objective(self.objective, tolerance=self.tolerance)
@@ -120,7 +124,6 @@ class OutOfBounds(Notice):
     example: float
     low: float
     high: float
-    kind: Literal["out_of_bounds"] = "out_of_bounds"
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,6 @@ class ExactDiffers(Notice):
     arms: int
     first: float
     second: float
-    kind: Literal["exact_differs"] = "exact_differs"
 
     def __str__(self) -> str:
         others = f" (and {number_of(self.arms - 1, 'arm')} more)" if self.arms > 1 else ""
@@ -154,7 +156,6 @@ class TakenAsRate(Notice):
     warns: ClassVar[bool] = False
     template: ClassVar[str] = "the values of {objective!r} are true or false: their mean, a rate, is what counts here"
     objective: str
-    kind: Literal["taken_as_rate"] = "taken_as_rate"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,6 @@ class LooksDirtier(Notice):
     arms: int
     of: int
     contamination: float
-    kind: Literal["looks_dirtier"] = "looks_dirtier"
 
     def __str__(self) -> str:
         declared = percent(self.contamination) if self.contamination else "no contamination"
@@ -208,7 +208,6 @@ class RowsDiffer(Notice):
     chance: float
     arms: int
     of: int
-    kind: Literal["rows_differ"] = "rows_differ"
 
     def __str__(self) -> str:
         files = self.between == "files"
@@ -248,7 +247,6 @@ class LooksClustered(Notice):
     rows: float
     inflation: float
     chance: float
-    kind: Literal["looks_clustered"] = "looks_clustered"
 
 
 # What a study finds ---------------------------------------------------------------------------------------------------
@@ -263,7 +261,6 @@ class SetAside(Notice):
     pulls: int
     reasons: Reasons
     last: str = ""
-    kind: Literal["set_aside"] = "set_aside"
 
     def __str__(self) -> str:
         last = f" (the last of them: {self.last})" if self.last else ""
@@ -284,7 +281,6 @@ class BudgetOver(Notice):
     budget: Literal["max_pulls", "max_pulls_per_arm", "max_time", "max_cost"]
     limit: float
     unit: str = ""
-    kind: Literal["budget_over"] = "budget_over"
 
     def __str__(self) -> str:
         if self.budget == "max_time":
@@ -309,7 +305,6 @@ class Polished(Notice):
     share: float
     over: bool  # or pulls go on
     apart: bool = False
-    kind: Literal["polished"] = "polished"
 
     def __str__(self) -> str:
         apart = ", or of how far apart the arms are where nothing is tolerated," if self.apart else ""
@@ -331,7 +326,6 @@ class CostsUnknown(Notice):
     pulls: int
     of: int
     silent: int = 0  # such arms
-    kind: Literal["costs_unknown"] = "costs_unknown"
 
     def __str__(self) -> str:
         taken = "what others of their arm did"
@@ -355,7 +349,6 @@ class NotCounted(Notice):
     )
     pulls: int
     of: int
-    kind: Literal["not_counted"] = "not_counted"
 
 
 @dataclass(frozen=True)
@@ -368,7 +361,6 @@ class ClustersUsedUp(Notice):
     names: tuple[str, ...]
     arms: int
     pulls: int
-    kind: Literal["clusters_used_up"] = "clusters_used_up"
 
     def __str__(self) -> str:
         more = f" and {self.arms - len(self.names):,} more" if self.arms > len(self.names) else ""
@@ -406,7 +398,6 @@ class FailuresAlarm(Alarm):
     chance: float
     diluted: bool = False
     allowed: int | None = None
-    kind: Literal["failures"] = "failures"
 
     def __str__(self) -> str:
         failed = "failed" if self.objective is None else f"gave no {self.objective!r}"
@@ -432,7 +423,6 @@ class DriftAlarm(Alarm):
     value: float
     same_side: float
     most: float
-    kind: Literal["drift"] = "drift"
 
     def __str__(self) -> str:
         return (
@@ -451,7 +441,6 @@ class SpreadAlarm(Alarm):
     logarithms: bool  # whether the width is one of logarithms, as for relative tolerances
     held: int
     due: int
-    kind: Literal["spread"] = "spread"
 
     def __str__(self) -> str:
         return (
@@ -465,11 +454,11 @@ class SpreadAlarm(Alarm):
 # What a log has or lacks ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TooFewPulls(Notice):
-    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls each or fewer.
+@dataclass(frozen=True, kw_only=True)
+class _TooFew(Notice):
+    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls, or clusters, or fewer.
 
-    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` pulls at least before
+    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` of them at least before
     any of its intervals has an end, and `whole` before all have two; None where no number would do.
     """
 
@@ -482,13 +471,33 @@ class TooFewPulls(Notice):
     contamination: float = 0.0
     first: int | None = None
     whole: int | None = None
-    kind: Literal["too_few_pulls"] = "too_few_pulls"
+
+    def needed(self, unit: str = "pull") -> str:
+        """How many an arm needs at least."""
+        return least_pulls(
+            arms=self.of,
+            metrics=self.metrics,
+            contamination=self.contamination,
+            confidence=self.confidence,
+            first=self.first,
+            whole=self.whole,
+            unit=unit,
+        )
+
+    def which(self) -> dict[str, str]:
+        """The arms, as sentences count and name them."""
+        more = f" … and {self.arms - len(self.names):,} more" if self.arms > len(self.names) else ""
+        names = ", ".join(map(repr, self.names)) + more
+        return {"names": names, "arms": f"{self.arms:,}", "of": f"{self.of:,}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TooFewPulls(_TooFew):
+    """Arms have too few pulls for anything to be known of them."""
 
     def __str__(self) -> str:
-        names = _first_of(self.names, self.arms)
-        counts = {"arms": f"{self.arms:,}", "of": f"{self.of:,}", "most": f"{self.most:,}"}
-        said = Statement.TOO_FEW_PULLS(names=names, **counts)
-        return f"{said}: {_needed(self)}" if self.metrics else said
+        said = Statement.TOO_FEW_PULLS(**self.which(), most=f"{self.most:,}")
+        return f"{said}: {self.needed()}" if self.metrics else said
 
 
 @dataclass(frozen=True)
@@ -506,7 +515,6 @@ class InClusters(Notice):
     least: int
     most: int
     correlation: float | None = None
-    kind: Literal["in_clusters"] = "in_clusters"
 
     def __str__(self) -> str:
         columns = _quoted(self.columns)
@@ -535,7 +543,6 @@ class InPairs(Notice):
     hidden: float = 0.0
     arms: int = 0
     looked: bool = True
-    kind: Literal["in_pairs"] = "in_pairs"
 
     def __str__(self) -> str:
         columns = _quoted(self.columns)
@@ -561,38 +568,19 @@ class IndependentArms(Notice):
     warns: ClassVar[bool] = False
     template: ClassVar[str] = Statement.INDEPENDENT.text
     arms: int
-    kind: Literal["independent_arms"] = "independent_arms"
 
 
-@dataclass(frozen=True)
-class TooFewClusters(Notice):
-    """Nothing is known of `arms` (the first of them by name) because they have `most` clusters each or fewer.
+@dataclass(frozen=True, kw_only=True)
+class TooFewClusters(_TooFew):
+    """Arms have too few clusters, which these `columns` tell apart, for anything to be known of them."""
 
-    An arm needs `first` clusters at least before any of its intervals has an end, and `whole` before all have two; None
-    where no number would do. The rest is as in `TooFewPulls`.
-    """
-
-    names: tuple[str, ...]
     columns: tuple[str, ...]
-    arms: int
-    of: int
-    most: int
-    metrics: int
-    confidence: float
-    contamination: float
-    first: int | None = None
-    whole: int | None = None
-    kind: Literal["too_few_clusters"] = "too_few_clusters"
 
     def __str__(self) -> str:
-        names = _first_of(self.names, self.arms)
-        columns = _quoted(self.columns)
         most = "one is" if self.most == 1 else f"at most {self.most:,} of them each are"
-        said = Statement.TOO_FEW_CLUSTERS(
-            arms=f"{self.arms:,}", of=f"{self.of:,}", names=names, columns=columns, most=most
-        )
+        said = Statement.TOO_FEW_CLUSTERS(**self.which(), columns=_quoted(self.columns), most=most)
         return (
-            f"{said}: {_needed(self, 'cluster')}. Measure in more of them (of a benchmark, run it again and again, "
+            f"{said}: {self.needed('cluster')}. Measure in more of them (of a benchmark, run it again and again, "
             "and give all files); or, if you can vouch that rows do not depend on each other, --cluster none "
             "(cluster='none')"
         )
@@ -606,7 +594,6 @@ class RowsWithoutArm(Notice):
     columns: tuple[str, ...]
     first: str
     dropped: bool = True
-    kind: Literal["rows_without_arm"] = "rows_without_arm"
 
     def __str__(self) -> str:
         rows = "1 row has" if self.rows == 1 else f"{self.rows} rows have"
@@ -624,7 +611,6 @@ class RowsLeftOut(Notice):
     where: tuple[tuple[str, tuple[str, ...]], ...]
     rows: int | None = None
     of: int | None = None
-    kind: Literal["rows_left_out"] = "rows_left_out"
 
     def __str__(self) -> str:
         parts = [f"{column!r} {' or '.join(map(repr, values))}" for column, values in self.where]
@@ -638,13 +624,9 @@ class RowsLeftOut(Notice):
 class ArmsWithoutRows(Notice):
     """Arms that have no row of any of the wanted metrics were left out."""
 
+    template: ClassVar[str] = "{where}: left out for want of a row of any of the metrics, arms: {arms:,}"
     where: str
     arms: int
-    kind: Literal["arms_without_rows"] = "arms_without_rows"
-
-    def __str__(self) -> str:
-        arms = "1 arm has" if self.arms == 1 else f"{self.arms} arms have"
-        return f"{self.where}: {arms} no row of any of the metrics; left out"
 
 
 @dataclass(frozen=True)
@@ -655,21 +637,17 @@ class UnfinishedLine(Notice):
         "{where}: the last line does not end with a line break; if the file was cut there, its last row may be wrong"
     )
     where: str
-    kind: Literal["unfinished_line"] = "unfinished_line"
 
 
 @dataclass(frozen=True)
 class UnderWay(Notice):
     """Pulls that were handed out and have not come back are read as failed ones."""
 
+    template: ClassVar[str] = (
+        "pulls under way, which count as failed until they come back: {pulls:,}. Those that are back already need not "
+        "be like the others"
+    )
     pulls: int
-    kind: Literal["under_way"] = "under_way"
-
-    def __str__(self) -> str:
-        pulls = "1 pull is under way and counts as failed until it comes"
-        if self.pulls != 1:
-            pulls = f"{self.pulls:,} pulls are under way and count as failed until they come"
-        return f"{pulls} back: those that are back already need not be like the others"
 
 
 # What a run meets -----------------------------------------------------------------------------------------------------
@@ -684,7 +662,6 @@ class AllFailed(Notice):
     pulls: int
     arm: str
     last: str
-    kind: Literal["all_failed"] = "all_failed"
 
 
 @dataclass(frozen=True)
@@ -694,7 +671,6 @@ class Stopping(Notice):
     warns: ClassVar[bool] = False
     under_way: int
     why: Literal["interrupted", "time"] = "interrupted"
-    kind: Literal["stopping"] = "stopping"
 
     def __str__(self) -> str:
         pulls, them = ("1 pull that is", "it") if self.under_way == 1 else (f"{self.under_way} pulls that are", "them")
@@ -710,7 +686,6 @@ class WaitingForWorkers(Notice):
     template: ClassVar[str] = "waiting for a worker of the Dask cluster at {cluster}, {seconds:g} s at most"
     cluster: str
     seconds: float
-    kind: Literal["waiting_for_workers"] = "waiting_for_workers"
 
 
 @dataclass(frozen=True)
@@ -721,7 +696,6 @@ class WorkerLeftOut(Notice):
     template: ClassVar[str] = "the Dask worker {worker} gets no work: it {lacks}"
     worker: str
     lacks: str
-    kind: Literal["worker_left_out"] = "worker_left_out"
 
 
 @dataclass(frozen=True)
@@ -730,7 +704,6 @@ class StorageTrouble(Notice):
 
     template: ClassVar[str] = "the storage cannot be read, trying again: {why}"
     why: str
-    kind: Literal["storage_trouble"] = "storage_trouble"
 
 
 @dataclass(frozen=True)
@@ -741,7 +714,6 @@ class StepFailed(Notice):
     arm: str
     step: Literal["warm-up", "after", "cleanup"]
     why: str
-    kind: Literal["step_failed"] = "step_failed"
 
     def __str__(self) -> str:
         step = {"warm-up": "a warm-up", "after": "what is run after a pull", "cleanup": "the cleanup"}[self.step]
@@ -754,11 +726,8 @@ class CleaningUp(Notice):
     """The run is over, and arms are still being cleaned up."""
 
     warns: ClassVar[bool] = False
+    template: ClassVar[str] = "cleaning up (arms: {arms:,})"
     arms: int
-    kind: Literal["cleaning_up"] = "cleaning_up"
-
-    def __str__(self) -> str:
-        return f"cleaning up {number_of(self.arms)}"
 
 
 # Parts of sentences ---------------------------------------------------------------------------------------------------
@@ -807,23 +776,6 @@ def least_pulls(
         never = Statement.NO_PULLS_DO(eps=percent(contamination), what="all of its intervals")
         return f"{said}; {never}"
     return said if first == whole else said + Statement.LEAST_WHOLE(whole=f"{whole:,}")
-
-
-def _needed(notice: TooFewPulls | TooFewClusters, unit: str = "pull") -> str:
-    return least_pulls(
-        arms=notice.of,
-        metrics=notice.metrics,
-        contamination=notice.contamination,
-        confidence=notice.confidence,
-        first=notice.first,
-        whole=notice.whole,
-        unit=unit,
-    )
-
-
-def _first_of(names: tuple[str, ...], count: int) -> str:
-    more = f" … and {count - len(names):,} more" if count > len(names) else ""
-    return ", ".join(map(repr, names)) + more
 
 
 def _quoted(names: tuple[str, ...]) -> str:

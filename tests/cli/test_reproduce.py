@@ -74,7 +74,7 @@ def test_json_on_stdout_and_messages_on_stderr(first: Result) -> None:
         1.0,
     )
     assert {"sc", "ro", "rf1", "seconds"} <= row.keys()
-    assert "table.tex, table.csv, table.json" in first.stderr
+    assert "table.csv, table.json" in first.stderr
 
 
 def test_tables_and_figures_are_written(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_tables_and_figures_are_written(tmp_path: Path) -> None:
     assert "adult#006" in result.stdout
     assert "5067" in result.stdout  # the published number
     assert json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))[0]["runs"] == 3
-    for name in ("table.tex", "table.csv", "tables.md"):
+    for name in ("table.csv", "tables.md"):
         assert (tmp_path / name).stat().st_size > 100
     assert (tmp_path / "diabetes-adult-006.png").read_bytes().startswith(b"\x89PNG")
 

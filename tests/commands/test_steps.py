@@ -163,7 +163,7 @@ def test_a_long_cleanup_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with Commands(spec_with(tmp_path, 'command = ["true"]\ncleanup = ["sleep", "0.3"]'), told.append) as commands:
         commands.pull(0, 1)
     assert told == [CleaningUp(1)]
-    assert str(told[0]) == "cleaning up 1 arm"
+    assert told[0] == CleaningUp(1)
 
 
 def test_what_is_given_up_in_a_warm_up_is_warmed_up_again(tmp_path: Path) -> None:

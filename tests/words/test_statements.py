@@ -195,15 +195,17 @@ def _of_refusals() -> Iterator[str]:
 
 
 def _of_notices() -> Iterator[str]:
+    few: dict[str, Any] = {"names": ("a",), "arms": 1, "of": 2, "most": 3}
+    asked: dict[str, Any] = {"metrics": 1, "confidence": 0.95}
     yield from map(
         str,
         (
             notices.SpreadRefuted(1, 2),
             notices.ContaminationRefuted(1, 2, 0.1),
-            notices.TooFewPulls(("a",), 1, 2, 3),
-            notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
-            notices.TooFewPulls(("a",), 1, 2, 3, 1, 0.95, 0.4, 5, None),
-            notices.TooFewClusters(("a",), ("process",), 1, 2, 3, 1, 0.95, 0.1, 5, 73),
+            notices.TooFewPulls(**few),
+            notices.TooFewPulls(**few, **asked, contamination=0.1, first=5, whole=73),
+            notices.TooFewPulls(**few, **asked, contamination=0.4, first=5),
+            notices.TooFewClusters(**few, columns=("process",), **asked, contamination=0.1, first=5, whole=73),
             notices.InClusters(("process",), 30, 3, 1, 2, 0.4),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.0, 2),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.1, 2),

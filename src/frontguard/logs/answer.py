@@ -251,5 +251,7 @@ def too_few(
         "confidence": question.confidence, "contamination": question.threat.eps, "first": least[0], "whole": least[1],
     }  # fmt: skip
     if _in_clusters(ordered):
-        return (TooFewClusters(names, ordered.columns, most=int(ordered.clusters[unknown].max()), **asked),)
-    return (TooFewPulls(names, most=int(ordered.pulls[unknown].max()), **asked),)
+        return (
+            TooFewClusters(names=names, columns=ordered.columns, most=int(ordered.clusters[unknown].max()), **asked),
+        )
+    return (TooFewPulls(names=names, most=int(ordered.pulls[unknown].max()), **asked),)
