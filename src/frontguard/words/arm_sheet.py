@@ -87,7 +87,7 @@ def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Printed:
 def _layouts(columns: Sequence[ArmColumn]) -> list[Layout]:
     """From the one that has everything to the one that has least."""
     there = [column.name for column in columns]
-    last = [name for name in there if name in ("stands up to", "instead", "decided by")]
+    last = [name for name in reversed(there) if name in ("stands up to", "instead", "decided by")]
     folded = dict.fromkeys(((), tuple(last[:1]), tuple(last[1:]), tuple(last)))
     ways: list[Layout] = []
     for without in folded:
