@@ -17,7 +17,7 @@ from frontguard.evidence.apart import LOWEST, STEP, STRENGTH
 from frontguard.evidence.averages import log_priors_of
 from frontguard.logs import clustered
 from frontguard.logs.boxes import Ahead
-from frontguard.logs.independent import IndependentBoxReader
+from frontguard.logs.paired import IndependentBoxReader
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
@@ -116,7 +116,7 @@ def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
 
 def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     """Rows of one cluster are taken for observations of their own."""
-    patch.setattr(clustered.ClusterBoxReader, "_clustered", lambda reader, boxes, threat, times: boxes)
+    patch.setattr(clustered.ClusterBoxReader, "_designed", lambda reader, boxes, threat, ahead: boxes)
 
 
 def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,9 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.errors import BadInput
 from frontguard.evidence.apart import lasting_threshold
+from frontguard.evidence.pairs import SHARE
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.independent import SHARE, STEP, IndependentBoxReader, IndependentLog, levels_for
+from frontguard.logs.paired import STEP, IndependentBoxReader, IndependentLog, levels_for
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee

@@ -123,7 +123,11 @@ class WithinBlocks(Differences):
         self, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float, items: int = 0
     ) -> None:
         super().__init__(compared)
-        _check_counted(statistics, compared, items)
+        if compared.arms > MOST_ARMS:
+            raise BadInput(
+                f"pairs are looked at for up to {MOST_ARMS} arms; got {compared.arms}: leave pairs and items away"
+            )
+        check_counted(statistics if items else statistics[: compared.objectives], items)
         self.items = items
         self._width = len(statistics)
         chance = items > 0 and threat.eps > 0.0 and threat.taken == 0.0
@@ -203,22 +207,22 @@ class WithinBlocks(Differences):
         return (InPairs(("rep",), most, least, most, items, int(whole.sum()) if items else 0, hidden, len(complete)),)
 
 
-def _check_counted(statistics: Sequence[Statistic], compared: Compared, items: int) -> None:
-    if compared.arms > MOST_ARMS:
-        raise BadInput(
-            f"pairs are looked at for up to {MOST_ARMS} arms; got {compared.arms}: leave pairs and items away"
-        )
+def check_counted(statistics: Sequence[Statistic], items: int, names: Sequence[str] = ()) -> None:
+    """Refuse statistics of which no differences count, and those that a list has no bounds for; `names` of these."""
+    wanted = "statistic='mean', bounds=(0, 1) (--mean METRIC, --mean METRIC=LOW,HIGH)"
     if items:
-        if any(each.kind not in (BOUNDED_MEAN, EXACT) for each in statistics):
-            raise BadArgument(
-                "items",
-                "of a finite list means with bounds count, such as rates, and exact values: "
-                "statistic='mean', bounds=(0, 1); got another statistic",
-            )
-    elif not pairs_of(statistics[: compared.objectives]).any():
-        raise BadInput(
-            "pairs: differences count for means of values with bounds, such as rates, with a tolerance that is no "
-            "percentage: statistic='mean', bounds=(0, 1); got no such objective"
+        for d, each in enumerate(statistics):
+            if each.kind not in (BOUNDED_MEAN, EXACT):
+                which = repr(names[d]) if names else "each objective"
+                raise BadArgument(
+                    "items",
+                    f"of a finite list means with bounds count, such as rates, and exact values; give {which} {wanted}",
+                )
+    elif not pairs_of(statistics).any():
+        raise BadArgument(
+            "pair" if names else "paired",
+            "differences count for means of values with bounds, such as rates, with a tolerance that is no "
+            f"percentage; give a metric {wanted}",
         )
 
 
@@ -234,21 +238,33 @@ def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
 
 
 @kernel
-def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
-    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) in objective d, of which `taken` may be anything."""
+def unrefuted_difference(seen: Floats, taken: int, times: float, rule: PairRule, d: int) -> float:
+    """The largest ν that V (n,) in objective d do not refute, of which `taken` may be anything; 1 of none.
+
+    It is that of what replacements leave of ν; of a list, ν itself. With more blocks foreseen than there are, in
+    proportion, `times` as many.
+    """
     n = seen.shape[0]
     if n == 0:
         return 1.0
     xi = counted_on(seen, taken)
-    times, less = rule.surviving[0], rule.surviving[1]
     if rule.items[d] > 0:
         hidden = hidden_at(rule.hits, 0.0, n)
         hidden += 0.5 * taken  # each replaced value takes half of it from V at most
-        most = unrefuted_list_mean(xi, seen, hidden, rule.items[d], times, less, rule.thresholds[d])
-    else:
-        sums = np.zeros(BETS)
-        add_bets(sums, xi, np.ones(n), n, False)
-        most = (unrefuted_mean(sums, float(n), rule.thresholds[d], LOG_WEIGHTS) + less) / times
+        kept, less = rule.surviving[0], rule.surviving[1]
+        return unrefuted_list_mean(xi, seen, hidden, rule.items[d], kept, less, rule.thresholds[d])
+    sums = np.zeros(BETS)
+    add_bets(sums, xi, np.ones(n), n, False)
+    sums *= times
+    return unrefuted_mean(sums, n * times, rule.thresholds[d], LOG_WEIGHTS)
+
+
+@kernel
+def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
+    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) in objective d, of which `taken` may be anything."""
+    most = unrefuted_difference(seen, taken, 1.0, rule, d)
+    if rule.items[d] == 0:
+        most = (most + rule.surviving[1]) / rule.surviving[0]
     return 2.0 * min(1.0, most) - 1.0
 
 
@@ -281,11 +297,10 @@ def refresh_pairs(
 def unrefuted_pairs(
     most: Floats, least: Floats, have: Bools, arms: Ints, taken: Ints, times: float, rule: PairRule, d: int
 ) -> Floats:
-    """The largest ν (n, n) of all ordered pairs (j, i) of these arms that is not refuted, of what is left of it.
+    """`unrefuted_difference` (n, n) of all ordered pairs (j, i) of these arms.
 
     `most`, `least` (K, R) are values in [0, 1] of arms by block, with what failed as 1 and as 0; `have` says on which
-    blocks an arm was measured. `taken` (K,) measurements of each may be replaced. With more blocks foreseen than there
-    are, in proportion, `times` as many. Of a list, it is ν itself.
+    blocks an arm was measured. `taken` (K,) measurements of each may be replaced.
     """
     n, R = arms.shape[0], most.shape[1]
     found = np.ones((n, n))
@@ -299,24 +314,5 @@ def unrefuted_pairs(
                     if have[i, r] and have[j, r]:
                         seen[count] = (1.0 + most[j, r] - least[i, r]) / 2.0
                         count += 1
-            if count == 0:
-                continue
-            both = taken[i] + taken[j]
-            if rule.items[d] > 0:
-                hidden = hidden_at(rule.hits, 0.0, count)
-                hidden += 0.5 * both
-                found[a, b] = unrefuted_list_mean(
-                    counted_on(seen[:count], both),
-                    seen[:count],
-                    hidden,
-                    rule.items[d],
-                    rule.surviving[0],
-                    rule.surviving[1],
-                    rule.thresholds[d],
-                )
-                continue
-            sums = np.zeros(BETS)
-            add_bets(sums, counted_on(seen[:count], both), np.ones(count), count, False)
-            sums *= times
-            found[a, b] = unrefuted_mean(sums, count * times, rule.thresholds[d], LOG_WEIGHTS)
+            found[a, b] = unrefuted_difference(seen[:count], taken[i] + taken[j], times, rule, d)
     return found

@@ -23,9 +23,8 @@ from frontguard.logs.checks import (
     refuse_truths,
     undeclared,
 )
-from frontguard.logs.clustered import Clustered, ClusterRows
-from frontguard.logs.independent import as_independent, independent_as_study
-from frontguard.logs.paired import check_counted, in_pairs
+from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.paired import as_designed
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, Readable
@@ -325,9 +324,9 @@ def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: As
         return _of_study(opened.study, question, how.profile, clock)
     ordered, question, notes = sorted_rows(opened, question, asking, clock, how.memory, how.folder)
     if not how.keeps_state:
-        ordered, noted = as_designed(ordered, question)
+        designed, noted = as_designed(ordered, question)
         notes += noted
-        return answer(ordered, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
+        return answer(designed, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
     # Before anything is written:
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     about = _about_state(opened, question, RowFilter.of(how.where))
@@ -341,9 +340,16 @@ def _question_of(opened: Log, how: _How, asking: Asking) -> Question:
         return asking.of(found)
     from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
 
-    settings = opened.study.settings
-    independent = independent_as_study(settings, asking.independent, state=how.keeps_state)
-    return replace(asking.of_study(question_of(settings)), independent=independent)
+    asked = asking.of_study(question_of(opened.study.settings))
+    own = opened.study.settings.question.independent
+    if asking.independent and not own:
+        raise BadArgument(
+            "independent",
+            "the study was not begun with it, so that its pulls may share items, seeds or clusters; begin "
+            "one with independent=True (run --independent)",
+        )
+    independent = own and not how.keeps_state if asking.independent is None else asking.independent
+    return replace(asked, independent=independent)
 
 
 def sorted_rows(
@@ -386,22 +392,6 @@ def sorted_rows(
         alone = question.pair and not clustered.dependent.any()
         ordered, looked = clustered, () if alone else (in_clusters(clustered, question.objectives),)
     return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
-
-
-def as_designed(log: Ordered, question: Question, compared: int = 0) -> tuple[Ordered, tuple[Notice, ...]]:
-    """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
-
-    `compared`: how many ordered pairs of arms are, all unless given.
-    """
-    if question.pair and isinstance(log, Clustered):
-        boxed = question.columns.boxed
-        check_counted(boxed, question.items or 0)
-        paired, noted = in_pairs(log, boxed, question.threat, question.delta, question.items, compared)
-        return paired, (noted,)
-    if question.independent:
-        apart, noted_arms = as_independent(log, compared)
-        return apart, (noted_arms,)
-    return log, ()
 
 
 def _refuse_beside_clusters(opened: Log, how: _How, draft: Question) -> None:
@@ -499,12 +489,11 @@ def _of_state(
         state = append_to(how.append, state, again=how.again)
     readable, delta = state.readable(question.delta, anytime=anytime)
     _refuse_unusable(readable, question.columns.boxed)
-    if question.independent:
-        readable, noted_arms = as_independent(readable)
-        notes += (noted_arms,)
+    designed, noted = as_designed(readable, question)
+    notes += noted
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(
-        readable, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
+        designed, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
     )
 
 

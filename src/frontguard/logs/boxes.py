@@ -47,6 +47,7 @@ class Ahead:
 
     pulls: Ints  # (n,)
     shrink: Floats  # (n,): what they have of these
+    least: int = 0  # that each has, where more are foreseen
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -103,6 +104,14 @@ class BoxReader:
         self._bets: dict[tuple[int, float], Floats] = {}  # what they leave of a mean if nothing is taken: for every ε
         self._exact: dict[int, tuple[Floats, Floats]] = {}  # both ends of exact values, which nothing changes
         self._rates: dict[int, tuple[Ints, Ints, Ints]] = {}  # arms that have 0 and 1 alone, and how many of each
+        self._begin()
+
+    def _begin(self) -> None:
+        """Prepare what the design of the log says beside the boxes of rows, or refuse it."""
+
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes as the design of the log has them, and what it says beside them."""
+        return boxes
 
     def among(self, arms: Ints) -> BoxReader:
         """The same for some arms only."""
@@ -153,7 +162,7 @@ class BoxReader:
         checked_threat(threat)
         if self._centres is None:
             self._centres = self._read_centres(self._now.shrink)
-        return self._with_centres(threat, self._now, self._centres)
+        return self._designed(self._with_centres(threat, self._now, self._centres), threat, self._now)
 
     def foresee(self, threat: Threat, least: int) -> ArmBoxes:
         """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
@@ -162,12 +171,9 @@ class BoxReader:
         beyond the outermost value: of a single pull no more can be said than that it may go on so. Bets on a mean grow
         by n'/n.
         """
-        ahead = self._ahead(least)
-        return self._with_centres(threat, ahead, self._read_centres(ahead.shrink))
-
-    def _ahead(self, least: int) -> Ahead:
         imagined = np.maximum(self.pulls, least)
-        return Ahead(imagined, self.pulls / np.maximum(imagined, 1))
+        ahead = Ahead(imagined, self.pulls / np.maximum(imagined, 1), least)
+        return self._designed(self._with_centres(threat, ahead, self._read_centres(ahead.shrink)), threat, ahead)
 
     def unknown(self, boxes: ArmBoxes, first: int) -> Bools:
         """The arms (K,) of whose pulls those of the first objectives tell nothing at all, quantiles and bounded means.

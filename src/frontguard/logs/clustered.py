@@ -29,11 +29,10 @@ from frontguard.evidence.statistics import (
     inner_of_mean,
     statistics_of,
 )
-from frontguard.logs.boxes import BoxReader
+from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.sort.names import ArmNames, Codes
-from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import TRUTHS, Batch
-from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
 
 _FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything
@@ -139,29 +138,38 @@ class ClusterRows:
         rank[order] = np.arange(len(order))
         arm = np.concatenate([rank[arms] for arms, _ in self._codes])
         cluster = np.concatenate([clusters for _, clusters in self._codes]).astype(np.int64)
-        of_arm, place, sizes = np.unique(arm * len(self._clusters) + cluster, return_inverse=True, return_counts=True)
-        begins = np.searchsorted(of_arm // max(1, len(self._clusters)), np.arange(len(order) + 1))
-        labels = of_arm % max(1, len(self._clusters))
-        place -= begins[arm]
-        self._codes = []
-        owners = []
-        for d, usable in enumerate(self._usable):
-            least, most = TRUTHS if d in self._truths else usable
-            values = np.concatenate([part[d] for part in self._values])
-            good = np.flatnonzero((values >= least) & (values <= most))
-            owners.append(place[good[np.lexsort((values[good], arm[good]))]])
-        self._values = []
-        assert [len(each) for each in owners] == [len(each) for each in ordered.values]  # the same values failed
-        return Clustered(
-            **vars(ordered), columns=self._columns, begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners),
-            labels=labels,
-        )  # fmt: skip
+        values = [np.concatenate(parts) for parts in zip(*self._values, strict=True)]
+        usable = np.array([TRUTHS if d in self._truths else ends for d, ends in enumerate(self._usable)])
+        self._codes, self._values = [], []
+        return with_clusters(ordered, self._columns, arm, cluster, values, usable)
+
+
+def with_clusters(
+    ordered: Ordered, columns: Sequence[str], arm: Ints, cluster: Ints, values: Sequence[Floats], usable: Floats
+) -> Clustered:
+    """The sorted log of rows with these arms (n,), clusters (n,) and values (M times n) with their clusters.
+
+    `usable` (M, 2) says which values did not fail.
+    """
+    width, arms = int(cluster.max(initial=0)) + 1, len(ordered.arms)
+    of_arm, place, sizes = np.unique(arm * width + cluster, return_inverse=True, return_counts=True)
+    begins = np.searchsorted(of_arm // width, np.arange(arms + 1))
+    place -= begins[arm]
+    owners = []
+    for column, (least, most) in zip(values, usable.tolist(), strict=True):
+        good = np.flatnonzero((column >= least) & (column <= most))
+        owners.append(place[good[np.lexsort((column[good], arm[good]))]])
+    assert [len(each) for each in owners] == ordered.starts[:, -1].tolist()  # the same values failed
+    return Clustered(
+        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners),
+        labels=of_arm % width,
+    )  # fmt: skip
 
 
 class ClusterBoxReader(BoxReader):
     """Reads boxes off a log with clusters; those of arms without a cluster of several rows as `BoxReader` does.
 
-    >>> from frontguard import Prescient
+    >>> from frontguard import Objective, Prescient
     >>> values = np.arange(600.0)
     >>> log = Clustered(
     ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
@@ -174,16 +182,7 @@ class ClusterBoxReader(BoxReader):
 
     ordered: Clustered
 
-    def __init__(
-        self,
-        ordered: Readable,
-        objectives: Sequence[Objective],
-        delta: float,
-        *,
-        anytime: bool = False,
-        among: Ints | None = None,
-    ) -> None:
-        super().__init__(ordered, objectives, delta, anytime=anytime, among=among)
+    def _begin(self) -> None:
         self._statistics = statistics_of(self.objectives)
         for objective, each in zip(self.objectives, self._statistics, strict=True):
             if each.kind == NORMAL_MEAN:
@@ -212,20 +211,15 @@ class ClusterBoxReader(BoxReader):
                 found.append(int(fewest) if fewest >= 0 else None)
         return found
 
-    def read(self, threat: Threat) -> ArmBoxes:
-        """The boxes under this threat model."""
-        return self._clustered(super().read(threat), threat, np.ones(len(self._dependent)))
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes with those of arms with clusters of several rows in place of what ranks say.
 
-    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
-        """The boxes if every arm had `least` pulls at least, in so many more clusters like those that there are."""
-        pulls = self.ordered.pulls[self._in_log]
-        return self._clustered(super().foresee(threat, least), threat, np.maximum(pulls, least) / np.maximum(pulls, 1))
-
-    def _clustered(self, boxes: ArmBoxes, threat: Threat, times: Floats) -> ArmBoxes:
-        """The same boxes with those of arms with clusters of several rows in place of what ranks would say."""
+        Where more pulls are foreseen, they are in so many more clusters like those that there are.
+        """
         if not len(self._dependent):
             return boxes
-        taken = taken_away_each(threat.taken, self.ordered.pulls[self._in_log])
+        pulls = self.pulls[self._dependent]
+        taken, times = taken_away_each(threat.taken, pulls), ahead.pulls[self._dependent] / pulls
         for d, each in enumerate(self._statistics):
             if each.kind == QUANTILE:
                 low, high = self._quantile(d, threat, taken, times)

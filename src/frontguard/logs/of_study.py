@@ -23,9 +23,8 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of
 from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.independent import IndependentLog
 from frontguard.logs.more_pulls import needed
-from frontguard.logs.paired import box_reader, of_pulls
+from frontguard.logs.paired import IndependentLog, box_reader, of_pulls
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges

@@ -1,12 +1,20 @@
-"""Logs whose arms were measured on the same items, seeds or days: differences within pairs beside the boxes.
+"""Logs whose arms are compared in pairs: measured on the same items, seeds or days, or independently of each other.
 
-A column says on which block a row was measured. Rows of one arm and block are one observation, as in `logs.clustered`;
-two arms are compared on the blocks that both have (`evidence.pairs`; docs/theory.md, (s)). Where blocks are the items
-of a finite list, boxes of means are those of its mean (`evidence.lists`; (t)).
+*Within blocks.* A column says on which block a row was measured. Rows of one arm and block are one observation, as in
+`logs.clustered`; two arms are compared on the blocks that both have (`evidence.pairs`; docs/theory.md, (s)). Where
+blocks are the items of a finite list, boxes of means are those of its mean (`evidence.lists`; (t)).
+
+*Independent arms.* What an arm's rows say of m is an end at every level: m < L(a) with probability e⁻ᵃ at most, and
+m > H(a) likewise. Two boxes bound m_j − m_i by H_j(a) − L_i(a) for one large a, so that none of all boxes fails. Where
+arms are independent, the level up to which both fail is a sum of two independent numbers; H_j(a) − L_i(b) is looked at
+for all a + b that are improbable enough, and the largest of these is a sharper bound. Since both levels may be those of
+any number of rows, the threshold is the one for evidence that is the largest of all time (`evidence.apart`), whoever
+lies, and however the log came about. It serves quantiles, means and rates alike. Proof: docs/theory.md, (u).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,36 +31,76 @@ from frontguard.evidence.pairs import (
     MOST_ARMS,
     SHARE,
     PairRule,
+    check_counted,
     hits_delta,
     pair_rule,
-    pairs_of,
     unrefuted_pairs,
 )
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, inner_of_mean, statistics_of
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.clustered import ClusterBoxReader, Clustered
-from frontguard.logs.independent import IndependentBoxReader, IndependentLog
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_mean, statistics_of
+from frontguard.logs.boxes import Ahead, BoxReader
+from frontguard.logs.clustered import ClusterBoxReader, Clustered, with_clusters
 from frontguard.logs.sort.ordered import Ordered, Readable
-from frontguard.notices import InPairs
+from frontguard.notices import IndependentArms, InPairs, Notice
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted
+from frontguard.question import Question
 from frontguard.theory.threats import Threat
 
 MOST_CELLS = 30_000_000
 """Arms times blocks times objectives up to which all pairs are looked at: some hundred megabytes."""
 
+STEP = 0.25
+"""How far apart the levels are at which ends of independent arms are read."""
+
 
 @dataclass(frozen=True, eq=False)
-class PairedLog(Clustered):
+class ComparedLog(Ordered):
+    """A log whose arms are compared in pairs, with half of δ (`SHARE`); tolerances may be tried: rivals get nothing."""
+
+    arms_of_study: int = field(default=0, kw_only=True)  # that share δ, where some of them are left out
+    ordered_pairs: int = field(default=0, kw_only=True)  # that are compared; all unless given
+
+    def sharing(self, delta: float) -> tuple[int, int, float]:
+        """The arms that share δ, how many ordered pairs are compared, and all of δ; `delta` is that of these arms."""
+        here = max(1, len(self.pulls))
+        arms = self.arms_of_study or here
+        return arms, self.ordered_pairs or arms * (arms - 1), delta * arms / here
+
+
+def as_designed(log: Readable, question: Question, compared: int = 0) -> tuple[Readable, tuple[Notice, ...]]:
+    """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
+
+    `compared`: how many ordered pairs of arms are, all unless given.
+    """
+    if question.pair and isinstance(log, Clustered):
+        return in_pairs(log, question, compared)
+    if question.independent:
+        return IndependentLog.of(log, ordered_pairs=compared), (IndependentArms(len(log.pulls)),)
+    return log, ()
+
+
+def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
+    """What reads boxes off this log."""
+    kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
+        (PairedLog, PairBoxReader),
+        (Clustered, ClusterBoxReader),
+        (IndependentLog, IndependentBoxReader),
+    )
+    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
+    return kind(ordered, objectives, delta, anytime=anytime)
+
+
+# Within blocks --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PairedLog(ComparedLog, Clustered):
     """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none.
 
-    Of a study, `arms_of_study` is how many arms share δ. Its pulls are one to a block, and count in the order of blocks
-    up to the first that is not back.
+    Of a study, pulls are one to a block, and count in the order of blocks up to the first that is not back.
     """
 
     items: int = field(default=0, kw_only=True)
-    arms_of_study: int = field(default=0, kw_only=True)
-    ordered_pairs: int = field(default=0, kw_only=True)  # that are compared; all unless given
 
     @property
     def dependent(self) -> Bools:
@@ -86,27 +134,14 @@ def of_pulls(
 
     `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
     """
-    order = np.lexsort((reps, arm_of))
-    begins = np.concatenate([[0], np.cumsum(np.bincount(arm_of, minlength=len(ordered.arms)))])
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - begins[arm_of[order]]
-    owners = []
-    for d, (least, most) in enumerate(usable.tolist()):
-        some = np.flatnonzero((values[:, d] >= least) & (values[:, d] <= most))
-        owners.append(place[some[np.lexsort((values[some, d], arm_of[some]))]])
-    return PairedLog(
-        **vars(ordered), columns=("rep",), begins=begins, sizes=np.ones(len(order), np.int64), owners=tuple(owners),
-        labels=reps[order] - 1, items=items, arms_of_study=arms,
-    )  # fmt: skip
+    log = with_clusters(ordered, ("rep",), arm_of, reps - 1, list(values.T), usable)
+    return PairedLog(**vars(log), items=items, arms_of_study=arms)
 
 
-def in_pairs(
-    log: Clustered, objectives: Sequence[Objective], threat: Threat, delta: float, items: int | None, compared: int = 0
-) -> tuple[Clustered, InPairs]:
-    """The log with its pairs, unless arms and blocks are too many for all to be looked at; and what is said of them.
-
-    `compared`: how many ordered pairs of arms are, all unless given.
-    """
+def in_pairs(log: Clustered, question: Question, compared: int = 0) -> tuple[Clustered, tuple[Notice, ...]]:
+    """The log with its pairs, unless arms and blocks are too many for all to be looked at; and what is said of them."""
+    objectives, items = question.columns.boxed, question.items
+    check_counted(statistics_of(objectives), items or 0, [each.name for each in objectives])
     counts, arms = log.clusters, len(log.pulls)
     looked = arms <= MOST_ARMS and arms * (int(log.labels.max(initial=0)) + 1) * len(objectives) <= MOST_CELLS
     complete, hidden = 0, 0.0
@@ -114,30 +149,10 @@ def in_pairs(
         if not looked:
             raise BadArgument("items", f"a list is looked at for up to {MOST_ARMS} arms; got {arms:,}")
         complete = int(((counts == items) & (log.failed_pulls == 0)).sum())
-        hidden = hidden_share(threat, items, hits_delta(delta, arms, statistics_of(objectives)))
+        hidden = hidden_share(question.threat, items, hits_delta(question.delta, arms, statistics_of(objectives)))
     blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
     said = InPairs(log.columns, blocks, least, most, items or 0, complete, hidden, arms, looked)
-    return PairedLog.of(log, items, compared) if looked else log, said
-
-
-def check_counted(objectives: Sequence[Objective], items: int) -> None:
-    """Refuse objectives of which no differences count, and those that a list has no bounds for."""
-    counted = statistics_of(objectives)
-    wanted = "statistic 'mean' and bounds (--mean METRIC, --mean METRIC=LOW,HIGH)"
-    if items:
-        for objective, each in zip(objectives, counted, strict=True):
-            if each.kind not in (BOUNDED_MEAN, EXACT):
-                raise BadArgument(
-                    "items",
-                    f"of a finite list means with bounds count, such as rates, and exact values; give "
-                    f"{objective.name!r} {wanted}",
-                )
-    elif not pairs_of(counted).any():
-        raise BadArgument(
-            "pair",
-            "differences count for means of values with bounds, such as rates, with a tolerance that is no "
-            f"percentage; give a metric {wanted}",
-        )
+    return PairedLog.of(log, items, compared) if looked else log, (said,)
 
 
 class PairBoxReader(ClusterBoxReader):
@@ -162,17 +177,9 @@ class PairBoxReader(ClusterBoxReader):
     ordered: PairedLog
     of_boxes = 1.0 - SHARE
 
-    def __init__(
-        self,
-        ordered: Readable,
-        objectives: Sequence[Objective],
-        delta: float,
-        *,
-        anytime: bool = False,
-        among: Ints | None = None,
-    ) -> None:
-        super().__init__(ordered, objectives, delta, anytime=anytime, among=among)
-        check_counted(self.objectives, self.ordered.items)
+    def _begin(self) -> None:
+        super()._begin()
+        check_counted(self._statistics, self.ordered.items, [each.name for each in self.objectives])
         self._unrefuted: dict[tuple[int, float], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
         self._values: dict[int, tuple[Floats, Floats]] = {}
         K, blocks = len(self.ordered.pulls), int(self.ordered.labels.max(initial=-1)) + 1
@@ -202,28 +209,13 @@ class PairBoxReader(ClusterBoxReader):
 
     def _rule(self, threat: Threat) -> PairRule:
         items, counted = self.ordered.items, statistics_of(self.objectives)
-        here = max(1, len(self.ordered.pulls))
-        K = self.ordered.arms_of_study or here
-        delta = self._delta * K / here  # what is given is the part of these arms
-        hits = hits_at_most(threat, items, hits_delta(delta, K, counted)) if items else None
-        return pair_rule(
-            threat,
-            counted,
-            pairs=self.ordered.ordered_pairs or K * (K - 1),
-            delta=SHARE * delta,
-            items=items,
-            hits=hits,
-        )
+        arms, pairs, delta = self.ordered.sharing(self._delta)
+        hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
+        return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
 
-    def read(self, threat: Threat) -> ArmBoxes:
-        """The boxes under this threat model, and what pairs say."""
-        return self._with_pairs(super().read(threat), threat, 0)
-
-    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
-        """The same if every arm had `least` pulls at least, on more blocks like those that there are."""
-        return self._with_pairs(super().foresee(threat, least), threat, least)
-
-    def _with_pairs(self, boxes: ArmBoxes, threat: Threat, least: int) -> ArmBoxes:
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes, and what pairs say; where more pulls are foreseen, on more blocks like those that there are."""
+        boxes, least = super()._designed(boxes, threat, ahead), ahead.least
         rule, items = self._rule(threat), self.ordered.items
         taken = taken_away_each(threat.taken, self.ordered.pulls)
         shown = int(self.pulls.max(initial=1))
@@ -269,12 +261,88 @@ class PairBoxReader(ClusterBoxReader):
                 boxes.lower[place, d], boxes.upper[place, d] = inner_of_mean(low, scale), inner_of_mean(high, scale)
 
 
-def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
-    """What reads boxes off this log."""
-    kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
-        (PairedLog, PairBoxReader),
-        (Clustered, ClusterBoxReader),
-        (IndependentLog, IndependentBoxReader),
-    )
-    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
-    return kind(ordered, objectives, delta, anytime=anytime)
+# Independent arms -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentLog(ComparedLog):
+    """A log whose arms are independent of each other."""
+
+    @classmethod
+    def of(cls, log: Readable, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
+        """The same log; refuses one of too many arms, and one whose values are kept in part only."""
+        if not isinstance(log, Ordered):
+            raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
+        arms = arms_of_study or len(log.pulls)
+        if arms > MOST_ARMS:
+            raise BadArgument(
+                "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {arms:,}: leave it away"
+            )
+        return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs)
+
+
+def levels_for(delta: float) -> int:
+    """N: the fewest steps that the levels of two independent arms together exceed with probability δ' at most.
+
+    An arm's level, in steps, is l at least with probability rˡ at most, r = e^(−1/4): two of them are N at least with
+    rᴺ (1 + N (1 − r)).
+
+    >>> levels_for(0.001)
+    37
+    """
+    r = math.exp(-STEP)
+    N = max(1, math.floor(-math.log(delta) / STEP))
+    while r**N * (1.0 + N * (1.0 - r)) > delta * (1.0 - 1e-9):
+        N += 1
+    return N
+
+
+class IndependentBoxReader(BoxReader):
+    """Reads boxes off a log of independent arms, and what two of them say together, which has half of δ.
+
+    >>> from frontguard import Prescient
+    >>> values = np.concatenate([np.arange(0.0, 1000.0), np.arange(90.0, 1090.0)])
+    >>> log = IndependentLog(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
+    >>> boxes = IndependentBoxReader(log, [Objective("speed")], 0.05).read(Prescient(0.0))
+    >>> float(boxes.upper[0, 0] - boxes.lower[1, 0]), float(boxes.apart[0, 1, 0])
+    (-11.0, -31.0)
+    """
+
+    ordered: IndependentLog
+    of_boxes = 1.0 - SHARE
+
+    def _begin(self) -> None:
+        self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
+        _, pairs, delta = self.ordered.sharing(self._delta)
+        self._steps = levels_for(SHARE * delta / max(1, pairs * len(self._compared)))
+
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes, and what pairs say."""
+        n = len(self._arms)
+        apart = np.full((n, n, len(self.objectives)), np.inf)
+        if n > 1:
+            low, high = self._at_levels(threat, ahead)
+            for place, d in enumerate(self._compared):
+                apart[:, :, d] = _largest_left(low[:, :, place], high[:, :, place])
+        return replace(boxes, apart=apart)
+
+    def _at_levels(self, threat: Threat, ahead: Ahead) -> tuple[Floats, Floats]:
+        """Lower and upper ends (N, n, compared) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""
+        shape = (self._steps, len(self._arms), len(self._compared))
+        low, high = np.empty(shape), np.empty(shape)
+        for step in range(self._steps):
+            share = math.exp(-STEP * (step + 1))
+            ranks: dict[float, Ints] = {}
+            for place, d in enumerate(self._compared):
+                # Of a mixture for both sides, one may have the whole probability of being false.
+                one = 0.5 * share if self._anytime and self._kinds[d] == NORMAL_MEAN else share
+                low[step, :, place], high[step, :, place] = self._interval(d, threat, ahead, one, ranks)
+        return np.minimum.accumulate(low), np.maximum.accumulate(high)
+
+
+def _largest_left(low: Floats, high: Floats) -> Floats:
+    """Of ends (N, n) the largest H_j − L_i, by j and i (n, n), of two levels that are N + 1 steps together."""
+    found = np.full((low.shape[1], low.shape[1]), -np.inf)
+    for of_i, of_j in zip(low, high[::-1], strict=True):
+        np.maximum(found, of_j[:, None] - of_i[None, :], out=found)
+    return found

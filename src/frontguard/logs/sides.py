@@ -32,14 +32,13 @@ from frontguard.comparisons.outcomes import (
 )
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
-from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, as_designed, sorted_rows, split
+from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import exact_differs, too_few
 from frontguard.logs.boxes import BoxReader
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.clustered import Clustered, clusters_of
-from frontguard.logs.independent import IndependentLog
 from frontguard.logs.of_study import measured, read_study
-from frontguard.logs.paired import PairedLog, box_reader
+from frontguard.logs.paired import ComparedLog, as_designed, box_reader
 from frontguard.logs.profile import FINEST, levels_from
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
@@ -402,7 +401,7 @@ def with_robustness(found: GateResult, study: Study) -> GateResult:
     mine = [names.index(pair.candidate) for pair in found.pairs]
     question = log.question
     ordered, _ = measured(log, np.arange(len(names)), question)
-    if isinstance(ordered, PairedLog | IndependentLog):
+    if isinstance(ordered, ComparedLog):
         ordered = replace(ordered, ordered_pairs=2 * len(mine))
     reader = box_reader(ordered, question.columns.boxed, question.delta, anytime=True)
     judged = _Judged(reader, np.full(len(mine), its), np.array(mine), question)
