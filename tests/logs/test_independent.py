@@ -150,7 +150,6 @@ def test_a_study_that_was_begun_so_is_read_so(tmp_path: Path, snapshot: Snapshot
         {"pair": "block"},
         {"cluster": "block"},
         {"sketch": 100},
-        {"executor": "dask://nowhere:1"},
     ],
 )
 def test_what_arms_may_share_is_refused(given: dict[str, Any], snapshot: SnapshotAssertion) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,12 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import frontguard
-from frontguard import BadInput, Objective, Prescient
-from frontguard.logs import boxes
+from frontguard import BadInput, Objective
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import LogProgress
 from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
-from frontguard.logs.sources import text_tables
+from frontguard.logs.sort.spill import LEAST_MEMORY
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 from tests.support.snapshots import refused
@@ -35,10 +35,9 @@ pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from dask.sizeof import sizeof  # noqa: E402
 
-from frontguard.logs import dask_tasks  # noqa: E402
-from frontguard.logs.on_dask import ClusterOrdered, ordered_on_cluster  # noqa: E402
+from frontguard.logs import on_dask  # noqa: E402
+from frontguard.logs.on_dask import ordered_on_cluster  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
 from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
 
@@ -100,12 +99,6 @@ def have_workers(cluster: Cluster, least: int) -> None:
         cluster.add_worker(cluster.folder / "packages")
 
 
-@pytest.fixture(autouse=True)
-def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs here are small; values stay with the workers all the same."""
-    monkeypatch.setattr("frontguard.logs.on_dask.FEW", -1)
-
-
 def write_log(folder: Path, files: int = 7, rows: int = 800, arms: int = 40, ending: str = "parquet") -> Ordered:
     """Files of various shapes, and what one machine makes of them."""
     rng = np.random.default_rng(5)
@@ -144,49 +137,28 @@ def write_table(table: Any, path: Path) -> None:
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
 
 
-def on(cluster: Any, files: Any, **options: Any) -> ClusterOrdered:
-    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options)
+def on(cluster: Any, files: Any, **options: Any) -> Ordered:
+    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options).ordered
 
 
 def bits(*arrays: Any) -> list[Any]:
     return [np.asarray(array, np.float64).view(np.uint64).tolist() for array in arrays]
 
 
-def middle(log: Readable, metric: int) -> Any:
-    some = np.flatnonzero(log.good[metric])
-    return log.at(metric, some, (log.good[metric][some] + 1) // 2)
-
-
-def answers(log: Readable) -> list[Any]:
-    """What an analysis reads: boxes under two threats, point estimates, means; and arms again, in another order."""
-    objectives = [Objective("seconds", "minimize", tolerance="2%"), Objective("quality", tolerance=0.1, quantile=0.3)]
-    found = [boxes.BoxReader(log, objectives, 0.05).read(Prescient(eps)) for eps in (0.0, 0.1)]
-    parts = [array for each in found for array in vars(each).values()]
-    some = np.flatnonzero(log.good[1] >= 2)[::-1].repeat(2)
-    nothing = log.at(0, some[:0], some[:0])
-    return bits(*parts, log.means, middle(log, 0), log.at(1, some, np.arange(len(some)) % 2 + 1), nothing)
-
-
-def assert_same(log: ClusterOrdered, here: Ordered) -> None:
+def assert_same(log: Ordered, here: Ordered) -> None:
     assert list(log.arms) == list(here.arms)
     assert log.metrics == here.metrics
-    assert log.pulls.tolist() == here.pulls.tolist()
-    assert log.good.tolist() == here.good.tolist()
-    assert log.good.tolist() == here.good.tolist()
-    assert answers(log) == answers(here)
+    assert log.starts.tolist() == here.starts.tolist()
+    assert bits(*log.values, log.pulls, log.failed_pulls) == bits(*here.values, here.pulls, here.failed_pulls)
 
 
-@pytest.mark.parametrize(("parts", "arms"), [(None, 40), (1, 40), (16, 8)])  # at last, parts without arms
-def test_the_same_answer_to_the_bit_as_on_one_machine(
-    client: Any, tmp_path: Path, parts: int | None, arms: int
-) -> None:
-    here = write_log(tmp_path, arms=arms)
+@pytest.mark.parametrize("memory", [None, LEAST_MEMORY])  # at last, in temporary files
+def test_the_same_answer_to_the_bit_as_on_one_machine(client: Any, tmp_path: Path, memory: int | None) -> None:
+    here = write_log(tmp_path, rows=6000)
     assert np.flatnonzero(here.failed).size > 10
-    with on(client, tmp_path, parts=parts) as log:
-        assert_same(log, here)
-        everything = np.repeat(np.arange(len(here.pulls)), here.good[1])
-        ranks = np.arange(len(everything)) - here.starts[1][everything] + 1
-        assert bits(log.at(1, everything, ranks)) == bits(here.values[1])
+    log = on(client, tmp_path, memory=memory)
+    assert_same(log, here)
+    assert all(isinstance(flat.base, np.memmap) == (memory is not None) for flat in log.values)
 
 
 def test_arms_of_several_columns_have_their_parts(client: Any, tmp_path: Path) -> None:
@@ -201,18 +173,12 @@ def test_arms_of_several_columns_have_their_parts(client: Any, tmp_path: Path) -
     assert list(there.to_frame()["lang"]) == list(here.to_frame()["lang"])
 
 
-def test_workers_forget_what_is_closed_and_a_client_is_left_open(
-    client: Any, tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
+def test_workers_forget_what_was_read_and_a_client_is_left_open(client: Any, tmp_path: Path) -> None:
     write_log(tmp_path, files=2, rows=100, arms=12)
-    log = on(client, [tmp_path / "part-0.parquet", tmp_path / "part-1.parquet"])
+    on(client, [tmp_path / "part-0.parquet", tmp_path / "part-1.parquet"])
     held = lambda: [key for keys in client.has_what().values() for key in keys]  # noqa: E731
-    assert until(held, "the workers have something")
-    log.close()
     assert until(lambda: not held(), "the workers forget it")
     assert client.submit(len, "open").result(timeout=WAIT) == 4
-    with refused(RuntimeError, snapshot):
-        middle(log, 0)
 
 
 def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -241,8 +207,7 @@ def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path, snapshot
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz"])
 def test_text_is_read_as_on_one_machine(client: Any, tmp_path: Path, ending: str) -> None:
     here = write_log(tmp_path, files=3, rows=300, arms=20, ending=ending)
-    with on(client, str(tmp_path / f"part-*.{ending}")) as log:
-        assert_same(log, here)
+    assert_same(on(client, str(tmp_path / f"part-*.{ending}")), here)
 
 
 def same_analysis(client: Any, log: Any, **options: Any) -> Analysis:
@@ -269,7 +234,6 @@ def test_an_analysis_is_the_same_to_the_bit(client: Any, tmp_path: Path, monkeyp
         rows = [f"{arm};{rng.normal(1, 0.1):.3f};{rng.normal() + len(arm):.2f}" for arm in arms]
         (folder / f"{number}.csv").write_text("\n".join(["flags;seconds;quality", *rows]).replace(".", ","))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("frontguard.logs.on_dask.FEW", 10_000)
     asked: dict[str, Any] = {"arm": "flags", "decimal": ",", "missing_arms": "drop"}
     found = same_analysis(client, "log", **asked)
     assert len(found.arms) == 4
@@ -295,7 +259,7 @@ def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path, sn
         ("log.csv", {"format": "pyperf"}),
         ("log.csv", {"format": "study"}),
         ("log.csv", {"append": tmp_path / "x"}),
-        ("log.csv", {"memory": 10**9}),
+        ("log.csv", {"memory": 1000}),
         ("log.csv", {"minimize": ()}),
         ("log.csv", {"cluster": "host"}),
         ("log.csv", {"executor": "threads"}),
@@ -308,41 +272,17 @@ def test_what_a_cluster_does_not_read_is_refused(client: Any, tmp_path: Path, sn
 def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None:
     write_log(tmp_path, files=3, rows=300, arms=20, ending="csv")
     seen: list[LogProgress] = []
-    with on(client, tmp_path, progress=seen.append) as log:
-        rows = int(log.pulls.sum())
+    rows = int(on(client, tmp_path, progress=seen.append).pulls.sum())
     assert [(each.stage, each.rows, each.total) for each in seen][-1] == ("sorting", rows, rows)
     assert ("reading", rows) in [(each.stage, each.rows) for each in seen]
 
 
-def test_what_is_read_a_piece_at_a_time_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_tasks, "_PIECE", 50)
-    monkeypatch.setattr(text_tables, "BATCH", 1 << 13)
-    here = write_log(tmp_path, files=2, rows=40_000, arms=20, ending="csv")
-    files = []
-    for path in sorted(tmp_path.iterdir()):
-        there = path.stat()
-        files.append(dask_tasks.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns))
-    request = Request.of("flags", METRICS, layout="wide", missing_arms="drop")
-    pieces, _ = dask_tasks.read(dask_tasks.ReadingJob("csv", tuple(files), request, USABLE, 1))
-    assert len(pieces) > 2
-    assert sizeof(pieces) >= 8 * here.good.sum()  # by this Dask knows what to put on disk
-    whole = dask_tasks.merged([pieces], METRICS)
-    assert bits(*whole.values, whole.pulls, whole.failed_pulls) == bits(*here.values, here.pulls, here.failed_pulls)
-
-
-def test_the_part_of_a_name_depends_on_its_text_alone() -> None:
-    """Machines that share a log send an arm to the same place."""
-    names = ["", "a", "arm-0000001", "ä" * 8]
-    assert dask_tasks.parts_of(names, 1000).tolist() == [0, 907, 260, 358]
-    assert dask_tasks.parts_of([*names[::-1], "x"], 1000).tolist()[:4] == [358, 260, 907, 0]
-
-
 def test_small_files_are_read_together(tmp_path: Path) -> None:
-    def planned(size: int) -> dask_tasks.PlannedFile:
-        return dask_tasks.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
+    def planned(size: int) -> on_dask.PlannedFile:
+        return on_dask.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
 
     def sizes(*files: int, threads: int = 1) -> list[list[int]]:
-        plan = dask_tasks.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
+        plan = on_dask.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
         return [[each.size for each in job] for job in plan.jobs(threads)]
 
     mega = 1 << 20
@@ -363,16 +303,16 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
     path = tmp_path / "log.csv"
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
-    planned = dask_tasks.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
-    job = dask_tasks.ReadingJob("csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE, 1)
-    assert client.submit(dask_tasks.read, job, pure=False).result()[-1].pulls == 1
+    planned = on_dask.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
+    job = on_dask.ReadingJob("csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE)
+    assert client.submit(on_dask.read, job, pure=False).result()[1].pulls == 1
     for change in (
         lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"),
         path.unlink,
     ):
         change()
         with refused(BadInput, snapshot):
-            client.submit(dask_tasks.read, job, pure=False).result()
+            client.submit(on_dask.read, job, pure=False).result()
 
 
 def test_no_scheduler_and_no_workers_are_named(
@@ -452,36 +392,27 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
 ) -> None:
     monkeypatch.setattr("frontguard.logs.on_dask.LOOK", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
-    with on(client, sorted(tmp_path.glob("*.parquet"))) as log:
-        odd = cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
-        try:
+    joined: list[Any] = []
+
+    def join(progress: LogProgress) -> None:
+        if not joined and progress.stage == "reading":
+            joined.append(
+                cluster.add_worker(fake_package(tmp_path / "packages", "frontguard", "__version__ = '0.0.1'"))
+            )
             client.wait_for_workers(3, timeout=WAIT)
-            until(lambda: middle(log, 0) is not None and log.notes, "it was asked")
-            (note,) = log.notes
-            assert "it has frontguard 0.0.1" in str(note)
-            with refused(BadInput, snapshot):
-                on(client, tmp_path)
-        finally:
+
+    try:
+        read = ordered_on_cluster(
+            client, sorted(tmp_path.glob("*.parquet")), arm="flags", metrics=METRICS, usable=USABLE, progress=join
+        )
+        assert joined
+        (note,) = read.notes
+        assert "it has frontguard 0.0.1" in str(note)
+        with refused(BadInput, snapshot):
+            on(client, tmp_path)
+    finally:
+        for odd in joined:
             cluster.kill(odd)
-
-
-def test_one_of_two_workers_is_killed_between_reads(cluster: Cluster, client: Any, tmp_path: Path) -> None:
-    """All that it had sorted is read, cut and sorted again by the other one."""
-    here = write_log(tmp_path)
-    with on(client, tmp_path, parts=6) as log:
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        shares = {key for keys in _shares_by_worker(client).values() for key in keys}
-        assert len(shares) == 6
-        cluster.kill(cluster.workers[0])
-        until(lambda: len(client.scheduler_info()["workers"]) == 1, "the scheduler notes it")
-        assert_same(log, here)
-        (left,) = _shares_by_worker(client).values()
-        assert set(left) == shares
-
-
-def _shares_by_worker(client: Any) -> dict[str, list[str]]:
-    held = client.has_what()
-    return {worker: [key for key in keys if str(key).startswith("merged")] for worker, keys in held.items()}
 
 
 @pytest.fixture
@@ -496,8 +427,7 @@ def test_what_a_dead_worker_was_reading_is_read_again(
 ) -> None:
     folder, here = deadly_log
     (folder / ".death-once").mkdir()
-    with on(client, folder, format="csv") as log:
-        assert_same(log, here)
+    assert_same(on(client, folder, format="csv"), here)
     assert sorted(worker.poll() is None for worker in cluster.workers) == [False, True]
 
 
@@ -515,27 +445,35 @@ def test_a_file_over_which_workers_die_is_named_after_some(
     until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
 
 
-def test_with_new_workers_it_is_begun_again_and_without_any_it_ends(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+def test_new_workers_take_over_and_without_any_it_ends(
+    cluster: Cluster, deadly_log: tuple[Path, Ordered], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
+    """All workers hang in a file or are killed: of what they had, nothing is lost, until nobody comes."""
     monkeypatch.setattr("frontguard.logs.on_dask.LOOK", 0.1)
     monkeypatch.setattr("frontguard._common.dask.PATIENCE", 1.0)
-    here = write_log(tmp_path, files=2, rows=100, arms=12)
+    folder, here = deadly_log
     have_workers(cluster, 1)
-    with (
-        distributed.Client(cluster.address, set_as_default=False) as client,
-        on(f"dask://{cluster.place}", sorted(tmp_path.glob("*.parquet"))) as log,
-    ):
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        old = list(cluster.workers)
-        cluster.add_worker()
-        client.wait_for_workers(len(old) + 1, timeout=WAIT)
-        for worker in old:
-            cluster.kill(worker)
-        assert bits(middle(log, 0)) == bits(middle(here, 0))
-        cluster.kill(cluster.workers[0])
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=WAIT)
+
+        def all_go(come: int) -> Ordered:
+            """Start reading, and once a worker hangs kill all; so many new ones come."""
+            hang = folder / ".death-hang"
+            hang.mkdir()
+            with ThreadPoolExecutor(1) as pool:
+                found = pool.submit(on, f"dask://{cluster.place}", folder, format="csv")
+                until(lambda: not hang.exists(), "a worker hangs in the file")
+                old = list(cluster.workers)
+                for _ in range(come):
+                    cluster.add_worker(cluster.folder / "packages")
+                client.wait_for_workers(len(old) + come, timeout=WAIT)
+                for worker in old:
+                    cluster.kill(worker)
+                return found.result()
+
+        assert_same(all_go(1), here)
         with refused(BadInput, snapshot):
-            middle(log, 0)
+            all_go(0)
 
 
 def test_ctrl_c_ends_a_reading_within_seconds_and_leaves_no_task(

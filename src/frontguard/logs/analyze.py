@@ -298,12 +298,9 @@ def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
     if draft.independent and how.sketch is not None:
         raise BadArgument("independent", "pairs are read from all values, and a sketch does not have them")
     if executor is not None:
-        said |= {"append": how.append, "sketch": how.sketch, "memory": how.memory, "folder": how.folder}
-        for what, value in {**said, "independent": draft.independent}.items():
+        for what, value in {**said, "append": how.append, "sketch": how.sketch}.items():
             if value:
-                raise BadArgument(
-                    "executor", f"{what} cannot be combined with a Dask cluster, where the workers keep the values"
-                )
+                raise BadArgument("executor", f"{what} cannot be combined with a Dask cluster; leave one of them out")
 
 
 def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: Asking) -> Analysis:
@@ -427,16 +424,16 @@ def _on_cluster(executor: object, how: _How, asking: Asking, reading: Mapping[st
     if not asking.named:
         raise BadArgument("objectives", "name the columns to read on the cluster with maximize or minimize")
     question = asking.of(())
-    usable = usable_ranges(asking.names, question.columns.boxed)
     options = {name: value for name, value in reading.items() if name != "study"}
-    with ordered_on_cluster(
-        executor, how.log, arm=how.arm, metrics=asking.names, usable=usable, objectives=question.objectives,
-        progress=how.progress, **options,
-    ) as there:  # fmt: skip
-        columns = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
-        question, rates = with_rates(question, (), there.truths)
-        found = answer(there, question, profiled=how.profile, notes=rates, columns_of_arm=columns)
-        return replace(found, notices=there.notes + found.notices)
+    found = ordered_on_cluster(
+        executor, how.log, arm=how.arm, metrics=asking.names, objectives=question.objectives, progress=how.progress,
+        usable=usable_ranges(asking.names, question.columns.boxed), memory=how.memory, folder=how.folder, **options,
+    )  # fmt: skip
+    question, rates = with_rates(question, (), found.truths)
+    designed, noted = as_designed(found.ordered, question)
+    columns = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
+    notes = (*found.notes, *rates, *noted)
+    return answer(designed, question, profiled=how.profile, notes=notes, columns_of_arm=columns)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:

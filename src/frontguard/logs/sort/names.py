@@ -81,6 +81,10 @@ class ArmNames:
         """All names (K,), by code."""
         return list(self._code_of)
 
+    def code(self, name: str) -> int:
+        """The code of a name that was met."""
+        return self._code_of[name]
+
     def in_order(self) -> Codes:
         """The codes (K,) of the names in plain text order."""
         import polars as pl

@@ -6,12 +6,11 @@ kept is bounded, whatever the size of the log, and costs next to nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.logs.sort.names import Codes
 
 MOST_SAMPLES = 128
 """Arms times metrics of which values are kept: those with most rows."""
@@ -31,6 +30,8 @@ _FIRST_ARMS = 4096  # that are counted by file: those that turn up first
 
 class RowOrder:
     """Keeps samples of a log that comes from so many files, while it is read and sorted."""
+
+    code_of: Callable[[str], int]  # of the name of an arm, as whoever reads the rows has it
 
     def __init__(self, files: int = 1) -> None:
         self.files = min(files, MOST_FILES)
@@ -53,10 +54,10 @@ class RowOrder:
         if run_over:
             self._before[metric] = so_far
 
-    def choose(self, pulls: Ints, order: Codes, metrics: int) -> None:
-        """Decide which arms are looked at, all rows being known: pulls (K,) by position, and codes (K,) likewise."""
+    def choose(self, pulls: Ints, arms: Sequence[str], metrics: int) -> None:
+        """Decide which arms are looked at, all rows being known: pulls (K,) and names (K,) by position."""
         most = np.argsort(-pulls, kind="stable")[: max(1, MOST_SAMPLES // metrics)]
-        self._codes = {int(arm): int(order[arm]) for arm in most if pulls[arm] >= FEWEST_VALUES}
+        self._codes = {arm: self.code_of(arms[arm]) for arm in most.tolist() if pulls[arm] >= FEWEST_VALUES}
 
     def take(self, metric: int, first: int, values: Floats, starts: Ints) -> None:
         """Keep samples of arms from position `first` on, whose values stand in the order of rows. Threads may call."""

@@ -8,7 +8,7 @@ out does not depend on how it was shared, nor on the order of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from frontguard._common.compiled import kernel
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.logs.sort.merge import sort_within
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, starts_of
@@ -64,8 +65,9 @@ class RowBuffer:
 
     def __init__(self, metrics: Sequence[str], usable: Floats | None = None, watched: RowOrder | None = None) -> None:
         self.metrics = tuple(metrics)
-        self.watched = watched or RowOrder()
         self.names = ArmNames()
+        self.watched = watched or RowOrder()
+        self.watched.code_of = self.names.code
         self.count = 0
         given = [ANY_NUMBER] * len(self.metrics) if usable is None else usable
         self._usable: Floats = np.asarray(given, np.float64)
@@ -113,14 +115,13 @@ class RowBuffer:
                 _count(codes[_any_failed(columns)], counts)
         return counts
 
-    def take_grouped(self, order: Codes) -> tuple[list[Ints], list[Floats]]:
-        """For each metric the number of good values (K,) by code, and these values, arm by arm in this order.
+    def laid_out(self) -> Ordered:
+        """The measurements by arm, those of each in the order of rows.
 
         Rows are let go of while this goes on: there are none afterwards.
         """
+        order, pulls, broken = self.names.in_order(), self.pulls(), self.broken()
         every_code, last = self._codes, len(self._codes) - 1
-        # As many as there are rows, where no value failed; files are told apart by counting.
-        every_one = None if self.watched.files > 1 or all(self._failed) else self.pulls()
         following = [*self._parts[1:], -1]
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
@@ -129,7 +130,8 @@ class RowBuffer:
                 if self.watched.files > 1 and part != following[number]:
                     self.watched.end(metric, part, counts, run_over=number == last)
 
-            known = None if self._failed[metric] else every_one
+            # As many as there are rows, where no value failed; files are told apart by counting.
+            known = None if self._failed[metric] or self.watched.files > 1 else pulls
             found = _grouped(every_code, self._values[metric], order, counted, known)
             self._values[metric] = []
             return found
@@ -137,16 +139,15 @@ class RowBuffer:
         pairs = side_by_side(grouped, range(len(self.metrics)))
         self._codes, self._parts, self.count = [], [], 0
         self._failed = [False for _ in self.metrics]
-        return [counts for counts, _ in pairs], [together for _, together in pairs]
+        some = order[pulls[order] > 0]  # others had rows before
+        starts, values = starts_of([counts[some] for counts, _ in pairs]), tuple(together for _, together in pairs)
+        return Ordered(self.names.texts(some), self.metrics, pulls[some], starts, values, broken[some])
 
     def ordered(self) -> Ordered:
-        """The measurements by arm. There are no rows afterwards."""
-        order = self.names.in_order()
-        pulls, broken = self.pulls()[order], self.broken()[order]
-        self.watched.choose(pulls, order, len(self.metrics))
-        counts, values = self.take_grouped(order)
-        goods = [each[order] for each in counts]
-        return _sorted(self.names.texts(order), self.metrics, pulls, goods, values, broken, self.watched)
+        """The measurements by arm, sorted. There are no rows afterwards."""
+        log = self.laid_out()
+        self.watched.choose(log.pulls, log.arms, len(self.metrics))
+        return _sorted(log, self.watched)
 
 
 def sorted_pulls(
@@ -174,7 +175,8 @@ def sorted_pulls(
     pulls, broken = (
         np.bincount(some, minlength=len(arms)).astype(np.int64) for some in (codes, codes[_any_failed(columns)])
     )
-    return _sorted(arms, metrics, pulls, [good for good, _ in pairs], [together for _, together in pairs], broken)
+    starts, sample = starts_of([good for good, _ in pairs]), tuple(together for _, together in pairs)
+    return _sorted(Ordered(arms, metrics, pulls, starts, sample, broken))
 
 
 def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
@@ -225,21 +227,13 @@ def _grouped(
     return counts, together
 
 
-def _sorted(
-    arms: Sequence[str],
-    metrics: tuple[str, ...],
-    pulls: Ints,
-    counts: Sequence[Ints],
-    values: Sequence[Floats],
-    broken: Ints,
-    watched: RowOrder | None = None,
-) -> Ordered:
-    starts = starts_of(counts)
-    for metric, (flat, begins) in enumerate(zip(values, starts, strict=True)):
+def _sorted(log: Ordered, watched: RowOrder | None = None) -> Ordered:
+    """A log that is laid out by arm, sorted where it is."""
+    for metric, (flat, begins) in enumerate(zip(log.values, log.starts, strict=True)):
         if watched is not None:
             watched.take(metric, 0, flat, begins)
         sort_within(flat, begins)
-    return Ordered(arms, metrics, pulls, starts, tuple(values), broken)
+    return log
 
 
 def _any_failed(columns: Sequence[Floats]) -> Bools:
@@ -281,62 +275,3 @@ def _scatter(codes: Codes, column: Floats, places: Ints, together: Floats) -> No
             place = places[codes[row]]
             together[place] = value + 0.0
             places[codes[row]] = place + 1
-
-
-_ALONE = 8192
-"""Arms with more values than this are sorted where they are."""
-_TOGETHER = 1 << 17
-"""Values of a matrix: as many as the processor's cache holds."""
-
-
-def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
-    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i; in threads unless told.
-
-    >>> values = np.array([3.0, 1.0, 2.0, 9.0, 8.0])
-    >>> sort_within(values, np.array([0, 3, 3, 5]))
-    >>> values
-    array([1., 2., 3., 8., 9.])
-    """
-    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)), threads=threads)
-
-
-def _alike(counts: Ints) -> Iterator[Ints]:
-    """Arms that are sorted together: all that have two values at least, those with about as many side by side."""
-    order = np.argsort(counts, kind="stable")
-    counts = counts[order]
-    first = int(np.searchsorted(counts, 2))
-    while first < len(order):
-        widest = int(counts[first]) + int(counts[first]) // 8
-        last = int(np.searchsorted(counts, widest, side="right"))
-        last = min(last, first + max(1, _TOGETHER // widest)) if widest <= _ALONE else first + 1
-        yield order[first:last]
-        first = last
-
-
-def _sort_some(values: Floats, starts: Ints, arms: Ints) -> None:
-    if len(arms) == 1:
-        values[starts[arms[0]] : starts[arms[0] + 1]].sort()
-        return
-    matrix = np.empty((len(arms), int(starts[arms[-1] + 1] - starts[arms[-1]])))
-    _gather(values, starts, arms, matrix)
-    matrix.sort(axis=1)
-    _put_back(values, starts, arms, matrix)
-
-
-@kernel(over="matrix")
-def _gather(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
-    for row in range(arms.shape[0]):
-        start = starts[arms[row]]
-        count = starts[arms[row] + 1] - start
-        for k in range(count):
-            matrix[row, k] = values[start + k]
-        for k in range(count, matrix.shape[1]):
-            matrix[row, k] = np.inf
-
-
-@kernel(over="matrix")
-def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
-    for row in range(arms.shape[0]):
-        start = starts[arms[row]]
-        for k in range(starts[arms[row] + 1] - start):
-            values[start + k] = matrix[row, k]
