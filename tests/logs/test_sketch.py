@@ -34,7 +34,7 @@ from frontguard.logs.sketch import (
     merge_sketches,
     sketch_of,
 )
-from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import LogState, append_to
 from tests.support.forks import fork
 from tests.support.snapshots import refused, said
@@ -78,7 +78,7 @@ def sketch_of_stream(size: int, stream: Floats, shards: int = 1, at_once: int = 
     return parts[0]
 
 
-def framed(log: Readable, metric: int, ranks: Ints, side: int) -> Floats:
+def framed(log: Ordered, metric: int, ranks: Ints, side: int) -> Floats:
     """Values (K,) at ranks from below, for this side of them; −∞ for ranks below 1, +∞ beyond the good values."""
     known = np.flatnonzero((ranks >= 1) & (ranks <= log.good[metric]))
     found = np.where(ranks < 1, -np.inf, np.inf)
@@ -86,19 +86,19 @@ def framed(log: Readable, metric: int, ranks: Ints, side: int) -> Floats:
     return found
 
 
-def from_below(log: Readable, metric: int, ranks: Ints) -> Floats:
+def from_below(log: Ordered, metric: int, ranks: Ints) -> Floats:
     return framed(log, metric, ranks, 0)
 
 
-def from_above(log: Readable, metric: int, ranks: Ints) -> Floats:
+def from_above(log: Ordered, metric: int, ranks: Ints) -> Floats:
     return framed(log, metric, log.good[metric] + 1 - ranks, 0)
 
 
-def lower_bound(log: Readable, metric: int, ranks: Ints) -> Floats:
+def lower_bound(log: Ordered, metric: int, ranks: Ints) -> Floats:
     return framed(log, metric, ranks, -1)
 
 
-def upper_bound(log: Readable, metric: int, ranks: Ints) -> Floats:
+def upper_bound(log: Ordered, metric: int, ranks: Ints) -> Floats:
     return framed(log, metric, log.good[metric] + 1 - ranks, 1)
 
 

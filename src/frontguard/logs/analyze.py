@@ -27,7 +27,7 @@ from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.paired import as_designed
 from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import usable_ranges
 from frontguard.logs.sort.spill import ordered_from
@@ -602,7 +602,7 @@ def _as_in_state(objectives: Sequence[Objective], state: LogState) -> tuple[Obje
     )
 
 
-def _refuse_unusable(readable: Readable, objectives: Sequence[Objective]) -> None:
+def _refuse_unusable(readable: Ordered, objectives: Sequence[Objective]) -> None:
     """A state that kept values which an objective cannot use is not asked for it: for that they would have failed."""
     for objective in objectives:
         if not objective.relative and objective.bounds is None:

@@ -18,7 +18,7 @@ from frontguard.logs.clustered import Clustered
 from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.paired import PairedLog, box_reader
 from frontguard.logs.profile import profile as robustness
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
@@ -48,14 +48,14 @@ def goal_of(question: Question) -> dict[str, Any]:
 
 
 def answer(
-    ordered: Readable,
+    ordered: Ordered,
     question: Question,
     *,
     delta: float | None = None,
     profiled: bool | None = None,
     kind: Any = None,
     notes: tuple[Notice, ...] = (),
-    come_back: Readable | None = None,
+    come_back: Ordered | None = None,
     columns_of_arm: Sequence[str] = (),
 ) -> Analysis:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
@@ -198,14 +198,14 @@ def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[F
     return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]
 
 
-def looks_dirtier(ordered: Readable, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
+def looks_dirtier(ordered: Ordered, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
     """A hint where the samples of arms that matter look far dirtier than declared."""
     arms = arms_that_matter(verdicts.codes, verdicts.decided_by, ordered.pulls)
     found = dirtier_than(question.threat.eps, _looks(ordered, question.objectives, arms))
     return () if found is None else (found,)
 
 
-def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
+def _looks(ordered: Ordered, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
     """How these arms look by values at ranks that are spread evenly: one read a metric.
 
     Means are not looked at: of values that are 0 or 1, the rare ones would always look wrong.
@@ -224,7 +224,7 @@ def _looks(ordered: Readable, objectives: tuple[Objective, ...], arms: Ints) -> 
             yield ordered.arms[arm], objective.name, look_at(some)
 
 
-def _in_clusters(ordered: Readable) -> TypeGuard[Clustered]:
+def _in_clusters(ordered: Ordered) -> TypeGuard[Clustered]:
     return isinstance(ordered, Clustered) and bool(ordered.dependent.any())
 
 

@@ -31,7 +31,7 @@ from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fix
 from frontguard.evidence.boxes import DOUBT, ArmBoxes, first_informative
 from frontguard.evidence.means import RATES_SHARE, highest_rate, normal_reach, threshold_of
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_means, noisy, statistics_of
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.wealth import MeanQuestion
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import dominators
@@ -78,7 +78,7 @@ class BoxReader:
 
     def __init__(
         self,
-        ordered: Readable,
+        ordered: Ordered,
         objectives: Sequence[Objective],
         delta: float,
         *,
@@ -383,7 +383,7 @@ class BoxReader:
         return {d: self.ordered.standard_errors(self._columns[d])[self._arms] for d in counted}
 
 
-def means(ordered: Readable, objectives: Sequence[Objective]) -> Floats:
+def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
     """Means (K, M) of the values that did not fail, in the metrics' own units; NaN where all failed."""
     every = ordered.means
     return np.stack([every[_column(ordered, objective)] for objective in objectives], axis=1)
@@ -406,7 +406,7 @@ def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools |
     return front
 
 
-def _column(ordered: Readable, objective: Objective) -> int:
+def _column(ordered: Ordered, objective: Objective) -> int:
     if objective.name not in ordered.metrics:
         raise BadArgument(
             "objectives",

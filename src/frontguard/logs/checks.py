@@ -27,7 +27,7 @@ from frontguard.limits import only_two_of
 from frontguard.logs.clustered import Clustered
 from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.order import QUARTERS, RowOrder
-from frontguard.logs.sort.ordered import Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.log import Log
 from frontguard.notices import InClusters, LooksClustered, NotPositive, OutOfBounds, RowsDiffer
@@ -295,7 +295,7 @@ _SHARE = 3
 """A tie counts if it is one of so many values of an arm, or more."""
 
 
-def refuse_ties(log: Readable, objectives: Sequence[Objective], limited: Sequence[Objective] = ()) -> None:
+def refuse_ties(log: Ordered, objectives: Sequence[Objective], limited: Sequence[Objective] = ()) -> None:
     """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read.
 
     Of what is `limited` medians may tie, but not be all that there is to two values.
@@ -313,7 +313,7 @@ def refuse_ties(log: Readable, objectives: Sequence[Objective], limited: Sequenc
                 _refuse_equal_medians(log, column, arms, objective)
 
 
-def _two_values(log: Readable, column: int) -> tuple[float, float] | None:
+def _two_values(log: Ordered, column: int) -> tuple[float, float] | None:
     """The two values that all of a metric are, if some arm shows both."""
     every = np.flatnonzero(log.good[column])
     good = log.good[column][every]
@@ -329,7 +329,7 @@ def _two_values(log: Readable, column: int) -> tuple[float, float] | None:
     return float(values[0]), float(values[1])
 
 
-def _refuse_equal_medians(log: Readable, column: int, arms: Ints, objective: Objective) -> None:
+def _refuse_equal_medians(log: Ordered, column: int, arms: Ints, objective: Objective) -> None:
     good = log.good[column][arms]
     middle = (good + 1) // 2
     values = log.at(column, arms, middle)
@@ -364,7 +364,7 @@ def _shared(values: Sequence[float] | np.ndarray) -> Bools:
     return np.asarray(counts[which] > 1)
 
 
-def _last_equal(log: Readable, column: int, arms: Ints, ranks: Ints, side: int = 1) -> Ints:
+def _last_equal(log: Ordered, column: int, arms: Ints, ranks: Ints, side: int = 1) -> Ints:
     """The last ranks (side −1: the first) at which arms have the value that they have at these, by halving."""
     values = log.at(column, arms, ranks)
     known, beyond = ranks.copy(), log.good[column][arms] if side > 0 else np.ones_like(ranks)

@@ -39,7 +39,7 @@ from frontguard.evidence.pairs import (
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, inner_of_mean, statistics_of
 from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.clustered import ClusterBoxReader, Clustered, with_clusters
-from frontguard.logs.sort.ordered import Ordered, Readable
+from frontguard.logs.sort.ordered import Ordered
 from frontguard.notices import IndependentArms, InPairs, Notice
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted
@@ -67,7 +67,7 @@ class ComparedLog(Ordered):
         return arms, self.ordered_pairs or arms * (arms - 1), delta * arms / here
 
 
-def as_designed(log: Readable, question: Question, compared: int = 0) -> tuple[Readable, tuple[Notice, ...]]:
+def as_designed(log: Ordered, question: Question, compared: int = 0) -> tuple[Ordered, tuple[Notice, ...]]:
     """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
 
     `compared`: how many ordered pairs of arms are, all unless given.
@@ -79,7 +79,7 @@ def as_designed(log: Readable, question: Question, compared: int = 0) -> tuple[R
     return log, ()
 
 
-def box_reader(ordered: Readable, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
+def box_reader(ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
     """What reads boxes off this log."""
     kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
         (PairedLog, PairBoxReader),
@@ -269,9 +269,9 @@ class IndependentLog(ComparedLog):
     """A log whose arms are independent of each other."""
 
     @classmethod
-    def of(cls, log: Readable, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
+    def of(cls, log: Ordered, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
         """The same log; refuses one of too many arms, and one whose values are kept in part only."""
-        if not isinstance(log, Ordered):
+        if not log.whole:
             raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
         arms = arms_of_study or len(log.pulls)
         if arms > MOST_ARMS:

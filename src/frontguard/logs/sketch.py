@@ -293,23 +293,31 @@ def lasting_error(proxy: int, hard: int, share: float) -> int:
     return min(hard, math.floor(math.sqrt(mixed * (math.log(mixed / _MIXED_AT) - 2.0 * math.log(share))) + 1e-9))
 
 
-@dataclass(frozen=True, eq=False)
-class SketchOrdered:
-    """K arms and M metrics, read at ranks as `Ordered` is; bounds that are read allow for the sketches' error."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SketchOrdered(Ordered):
+    """A log of which sketches are kept, read at ranks as any other; bounds that are read allow for the sketches' error.
 
-    arms: Sequence[str]
-    metrics: tuple[str, ...]
-    pulls: Ints  # (K,)
-    good: Ints  # (M, K)
-    failed_pulls: Ints  # (K,)
+    `values` are what is held of every arm, ascending, of a sketch between its extremes: places in them are no ranks.
+    """
+
+    whole = False
+    numbers: Ints  # (M, K) of values that did not fail
+    totals: Floats  # (M, K) of these
     rank_errors: Ints  # (M, K): E, 0 where all values were kept
-    means: Floats  # (M, K) of the values that did not fail, NaN where all did
     sketched: Bools  # (M, K)
-    starts: Ints  # (M, K + 1), of what follows; places in what is held are no ranks
-    values: tuple[Floats, ...]  # what is held of every arm, ascending; of a sketch, between its extremes
-    counts: tuple[Ints, ...]  # how many values, of this arm and all earlier ones, are at or below each
+    counts: tuple[Ints, ...]  # how many values, of this arm and all earlier ones, are at or below each that is held
     bounds: tuple[Bounds | None, ...]  # of the metrics (M,) whose mean was asked for when the sketches were begun
     wealth: Mapping[tuple[int, int], Floats]  # of these, by metric and arm, that of those sketched
+
+    @property
+    def good(self) -> Ints:
+        """Counts (M, K) of the values that did not fail."""
+        return self.numbers
+
+    @property
+    def sums(self) -> Floats:
+        """Sums (M, K) of the values that did not fail."""
+        return self.totals
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
@@ -381,20 +389,8 @@ def _laid_out(
             count[run] = earlier[arm] + np.r_[0, np.cumsum(weights[order]), good[d, arm]]
         values.append(flat)
         counts.append(count)
-    means = sums / np.where(good > 0, good, np.nan)
-    broken = (kept.pulls - good).max(axis=0) if kept.broken is None else kept.broken
+    wealth = {which: each.wealth for which, each in sketches.items() if each.wealth is not None}
     return SketchOrdered(
-        kept.arms,
-        kept.metrics,
-        kept.pulls,
-        good,
-        broken,
-        rank_errors,
-        means,
-        sketched,
-        starts,
-        tuple(values),
-        tuple(counts),
-        bounds,
-        {which: each.wealth for which, each in sketches.items() if each.wealth is not None},
-    )
+        kept.arms, kept.metrics, kept.pulls, starts, tuple(values), kept.broken, numbers=good, totals=sums,
+        rank_errors=rank_errors, sketched=sketched, counts=tuple(counts), bounds=bounds, wealth=wealth,
+    )  # fmt: skip

@@ -35,7 +35,7 @@ from frontguard._common.private import private
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
-from frontguard.logs.sketch import DEFAULT_SIZE, Sketches, SketchOrdered
+from frontguard.logs.sketch import DEFAULT_SIZE, Sketches
 from frontguard.logs.sort.merge import merge_ordered, same_metrics
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.phrases import error_line
@@ -174,7 +174,7 @@ class LogState:
         counts = f"{len(self.arms)} arms, {int(self.pulls.sum())} pulls"
         return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
-    def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered | SketchOrdered, float]:
+    def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered, float]:
         """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it.
 
         With `anytime`, for however many looks while it grows.

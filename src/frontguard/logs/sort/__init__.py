@@ -2,7 +2,7 @@
 
 Knows errors and objectives, and nothing of where rows come from. Where to start reading:
 
-- `ordered`: what comes out, and the contract of all that can be read so (`Readable`)
+- `ordered`: what comes out
 - `rows`: rows in memory, laid out by arm and sorted; `names`: arms as numbers
 - `spill`: rows that do not fit in memory, by way of temporary files (`ordered_from` is the usual way in)
 - `merge`: sorted logs put together

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,50 +18,16 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.logs.sort.wealth import MeanQuestion, standard_errors, unrefuted
 
 
-class Readable(Protocol):
-    """A log that answers are read from: an `Ordered`, one whose values lie on other machines, or one of sketches."""
-
-    @property
-    def arms(self) -> Sequence[str]:
-        """Names (K,), in plain text order."""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names (M,)."""
-
-    @property
-    def pulls(self) -> Ints:
-        """Pulls of each arm (K,), failed ones included."""
-
-    @property
-    def good(self) -> Ints:
-        """Counts (M, K) of the values that did not fail."""
-
-    @property
-    def failed_pulls(self) -> Ints:
-        """Pulls of each arm (K,) that lack the value of any metric."""
-
-    @property
-    def means(self) -> Floats:
-        """Means (M, K) of the values that did not fail; NaN where all did."""
-
-    def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
-        """Values of some arms at ranks from below."""
-
-    def standard_errors(self, metric: int) -> Floats:
-        """Of the means of a metric (K,), as the values show them; NaN where all failed."""
-
-    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that are not refuted, see `wealth.unrefuted`."""
-
-
 @dataclass(frozen=True, eq=False)
 class Ordered:
     """K arms, ordered by name, with n_i pulls each, and M metrics.
 
     The values of metric d and arm i are `values[d][starts[d, i] : starts[d, i + 1]]`, ascending, in the metric's own
-    units. The arrays may be memory maps of a file: they are read, never written.
+    units. The arrays may be memory maps of a file: they are read, never written. A subclass that keeps less than all
+    values (`logs.sketch`) answers the same at ranks, with bounds.
     """
+
+    whole: ClassVar[bool] = True  # whether all values are here
 
     arms: Sequence[str]  # (K,), in plain text order, all different
     metrics: tuple[str, ...]

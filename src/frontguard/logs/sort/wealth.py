@@ -9,9 +9,8 @@ or without so many of the smallest or largest values, is added up from these and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +28,9 @@ from frontguard.evidence.means import (
     unrefuted_mean,
     weights_for,
 )
+
+if TYPE_CHECKING:
+    from frontguard.logs.sort.ordered import Ordered
 
 BLOCK = 512
 """Neighbouring values whose sums are kept."""
@@ -56,18 +58,6 @@ class MeanQuestion:
         return replace(self, pulls=self.pulls[some], taken=self.taken[some], foreseen=self.foreseen[some])
 
 
-class SortedValues(Protocol):
-    """Values of metrics, arm by arm and ascending."""
-
-    @property
-    def starts(self) -> Ints:
-        """Places at which those of each arm begin (M, K + 1)."""
-
-    @property
-    def values(self) -> Sequence[Floats]:
-        """M flat arrays."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Blocks:
     """The sums of whole blocks: (B, 2, BETS), those of an arm side by side, from `starts` (K + 1,) on."""
@@ -76,10 +66,10 @@ class _Blocks:
     sums: Floats
 
 
-_known: WeakKeyDictionary[SortedValues, dict[tuple[int, Bounds], _Blocks]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Ordered, dict[tuple[int, Bounds], _Blocks]] = WeakKeyDictionary()
 
 
-def unrefuted(log: SortedValues, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
+def unrefuted(log: Ordered, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
     """The largest means (n, 2) that no e-process refutes: of u, and of what it lacks of 1.
 
     Values that failed may be anything: they count as 1. So do the `taken` smallest of the others.
@@ -128,7 +118,7 @@ def sums_of(values: Floats, bounds: Bounds) -> Floats:
     return sums
 
 
-def standard_errors(log: SortedValues, metric: int, means: Floats) -> Floats:
+def standard_errors(log: Ordered, metric: int, means: Floats) -> Floats:
     """The standard errors (K,) of the means (K,) of a metric that its values show; NaN without values."""
     found = np.empty(len(means))
     values, starts = read_only(log.values[metric]), np.ascontiguousarray(log.starts[metric])
@@ -153,7 +143,7 @@ def _parts(things: int) -> int:
     return max(1, min(things // _FEW, _PARTS_A_CORE * usable_cores()))
 
 
-def _blocks(log: SortedValues, metric: int, bounds: Bounds) -> _Blocks:
+def _blocks(log: Ordered, metric: int, bounds: Bounds) -> _Blocks:
     begins = np.ascontiguousarray(log.starts[metric])
     whole = np.diff(begins) // BLOCK
     starts = np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
