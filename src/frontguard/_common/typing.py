@@ -8,3 +8,4 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]  # of arms, as numbers from 0

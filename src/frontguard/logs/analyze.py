@@ -25,11 +25,10 @@ from frontguard.logs.checks import (
 )
 from frontguard.logs.clustered import ClusterRows
 from frontguard.logs.paired import as_designed
-from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Watcher
-from frontguard.logs.sort.rows import usable_ranges
+from frontguard.logs.sort.rows import ArmNames, usable_ranges
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address

@@ -21,14 +21,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from frontguard._common.special import chi_square_tail
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Codes, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.limits import only_two_of
 from frontguard.logs.clustered import Clustered
-from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.order import QUARTERS, RowOrder
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort.rows import ArmNames, Batch
 from frontguard.logs.sources.log import Log
 from frontguard.notices import InClusters, LooksClustered, NotPositive, OutOfBounds, RowsDiffer
 from frontguard.objectives import Objective

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._common.machine import available_memory
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Codes, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
@@ -30,9 +30,8 @@ from frontguard.evidence.statistics import (
     statistics_of,
 )
 from frontguard.logs.boxes import Ahead, BoxReader
-from frontguard.logs.sort.names import ArmNames, Codes
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import TRUTHS, Batch
+from frontguard.logs.sort.rows import TRUTHS, ArmNames, Batch
 from frontguard.theory.threats import Threat
 
 _FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything

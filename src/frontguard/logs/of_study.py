@@ -9,11 +9,14 @@ would be heard. Arms that the study set aside are no part of any answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from frontguard._common.secrets import without_password
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.pairs import pairs_of
@@ -28,6 +31,7 @@ from frontguard.logs.paired import IndependentLog, box_reader, of_pulls
 from frontguard.logs.profile import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
+from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.logs.what_if import what_if
 from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
@@ -39,6 +43,9 @@ from frontguard.studies.pulls import under_way
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
 from frontguard.verdicts import BEYOND, Verdict
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Progress = Callable[[int, int], None]
 
@@ -92,6 +99,38 @@ def read_study(study: Study) -> StudyLog:
         state.reps_of(counted.pulls),
         np.concatenate([held, under_way(study.storage, study.name, state.read)]),
     )
+
+
+class StudyPulls(LogTable):
+    """The pulls of a study as a table: its arms, and a column for each metric that it measures.
+
+    Those that are under way are rows without values: they count as failed until they come back. It is opened without
+    changing it, and another process may go on with it; its name may be left out if it is the only one.
+    """
+
+    row_count: int
+
+    def __init__(self, where: str, study: str | None) -> None:
+        self.study = opened = Study.open(where, study, read_only=True)
+        shown = f"study {opened.name!r} in {without_password(where)}"
+        _, told = opened.storage.size(opened.name)
+        if not told:
+            opened.close()
+            raise BadInput(f"{shown} has no told pulls yet")
+        self.objectives = opened.objectives
+        self.metrics = tuple(metric.name for metric in opened.metrics)
+        super().__init__(shown, ["arm", *self.metrics], told)
+
+    def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
+        """The pulls that were told, in their order, and then those that are under way."""
+        import polars as pl
+
+        log = read_study(self.study)
+        self.study.close()
+        names = pl.Series(self.study.arms, dtype=pl.String).gather(np.concatenate([log.arm_of, log.under_way]))
+        values = np.pad(log.values, ((0, len(log.under_way)), (0, 0)), constant_values=np.nan)
+        numbers = {metric: values[:, self.metrics.index(metric)] for metric in picked.numbers}
+        yield from pl.DataFrame(dict.fromkeys(picked.texts, names) | numbers).iter_slices(BATCH)
 
 
 # The study's own answer -----------------------------------------------------------------------------------------------
@@ -195,28 +234,22 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
     """The answer about the `kept` arms as one about all, with those that were set aside as such."""
     arms, objectives = log.settings.arms, found.metrics
     every = sorted_log(log, np.arange(len(arms)), columns)
-    shape = (len(arms), len(objectives))
 
-    def filled(table: Floats, rest: float) -> Floats:
-        whole = np.full(shape, rest)
+    def filled(table: npt.NDArray[Any], rest: float) -> Any:
+        whole = np.full((len(arms), *table.shape[1:]), rest, table.dtype)
         whole[kept] = table
         return whole
 
-    codes, decided_by = np.full(len(arms), int(Verdict.SET_ASIDE)), np.full(len(arms), -1)
-    front = np.zeros(len(arms), np.bool_)
-    codes[kept], front[kept] = found.verdict_codes, found.mean_front
-    decided_by[kept] = np.where(found.decided_by >= 0, kept[found.decided_by], -1)
-    stands = found.profile
-    if stands is not None:
-        per_arm = np.full(len(arms), np.nan)
-        per_arm[kept] = stands.per_arm
-        stands = replace(stands, per_arm=per_arm)
+    pairs = found.pairs
+    if pairs is not None:
+        pairs = np.full((len(arms), len(arms), len(objectives)), np.inf)
+        pairs[np.ix_(kept, kept)] = found.pairs
     aside = tuple(arms[arm] for arm in np.flatnonzero(log.aside).tolist())
     return replace(
         found,
         arms=arms,
-        verdict_codes=codes,
-        decided_by=decided_by,
+        verdict_codes=filled(found.verdict_codes, int(Verdict.SET_ASIDE)),
+        decided_by=filled(np.where(found.decided_by >= 0, kept[found.decided_by], -1), -1),
         inner=Inner(
             estimates=filled(found.inner.estimates, np.nan),
             lower=filled(found.inner.lower, -np.inf),
@@ -226,29 +259,17 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
         failed=every.failed.T[:, : len(objectives)],
         failed_pulls=every.failed_pulls,
         means=means(every, objectives),
-        mean_front=front,
-        profile=stands,
+        mean_front=filled(found.mean_front, False),
+        profile=found.profile and replace(found.profile, per_arm=filled(found.profile.per_arm, np.nan)),
         needed=None if found.needed is None else found.needed.among(kept),
         guess=None if found.guess is None else found.guess.among(kept, len(arms)),
         limits=None if found.limits is None else found.limits.among(kept, len(arms)),
         what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
-        apart=None if found.apart is None else _spread_out(found.apart, kept, len(arms)),
-        pairs=None if found.pairs is None else _spread_out_pairs(found.pairs, kept, len(arms)),
+        apart=None if found.apart is None else filled(found.apart, np.inf),
+        pairs=pairs,
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
     )
-
-
-def _spread_out(apart: Floats, kept: Ints, arms: int) -> Floats:
-    whole = np.full((arms, *apart.shape[1:]), np.inf)
-    whole[kept] = apart
-    return whole
-
-
-def _spread_out_pairs(pairs: Floats, kept: Ints, arms: int) -> Floats:
-    whole = np.full((arms, arms, pairs.shape[2]), np.inf)
-    whole[np.ix_(kept, kept)] = pairs
-    return whole
 
 
 # Reading --------------------------------------------------------------------------------------------------------------

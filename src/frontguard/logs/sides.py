@@ -40,9 +40,9 @@ from frontguard.logs.clustered import Clustered, clusters_of
 from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.paired import ComparedLog, as_designed, box_reader
 from frontguard.logs.profile import FINEST, levels_from
-from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Watcher
+from frontguard.logs.sort.rows import ArmNames
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice
 from frontguard.objectives import Objective, tolerances

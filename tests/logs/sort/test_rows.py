@@ -16,9 +16,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Objective
 from frontguard._common.typing import Floats
 from frontguard.logs.sort.merge import sort_within
-from frontguard.logs.sort.names import ArmNames
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import Batch, RowBuffer, sorted_pulls
+from frontguard.logs.sort.rows import ArmNames, Batch, RowBuffer, sorted_pulls
 from tests.support.snapshots import refused
 
 pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
 from frontguard._common.machine import side_by_side
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.logs.sort.names import Codes
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered, starts_of
 from frontguard.logs.sort.progress import Clock

@@ -6,7 +6,7 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 
 - `reader`: what a reader is (`LogTable`), and what is asked of it
 - `formats`: the list of all formats with their readers, and which of them a file has
-- `text_tables` (CSV and JSON lines; `text`: their files), `typed` (Parquet and frames), `stored` (studies), and `tools`
+- `text_tables` (CSV and JSON lines), `typed` (Parquet and frames) and `tools`
   (hyperfine, pyperf and pytest-benchmark): the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
 - `filter`: which rows count
@@ -163,7 +163,7 @@ def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[Lo
 
 
 def _study_log(where: str, request: Request, study: str | None) -> Log:
-    from frontguard.logs.sources.stored import StudyPulls
+    from frontguard.logs.of_study import StudyPulls
 
     if request.filter.columns:
         raise BadArgument("where", "all pulls of a study count; got a filter of its rows")
@@ -177,7 +177,7 @@ def _study_log(where: str, request: Request, study: str | None) -> Log:
 
 def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
     from frontguard.logs.sources.formats import FILES, text_format
-    from frontguard.logs.sources.text import TextFile
+    from frontguard.logs.sources.text_tables import TextFile
 
     text = TextFile(found.files[0])
     kind = format or text_format(text)

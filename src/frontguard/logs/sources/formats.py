@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import LogTable
-from frontguard.logs.sources.text import TextFile
-from frontguard.logs.sources.text_tables import CsvFile, JsonFile, NotJson, parsed
+from frontguard.logs.sources.text_tables import CsvFile, JsonFile, NotJson, TextFile, parsed
 from frontguard.logs.sources.tools import TOOLS, document_of, keys_of
 from frontguard.logs.sources.typed import ParquetFile
 from frontguard.phrases import error_line

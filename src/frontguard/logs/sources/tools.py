@@ -28,7 +28,7 @@ import polars as pl
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile, several
 from frontguard.logs.sources.reader import LogTable, Picked
-from frontguard.logs.sources.text import TextFile
+from frontguard.logs.sources.text_tables import TextFile
 from frontguard.logs.sources.values import number_in, text_of
 from frontguard.phrases import error_line, quoted, shown
 
