@@ -19,7 +19,7 @@ from frontguard.comparisons.effects import Contrast
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.more_pulls import LIMITS
+from frontguard.logs.robustness import LIMITS
 from frontguard.notices import KINDS
 from frontguard.results import Certificate, Origin, Result
 from frontguard.schema import AnyAnswer, CertificateEntries, ContrastWord, OutcomeWord, VerdictWord

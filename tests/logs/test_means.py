@@ -32,12 +32,10 @@ from frontguard.evidence.ordered import Samples, absorb
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.more_pulls import needed
-from frontguard.logs.profile import profile
+from frontguard.logs.robustness import needed, profile, what_if
 from frontguard.logs.sort import wealth
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
-from frontguard.logs.what_if import what_if
 from frontguard.notices import ExactDiffers
 from frontguard.objectives import inward_matrix
 from frontguard.pareto.judge import judge

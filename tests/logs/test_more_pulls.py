@@ -10,7 +10,7 @@ import pytest
 
 from frontguard import Prescient
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.more_pulls import LIMITS, Needed, needed
+from frontguard.logs.robustness import LIMITS, Needed, needed
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge

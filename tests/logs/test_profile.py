@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Prescient, Share, Threat
 from frontguard.errors import BadInput
 from frontguard.logs.boxes import BoxReader
-from frontguard.logs.profile import profile, resolution_for
+from frontguard.logs.robustness import profile, resolution_for
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge

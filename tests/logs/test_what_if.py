@@ -13,8 +13,8 @@ from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study,
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader
+from frontguard.logs.robustness import CONFIDENCES
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.what_if import CONFIDENCES
 from frontguard.theory.threats import Threat
 
 

@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard import plot
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Profile
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.results import Inner

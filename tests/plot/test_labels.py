@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import plot
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Profile
 from frontguard.plot.frames import Sheet, limits, sheet_of
 from frontguard.plot.labels import labels
 from frontguard.plot.looks import PLAIN

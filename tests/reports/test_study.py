@@ -15,7 +15,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import answer
 from frontguard.logs.of_study import Differing, own_answer, read_study
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Profile
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points

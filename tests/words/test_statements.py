@@ -20,8 +20,7 @@ from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.more_pulls import Needed
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Needed, Profile
 from frontguard.planning.cost import CostPlan, Task
 from frontguard.planning.reach import LimitFloor
 from frontguard.results import Inner, Kept

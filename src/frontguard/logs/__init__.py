@@ -8,9 +8,9 @@ makes no sentences but those of errors. Where to start reading:
   other, for `gate`
 - `sources`: logs of every kind as batches of arms and values; `sources.reader` is the contract of all readers
 - `sort`: batches become sorted measurements by arm, in memory or out of core
-- `boxes`, `profile`, `more_pulls`: what is read from them: intervals, how robust the verdicts are, what is missing
+- `boxes`, `robustness`: what is read from them: intervals, how robust the verdicts are, what is missing
 - `state`: what an analysis leaves behind for later rows; `sketch`: the same in bounded memory
-- `clustered`: logs whose rows depend on each other within clusters
+- `clustered`, `paired`: logs whose rows depend on each other within clusters, or whose arms are compared in pairs
 - `checks`: what a log is looked at for, beside its answer
 - `on_dask`: a log that is sorted by the workers of a Dask cluster
 """

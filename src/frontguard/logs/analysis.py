@@ -10,10 +10,8 @@ import numpy as np
 
 from frontguard._common.entries import ByArm, table_of
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.logs.more_pulls import LIMITS, Needed
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import LIMITS, Needed, Profile, WhatIf
 from frontguard.logs.sources.typed import same_kind
-from frontguard.logs.what_if import WhatIf
 from frontguard.results import WORDS, Result
 from frontguard.verdicts import Verdict
 

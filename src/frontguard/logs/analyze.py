@@ -32,9 +32,8 @@ from frontguard.logs.sort.rows import ArmNames, usable_ranges
 from frontguard.logs.sort.spill import ordered_from
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
-from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import in_some_clusters, no_column
+from frontguard.logs.sources.reader import RowFilter, in_some_clusters, no_column
 from frontguard.logs.sources.typed import is_frame
 from frontguard.logs.state import MARK, CountedFile, LogState, append_to, marked
 from frontguard.notices import Notice, RowsLeftOut, TakenAsRate

@@ -15,11 +15,10 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.boxes import BoxReader, mean_front, means
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.clustered import Clustered
-from frontguard.logs.more_pulls import Needed, needed
 from frontguard.logs.paired import PairedLog, box_reader
-from frontguard.logs.profile import profile as robustness
+from frontguard.logs.robustness import Needed, WhatIf, needed, what_if
+from frontguard.logs.robustness import profile as robustness
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.what_if import WhatIf, what_if
 from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewClusters, TooFewPulls
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.feasible import LimitRule, keeping_of

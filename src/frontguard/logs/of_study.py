@@ -26,13 +26,11 @@ from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of
 from frontguard.logs.boxes import mean_front, means
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.more_pulls import needed
 from frontguard.logs.paired import IndependentLog, box_reader, of_pulls
-from frontguard.logs.profile import profile, resolution_for
+from frontguard.logs.robustness import needed, profile, resolution_for, what_if
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
-from frontguard.logs.what_if import what_if
 from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge

@@ -39,7 +39,7 @@ from frontguard.logs.checks import refuse_ties
 from frontguard.logs.clustered import Clustered, clusters_of
 from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.paired import ComparedLog, as_designed, box_reader
-from frontguard.logs.profile import FINEST, levels_from
+from frontguard.logs.robustness import FINEST, levels_from
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import ArmNames

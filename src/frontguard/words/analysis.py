@@ -14,7 +14,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.more_pulls import FARTHEST, LIMITS
+from frontguard.logs.robustness import FARTHEST, LIMITS
 from frontguard.notices import InClusters, InPairs, RowsLeftOut
 from frontguard.phrases import are, percent, rounded
 from frontguard.statements import Statement

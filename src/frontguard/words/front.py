@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR
 import numpy as np
 
 from frontguard.logs.analysis import Analysis
-from frontguard.logs.what_if import WhatIf
+from frontguard.logs.robustness import WhatIf
 from frontguard.notices import least_pulls
 from frontguard.phrases import are, joined, listed, number_of, percent
 from frontguard.results import Result

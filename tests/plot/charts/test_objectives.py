@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import plot
 from frontguard.demo.cases import analyze_reviews
 from frontguard.errors import BadInput
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Profile
 from frontguard.objectives import Objective
 from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Band, Bars, Lines, Points, Rule, Spans

@@ -9,7 +9,6 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 - `text_tables` (CSV and JSON lines), `typed` (Parquet and frames) and `tools`
   (hyperfine, pyperf and pytest-benchmark): the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
-- `filter`: which rows count
 - `log`: tables one after another become batches of pulls; `values` makes names and numbers of what is in a column
 """
 
@@ -24,9 +23,8 @@ from typing import Any
 from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
-from frontguard.logs.sources.filter import RowFilter
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import LogTable, Request
+from frontguard.logs.sources.reader import LogTable, Request, RowFilter
 from frontguard.logs.sources.typed import FrameTable, is_frame
 from frontguard.phrases import shown
 

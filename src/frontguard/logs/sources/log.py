@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn
 from frontguard.errors import BadInput
 from frontguard.logs.sort.rows import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles
-from frontguard.logs.sources.filter import Sieve
 from frontguard.logs.sources.reader import (
     ARM,
     BATCH,
@@ -21,6 +20,7 @@ from frontguard.logs.sources.reader import (
     LogTable,
     Picked,
     Request,
+    Sieve,
     pick,
     refuse_mixed,
 )

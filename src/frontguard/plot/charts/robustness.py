@@ -9,7 +9,7 @@ import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.profile import Profile
+from frontguard.logs.robustness import Profile
 from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look

@@ -1,0 +1,394 @@
+"""What would change an answer of a log: dirtier data, lower demands, more pulls.
+
+*Robustness.* For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a
+whole does not: other arms are in, or one is open that was not, so that those that are in might not be all, or not
+enough. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
+
+As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. So do the boxes of
+means: e-processes leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where α falls or β
+rises with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c* rises. What is
+exact stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From this:
+
+- The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too, as did that an
+  arm is beyond a limit, or that j is within all of them.
+- If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,
+  the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the arms that are in only become
+  fewer, and among the same arms that are in, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
+  are the same between them**, and an interval at whose ends they are equal need not be looked into.
+- Where the goal is the list, candidates depend on who covers whom as well, and are compared too, with the step in which
+  each became one and with which arms could be in. If all that is the same at both ends, it is so between. Which could
+  be in only become fewer, so they stay. An arm that is kept at ε₁ is covered by none kept before it, nor at a larger ε;
+  one that is left out at ε₂ is left out for one kept before it, which was so at a smaller ε too: so, arm by arm in
+  their order, the first step is the same between, and so is the second. Where arms came on the list in a third step, so
+  that they alone cover others, nothing is concluded, and every level is looked at.
+
+A verdict as such need not be lost for good: an arm that was out can come in at a larger ε and then cover another one
+again. What is given is therefore the first change, from the present ε upwards.
+
+*What if.* Verdicts at a lower confidence or contamination, of a log at whose own nothing is decided. They say how far
+away an answer is, and are none themselves: a level that is chosen by looking at what it gives is no longer that level.
+As δ rises or ε falls, every box shrinks; then arms that are out stay so, and one that is in stays in or is out. So
+whether any arm is decided changes once along a list of levels, and the list is searched by halving.
+
+*More pulls.* The measuring goes on in thought, as `studies.forecast` does live: if an arm's sample kept its
+proportions, then with n' pulls its bounds would be the values that now have the ranks q(n') n/n'. Every arm that is not
+out is raised to one common level of pulls, and all of them are judged anew by the rule itself; the level from which on
+an arm is not open any more is what it needs, and is found by halving: an arm that not even the highest level settles
+costs one judgement, and not one for each. All its rivals are raised with it, for any of them can stand in its way; the
+one that decides it now is named. Where not even an endless sample would do, the reason is given.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._common.machine import side_by_side
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import MOST_PULLS
+from frontguard.evidence.boxes import ArmBoxes
+from frontguard.logs.boxes import BoxReader
+from frontguard.pareto.feasible import LimitRule, keeping_of
+from frontguard.pareto.judge import Verdicts, judge_briefly
+from frontguard.theory.threats import Threat
+from frontguard.verdicts import OPEN, Verdict
+
+# Robustness -----------------------------------------------------------------------------------------------------------
+
+FINEST = 0.001
+"""To how much in ε the profile is exact, up to `FINE_ARMS` arms."""
+
+FINE_ARMS = 20_000
+_MOST_COARSE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The ε up to which verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
+
+    `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
+    smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
+    (J,) are those that had to be looked at, and `in_front` (J,) how many arms are in there.
+    """
+
+    per_arm: Floats
+    front: float
+    levels: Floats
+    in_front: Ints
+    resolution: float
+
+
+def resolution_for(arms: int) -> float:
+    """The resolution of a profile of so many arms: 0.001 up to 20,000, in proportion to them beyond, 0.02 at most.
+
+    >>> resolution_for(100), resolution_for(100_000), resolution_for(1_000_000)
+    (0.001, 0.005, 0.02)
+    """
+    return float(np.clip(FINEST * np.ceil(arms / FINE_ARMS), FINEST, _MOST_COARSE))
+
+
+def profile(
+    reader: BoxReader,
+    threat: Threat,
+    *,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
+    goal: str = "front",
+    resolution: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Profile:
+    """The robustness profile of a log from the threat model's ε upwards, below 1/2; δ and the kind of threat stay.
+
+    `progress`, if given, is told from time to time up to which ε everything is known.
+
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.logs.sort.ordered import Ordered
+    >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
+    >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
+    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> found = profile(reader, Prescient(0.0), accuracy=0.0, coverage=0.0, margin=0.0)
+    >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
+    ([0.23, 0.23], 0.231)
+    """
+    step = resolution_for(len(reader.pulls)) if resolution is None else resolution
+    if not 0.0 < step < 0.5:
+        raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
+    levels = levels_from(threat.eps, step)
+    known: dict[int, Ints] = {}  # verdicts by level, while they are needed
+    choices: dict[int, Ints] = {}  # and how candidates were chosen, where the goal is the list
+    sizes: dict[int, int] = {}
+
+    def codes(level: int) -> Ints:
+        if level not in known:
+            boxes = reader.read(replace(threat, eps=float(levels[level])))
+            found = judge_briefly(boxes, accuracy, coverage, margin, limits, goal)
+            known[level] = found.codes.astype(np.int8)
+            if found.choice is not None:
+                choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)
+            sizes[level] = int((known[level] == Verdict.IN).sum())
+        return known[level]
+
+    def alike(level: int, end: int) -> bool:
+        """True if verdicts are the same at both levels, and hence between them."""
+        if not np.array_equal(codes(level), codes(end)):
+            return False
+        if end - level <= 1 or not choices:
+            return True
+        return np.array_equal(choices[level], choices[end]) and not (choices[level] >= 2 * 3).any()
+
+    present = codes(0)
+    stands = np.full(len(present), len(levels) - 1)  # the last level up to which each verdict is known to stand
+    open_still = present != Verdict.UNDECIDED
+    changed = len(levels)
+    level, last = 0, len(levels) - 1
+    ends = [last]  # of intervals yet to be looked into; the next one begins at `level`
+    while ends and (open_still.any() or changed == len(levels)):
+        end = ends[-1]
+        same = alike(level, end)
+        if end - level > 1 and not same:
+            ends.append((level + end) // 2)
+            continue
+        if not same:
+            lost = open_still & (known[end] != present)
+            stands[lost] = level
+            open_still &= ~lost
+            if changed == len(levels) and _falls(known[end], present):
+                changed = end
+        del known[level]
+        choices.pop(level, None)
+        level = ends.pop()
+        if progress is not None:
+            progress(float(levels[level]))
+    per_arm = np.where(present == Verdict.UNDECIDED, np.nan, levels[stands])
+    seen = sorted(sizes)
+    return Profile(
+        per_arm=per_arm,
+        front=float(levels[changed]) if changed < len(levels) else 0.5,
+        levels=levels[seen],
+        in_front=np.array([sizes[j] for j in seen]),
+        resolution=step,
+    )
+
+
+def _falls(codes: Ints, present: Ints) -> bool:
+    """True if the present answer as a whole is no longer certain where verdicts are these."""
+    others_in = (codes == Verdict.IN) != (present == Verdict.IN)
+    newly_open = (codes == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
+    return bool((others_in | newly_open).any())
+
+
+def levels_from(eps: float, step: float) -> Floats:
+    """The present ε and every step above it, below 1/2."""
+    count = int(np.ceil((0.5 - eps) / step - 1e-9))
+    levels = np.round(eps + step * np.arange(max(1, count)), 12)
+    levels[0] = eps
+    return levels[levels < 0.5]
+
+
+# What if --------------------------------------------------------------------------------------------------------------
+
+CONFIDENCES = (0.9, 0.8, 0.5)
+"""Confidences that are tried, those above the log's own left out."""
+
+STEP = 0.01
+"""Between two contaminations that are tried, from below the log's own down to 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """The verdicts (K,) at another confidence, or at another contamination, than was asked for."""
+
+    confidence: float
+    contamination: float
+    codes: Ints
+
+    def among(self, kept: Ints, arms: int) -> WhatIf:
+        """The same where its arms are the arms `kept` of more, which were set aside."""
+        codes = np.full(arms, int(Verdict.SET_ASIDE))
+        codes[kept] = self.codes
+        return replace(self, codes=codes)
+
+
+def what_if(
+    reader: BoxReader, delta: float, threat: Threat, confidence: float, goal: Mapping[str, Any]
+) -> tuple[WhatIf, ...]:
+    """The largest confidence of the list, and the largest ε, at which some arm is decided; without those that are not.
+
+    `delta` is what the boxes have of δ = 1 − confidence, and have in proportion at another one.
+    """
+
+    def at(level: float, eps: float) -> WhatIf:
+        own = reader.with_delta(delta * (1.0 - level) / (1.0 - confidence))
+        return WhatIf(level, eps, judge_briefly(own.read(replace(threat, eps=eps)), **goal).codes)
+
+    less_sure = [level for level in CONFIDENCES if level < confidence]
+    cleaner = (STEP * np.arange(np.ceil(threat.eps / STEP - 1e-9))).round(12)[::-1].tolist()
+    found = _first_that_decides([partial(at, level, threat.eps) for level in less_sure])
+    found += _first_that_decides([partial(at, confidence, eps) for eps in cleaner])
+    return tuple(found)
+
+
+def _first_that_decides(trials: Sequence[Callable[[], WhatIf]]) -> list[WhatIf]:
+    """The first of these that decides an arm; nothing if none does. All after it decide one, too."""
+    known: dict[int, WhatIf] = {}
+
+    def decides(place: int) -> bool:
+        known[place] = trials[place]()
+        return bool((known[place].codes != Verdict.UNDECIDED).any())
+
+    first = bisect_left(range(len(trials)), True, key=decides)
+    return [known[first]] if first < len(trials) else []
+
+
+# More pulls -----------------------------------------------------------------------------------------------------------
+
+FARTHEST = 100
+"""Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
+
+LIMITS = ("", "far", "contamination", "failures", "tolerance", "limit")
+"""Why no number of pulls is given: too many to foresee; ε lets an attacker do too much; too many pulls of it or of its
+rival fail; the arms differ by too little for the tolerance; or the arm is too near to a limit."""
+
+_REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE, _LIMIT = range(6)
+_STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
+_FEW = 5_000  # arms up to which it does; for more the steps are larger
+_SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once; of more, each has much in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Needed:
+    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` more of the rival that decides it.
+
+    `level` is the number of pulls that it, its rival, and whatever else stands in its way should have in all. Where
+    `limit`, an index of `LIMITS`, is not 0, these are −1.
+    """
+
+    arms: Ints
+    rivals: Ints
+    pulls: Ints
+    rival_pulls: Ints
+    level: Ints
+    limit: Ints
+
+    def extra(self, arms: int) -> Ints:
+        """More pulls of each of K arms (K,) that together give every open arm and its rival what they need."""
+        wanted = np.zeros(arms, np.int64)
+        reached = self.limit == _REACHED
+        np.maximum.at(wanted, self.arms[reached], self.pulls[reached])
+        rivalled = reached & (self.rivals >= 0)
+        np.maximum.at(wanted, self.rivals[rivalled], self.rival_pulls[rivalled])
+        return wanted
+
+    def among(self, kept: Ints) -> Needed:
+        """The same where the arms 0, 1, … are the arms `kept` of more."""
+        rivals = np.where(self.rivals >= 0, kept[self.rivals], -1)
+        return replace(self, arms=kept[self.arms], rivals=rivals)
+
+
+def needed(
+    reader: BoxReader,
+    threat: Threat,
+    verdicts: Verdicts,
+    *,
+    accuracy: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    margin: npt.ArrayLike,
+    limits: LimitRule | None = None,
+    goal: str = "front",
+) -> Needed:
+    """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
+
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.logs.sort.ordered import Ordered
+    >>> from frontguard.pareto.judge import judge
+    >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
+    >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
+    >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
+    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> verdicts = judge(reader.read(Prescient(0.05)), **tolerances)
+    >>> more = needed(reader, Prescient(0.05), verdicts, **tolerances)
+    >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
+    ([0, 1], [197, 197], [197, 197])
+    """
+    arms = np.flatnonzero(verdicts.undecided)
+    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    ordered, alive_only = reader.ordered, reader.among(alive)
+    own = np.searchsorted(alive, arms)
+    rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
+
+    def judged(boxes: ArmBoxes) -> Bools:
+        codes = judge_briefly(boxes, accuracy, coverage, margin, limits, goal).codes[own]
+        return np.asarray(codes != Verdict.UNDECIDED)
+
+    def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:
+        """Which arms are, with so many pulls under such a threat, for each of these."""
+        boxes = (alive_only.foresee(under, least) for least, under in foreseen)
+        return side_by_side(judged, boxes) if len(alive) in _SIDE_BY_SIDE else [judged(each) for each in boxes]
+
+    level = np.full(len(arms), -1, np.int64)
+    if len(arms):
+        levels = _raised(pulls, len(alive))
+        level = _first_of(levels, len(arms), lambda some: settled([(least, threat) for least in some]))
+        level[level > FARTHEST * pulls] = -1
+    limit = np.where(level >= 0, _REACHED, _FAR)
+    if (level < 0).any():
+        ever, clean = settled([(MOST_PULLS, threat), (MOST_PULLS, replace(threat, eps=0.0))])
+        never = (level < 0) & ~ever
+        limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
+        if limits is not None:
+            boxes = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
+            near = (keeping_of(boxes.lower, boxes.upper, limits).max(axis=1) == OPEN)[own]
+            limit[never & ~clean & near] = _LIMIT
+        failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))
+        limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES
+
+    return Needed(
+        arms=arms,
+        rivals=rivals,
+        pulls=np.where(level >= 0, np.maximum(level - pulls, 0), -1),
+        rival_pulls=np.where((level >= 0) & (rivals >= 0), np.maximum(level - ordered.pulls[rivals], 0), -1),
+        level=level,
+        limit=limit,
+    )
+
+
+def _first_of(levels: list[int], arms: int, settled: Callable[[list[int]], list[Bools]]) -> Ints:
+    """For each arm (n,) the level from which on it is settled, −1 where the last one does not settle it.
+
+    That what is settled stays so is not proved; where it is not, a level that settles the arm is given, and the one
+    before it does not.
+    """
+    found = np.full(arms, -1, np.int64)
+    if not levels:
+        return found
+    between = [(-1, len(levels) - 1, settled(levels[-1:])[0])]  # arms not settled at the first place, and at the second
+    while between:
+        wide = []
+        for before, place, those in between:
+            if place - before == 1:
+                found[those] = levels[place]
+            elif those.any():
+                wide.append((before, (before + place) // 2, place, those))
+        between = []
+        asked = settled([levels[middle] for _, middle, _, _ in wide])
+        for (before, middle, place, those), soon in zip(wide, asked, strict=True):
+            between += [(before, middle, those & soon), (middle, place, those & ~soon)]
+    return found
+
+
+def _raised(pulls: Ints, alive: int) -> list[int]:
+    """Levels of pulls, each some percent above the one before, from what the least measured open arm has."""
+    step = _STEP ** max(1.0, min(8.0, alive / _FEW))
+    levels, last = [max(1, int(pulls.min()))], min(FARTHEST * int(pulls.max()), MOST_PULLS)
+    while levels[-1] < last:
+        levels.append(min(last, int(np.ceil(levels[-1] * step))))
+    return levels[1:]
