@@ -16,8 +16,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
 from frontguard.logs.checks import CLUSTER_CHANCE, Sample, looks_like_cluster, resemblance
-from frontguard.logs.clustered import ClusterBoxReader, Clustered, ClusterRows
-from frontguard.logs.sort.rows import RowBuffer, usable_ranges
+from frontguard.logs.clustered import ClusterBoxReader, Clustered, clustered_from
+from frontguard.logs.sort.rows import usable_ranges
 from frontguard.logs.sources import open_log
 from frontguard.notices import InClusters, LooksClustered, TooFewClusters, TooFewPulls
 from frontguard.pareto.judge import judge
@@ -53,10 +53,7 @@ def told(found: Analysis, kind: type) -> list[Any]:
 def clustered(frame: dict[str, Any], objectives: list[Objective], cluster: str = "process") -> Clustered:
     names = [each.name for each in objectives]
     log = open_log(frame, metrics=names, cluster=cluster)
-    rows, buffer = ClusterRows([cluster], names, usable_ranges(names, objectives)), RowBuffer(names)
-    for batch in rows.watched(log.batches()):
-        buffer.add(batch)
-    return rows.beside(buffer.ordered())
+    return clustered_from(log.batches(), names, [cluster], usable=usable_ranges(names, objectives))
 
 
 # Boxes ----------------------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
 from frontguard.evidence.pairs import HITS_SHARE, SHARE
-from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.clustered import clustered_from
 from frontguard.logs.paired import PairBoxReader, PairedLog
-from frontguard.logs.sort.rows import RowBuffer, usable_ranges
+from frontguard.logs.sort.rows import Batch, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
 from tests.support.snapshots import refused, said
@@ -39,13 +39,9 @@ def log_of(seed: int = 0, questions: int = 400, models: int = 4, repeats: int = 
 def paired(frame: dict[str, Any], items: int | None = None) -> PairedLog:
     import polars as pl
 
-    from frontguard.logs.sort.rows import Batch
-
-    rows, buffer = ClusterRows(["question"], ["score"], usable_ranges(["score"], [SCORE])), RowBuffer(["score"])
     batch = Batch(pl.Series(frame["model"]), [np.array(frame["score"])], clusters=pl.Series(frame["question"]))
-    for each in rows.watched([batch]):
-        buffer.add(each)
-    return PairedLog.of(rows.beside(buffer.ordered()), items)
+    log = clustered_from([batch], ["score"], ["question"], usable=usable_ranges(["score"], [SCORE]))
+    return PairedLog.of(log, items)
 
 
 def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tuple[str, str], float]:

@@ -23,7 +23,7 @@ from frontguard.logs.checks import (
     refuse_truths,
     undeclared,
 )
-from frontguard.logs.clustered import ClusterRows
+from frontguard.logs.clustered import Clustered, clustered_from
 from frontguard.logs.paired import as_designed
 from frontguard.logs.sort.order import RowOrder
 from frontguard.logs.sort.ordered import Ordered
@@ -364,28 +364,22 @@ def sorted_rows(
     unusable = UnusableCheck(question.columns.boxed, opened.metrics)
     usable = usable_ranges(opened.metrics, question.columns.boxed)
     batches = unusable.watched(opened.batches())
-    grouped = ClusterRows(opened.cluster, opened.metrics, usable, memory, clusters) if opened.cluster else None
-    ordered = ordered_from(
-        batches if grouped is None else grouped.watched(batches),
-        opened.metrics,
-        usable=usable,
-        memory=memory,
-        folder=folder,
-        clock=clock,
-        watched=watched,
-    )
+    how: dict[str, Any] = {"usable": usable, "memory": memory, "clock": clock}
+    if opened.cluster:
+        ordered: Ordered = clustered_from(batches, opened.metrics, opened.cluster, clusters=clusters, **how)
+    else:
+        ordered = ordered_from(batches, opened.metrics, folder=folder, watched=watched, **how)
     long = opened.metrics if opened.layout == "long" else ()
     question, rates = with_rates(question, long, opened.kinds.truths, tolerant=asking.tolerant)
-    looked: tuple[Notice, ...]
-    if grouped is None:
+    looked: tuple[Notice, ...] = ()
+    if isinstance(ordered, Clustered):  # clusters may differ, and so may rows that stand side by side with their own
+        if not question.pair or ordered.dependent.any():
+            looked = (in_clusters(ordered, question.objectives),)
+    else:
         files_of, eps = opened.file_names, question.threat.eps
         looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
         if asking.groups is None and opened.study is None:
             looked += undeclared(opened)
-    else:  # clusters may differ, and so do rows that stand side by side with those of their cluster
-        clustered = grouped.beside(ordered)
-        alone = question.pair and not clustered.dependent.any()
-        ordered, looked = clustered, () if alone else (in_clusters(clustered, question.objectives),)
     return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
 
 

@@ -8,7 +8,7 @@ on what was measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,7 +31,8 @@ from frontguard.evidence.statistics import (
 )
 from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import TRUTHS, ArmNames, Batch
+from frontguard.logs.sort.progress import Clock
+from frontguard.logs.sort.rows import TRUTHS, ArmNames, Batch, RowBuffer
 from frontguard.theory.threats import Threat
 
 _FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything
@@ -83,64 +84,55 @@ def clusters_of(log: Ordered, arm: int, metrics: Sequence[str]) -> ArmClusters:
     return ArmClusters(log.sizes[here], log.labels[here], owners)
 
 
-class ClusterRows:
-    """Takes notice of the cluster of every row while a log is read, all in memory.
+def clustered_from(
+    batches: Iterable[Batch],
+    metrics: Sequence[str],
+    columns: Sequence[str],
+    *,
+    usable: Floats,
+    memory: int | None = None,
+    clusters: ArmNames | None = None,
+    clock: Clock | None = None,
+) -> Clustered:
+    """The measurements of all rows by arm with their clusters, which these columns name; all in memory.
+
+    `clusters` are their names, which several logs may share; the rest is as in `ordered_from`.
 
     >>> import polars as pl
-    >>> from frontguard.logs.sort.rows import RowBuffer, usable_ranges
+    >>> from frontguard.logs.sort.rows import usable_ranges
     >>> batch = Batch(pl.Series(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pl.Series(["x", "y", "y"]))
-    >>> rows, sorted_rows = ClusterRows(["host"], ["ms"], usable_ranges(["ms"], [])), RowBuffer(["ms"])
-    >>> for each in rows.watched([batch]):
-    ...     sorted_rows.add(each)
-    >>> log = rows.beside(sorted_rows.ordered())
+    >>> log = clustered_from([batch], ["ms"], ["host"], usable=usable_ranges(["ms"], []))
     >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()
     ([2], [1, 2], [1.0, 3.0], [1, 0])
     """
-
-    def __init__(
-        self,
-        columns: Sequence[str],
-        metrics: Sequence[str],
-        usable: Floats,
-        memory: int | None = None,
-        clusters: ArmNames | None = None,
-    ) -> None:
-        self._columns = tuple(columns)
-        self._usable = usable  # (M, 2): see `usable_ranges`
-        self._arms = ArmNames()
-        self._clusters = ArmNames() if clusters is None else clusters  # which several logs may share
-        self._codes: list[tuple[Codes, Codes]] = []
-        self._values: list[list[Floats]] = []
-        self._truths: set[int] = set()  # metrics whose values are true and false
-        self._left = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
-
-    def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The same batches, taken notice of as they go by."""
-        for batch in batches:
-            assert batch.clusters is not None  # or nobody would ask
-            self._left -= len(batch)
-            if self._left < 0:
-                raise BadArgument(
-                    "cluster",
-                    "rows with clusters are kept in memory, and these are too many for it; give more with "
-                    "--memory, or one row a cluster (its median), without --cluster",
-                )
-            self._codes.append((self._arms.codes(batch.arms), self._clusters.codes(batch.clusters)))
-            self._values.append([np.asarray(column, np.float64) for column in batch.values])
-            self._truths |= batch.truths
-            yield batch
-
-    def beside(self, ordered: Ordered) -> Clustered:
-        """The sorted log of these rows with their clusters. There are no rows afterwards."""
-        order = self._arms.in_order()
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        arm = np.concatenate([rank[arms] for arms, _ in self._codes])
-        cluster = np.concatenate([clusters for _, clusters in self._codes]).astype(np.int64)
-        values = [np.concatenate(parts) for parts in zip(*self._values, strict=True)]
-        usable = np.array([TRUTHS if d in self._truths else ends for d, ends in enumerate(self._usable)])
-        self._codes, self._values = [], []
-        return with_clusters(ordered, self._columns, arm, cluster, values, usable)
+    rows, clock = RowBuffer(metrics, usable), clock or Clock()
+    clusters = ArmNames() if clusters is None else clusters
+    most = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
+    codes: list[tuple[Codes, Codes]] = []
+    parts: list[list[Floats]] = []
+    truths: set[int] = set()  # metrics whose values are true and false
+    for batch in batches:
+        assert batch.clusters is not None  # or nobody would ask
+        rows.add(batch)
+        if rows.count > most:
+            raise BadArgument(
+                "cluster",
+                "rows with clusters are kept in memory, and these are too many for it; give more with "
+                "--memory, or one row a cluster (its median), without --cluster",
+            )
+        codes.append((rows.names.codes(batch.arms), clusters.codes(batch.clusters)))
+        parts.append([np.asarray(column, np.float64) for column in batch.values])
+        truths |= batch.truths
+        clock.read(rows.count)
+    clock.all_read()
+    ordered, order = rows.ordered(), rows.names.in_order()
+    clock.sorted(int(ordered.pulls.sum()))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    arm, cluster = (np.concatenate([each[which] for each in codes]).astype(np.int64) for which in (0, 1))
+    values = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    ends = np.array([TRUTHS if d in truths else each for d, each in enumerate(usable)])
+    return with_clusters(ordered, columns, rank[arm], cluster, values, ends)
 
 
 def with_clusters(
