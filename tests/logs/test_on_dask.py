@@ -390,7 +390,9 @@ def test_truths_and_numbers_in_files_of_one_log_are_refused(
 def test_a_worker_that_joins_later_is_asked_too_and_told_of(
     cluster: Cluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    monkeypatch.setattr("frontguard.logs.on_dask.LOOK", 0.0)
+    monkeypatch.setattr(on_dask, "LOOK", 0.0)
+    monkeypatch.setattr(on_dask, "_SMALL_JOB", 1)  # a file each
+    monkeypatch.setattr("frontguard.logs.sort.progress._PAUSE", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
     joined: list[Any] = []
 
@@ -457,7 +459,13 @@ def test_new_workers_take_over_and_without_any_it_ends(
         client.wait_for_workers(1, timeout=WAIT)
 
         def all_go(come: int) -> Ordered:
-            """Start reading, and once a worker hangs kill all; so many new ones come."""
+            """Start reading with a new worker, and once it hangs kill it; so many others come."""
+            old = list(cluster.workers)
+            cluster.add_worker(cluster.folder / "packages")
+            client.wait_for_workers(len(old) + 1, timeout=WAIT)
+            for worker in old:
+                cluster.kill(worker)
+            until(lambda: len(client.scheduler_info()["workers"]) == 1, "the scheduler notes it")
             hang = folder / ".death-hang"
             hang.mkdir()
             with ThreadPoolExecutor(1) as pool:
