@@ -279,7 +279,7 @@ def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None
 
 def test_small_files_are_read_together(tmp_path: Path) -> None:
     def planned(size: int) -> on_dask.PlannedFile:
-        return on_dask.PlannedFile(LogFile(tmp_path, "x"), tmp_path, size, 0)
+        return on_dask.PlannedFile(LogFile(tmp_path, "x"), size, 0)
 
     def sizes(*files: int, threads: int = 1) -> list[list[int]]:
         plan = on_dask.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
@@ -303,7 +303,7 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
     path = tmp_path / "log.csv"
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
-    planned = on_dask.PlannedFile(LogFile(path, str(path)), path, there.st_size, there.st_mtime_ns)
+    planned = on_dask.PlannedFile(LogFile(path, str(path)), there.st_size, there.st_mtime_ns)
     job = on_dask.ReadingJob("csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE)
     assert client.submit(on_dask.read, job, pure=False).result()[1].pulls == 1
     for change in (

@@ -89,6 +89,12 @@ def comparable(statistics: Sequence[Statistic]) -> Bools:
     return np.asarray((kinds == QUANTILE) | ((kinds == NORMAL_MEAN) & (scales[:, RELATIVE] == 0.0)))
 
 
+def check_arms(arms: int) -> None:
+    """Refuse more arms than are looked at in pairs."""
+    if arms > MOST_ARMS:
+        raise BadArgument("independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {arms:,}: leave it away")
+
+
 def lasting_threshold(delta: float) -> float:
     """T with (1 + T) e^(−T) = δ: what a product of two evidences, each the largest of all time, reaches that rarely.
 
@@ -168,10 +174,7 @@ class Apart(Differences):
         limited: bool = False, foreseen: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(compared)
-        if compared.arms > MOST_ARMS:
-            raise BadArgument(
-                "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {compared.arms}: leave it away"
-            )
+        check_arms(compared.arms)
         counted = tuple(statistics)[: compared.objectives]
         self.usable = comparable(counted)
         if not self.usable.any():

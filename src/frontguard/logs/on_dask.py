@@ -19,7 +19,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice, takewhile
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -272,7 +271,6 @@ class PlannedFile:
     """A file as it was when the log was looked at."""
 
     file: LogFile
-    path: Path
     size: int
     changed: int  # when, in nanoseconds
 
@@ -371,30 +369,21 @@ def _planned_file(file: LogFile) -> PlannedFile:
             if opened.read(len(MARK)) == MARK:
                 raise BadInput(f"{file.shown} is a state file, which is not read on a cluster: leave executor away")
     except OSError as error:
-        raise BadInput(_unseen(file, error)) from None
-    return PlannedFile(file, path, there.st_size, there.st_mtime_ns)
+        raise BadInput(
+            f"{path}: the Dask worker {_here()} cannot read it ({error.strerror or error}); all workers must see all "
+            "files under the same paths"
+        ) from None
+    return PlannedFile(file, there.st_size, there.st_mtime_ns)
 
 
 def _refuse_other(planned: PlannedFile) -> None:
     """See that a file is the one that the log was planned with: each worker might have its own under that path."""
-    try:
-        there = planned.path.stat()
-        if not os.access(planned.path, os.R_OK):
-            raise PermissionError(None, "no permission to read it")
-    except OSError as error:
-        raise BadInput(_unseen(planned.file, error)) from None
-    if (there.st_size, there.st_mtime_ns) != (planned.size, planned.changed):
+    there = _planned_file(planned.file)
+    if there != planned:
         raise BadInput(
-            f"{planned.path}: the Dask worker {_here()} sees another file there, or it was changed while the log "
-            f"was read; wanted {planned.size:,} bytes, got {there.st_size:,}"
+            f"{planned.file.path}: the Dask worker {_here()} sees another file there, or it was changed while the log "
+            f"was read; wanted {planned.size:,} bytes, got {there.size:,}"
         )
-
-
-def _unseen(file: LogFile, error: OSError) -> str:
-    return (
-        f"{file.path}: the Dask worker {_here()} cannot read it ({error.strerror or error}); all workers must see all "
-        "files under the same paths"
-    )
 
 
 def _here() -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
+from frontguard.evidence.apart import check_arms
 from frontguard.evidence.boundaries import taken_away_each
 from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.lists import hidden_share, hits_at_most, list_bounds
@@ -273,11 +274,7 @@ class IndependentLog(ComparedLog):
         """The same log; refuses one of too many arms, and one whose values are kept in part only."""
         if not log.whole:
             raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
-        arms = arms_of_study or len(log.pulls)
-        if arms > MOST_ARMS:
-            raise BadArgument(
-                "independent", f"pairs of up to {MOST_ARMS} arms are looked at; got {arms:,}: leave it away"
-            )
+        check_arms(arms_of_study or len(log.pulls))
         return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs)
 
 

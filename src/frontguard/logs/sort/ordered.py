@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.logs.sort.wealth import MeanQuestion, standard_errors, unrefuted
 
 
@@ -43,13 +43,6 @@ class Ordered:
     def good(self) -> Ints:
         """Counts (M, K) of the values that did not fail."""
         return np.diff(self.starts, axis=1)
-
-    def only(self, kept: Bools) -> Ordered:
-        """The same of the arms (K,) that are kept, with copies of their values."""
-        arms = [name for name, keep in zip(self.arms, kept.tolist(), strict=True) if keep]
-        values = tuple(flat[np.repeat(kept, good)] for flat, good in zip(self.values, self.good, strict=True))
-        broken = None if self.broken is None else self.broken[kept]
-        return Ordered(arms, self.metrics, self.pulls[kept], starts_of(self.good[:, kept]), values, broken)
 
     @property
     def failed(self) -> Ints:
