@@ -93,11 +93,13 @@ class BoxReader:
         self.pulls = ordered.pulls[self._arms]
         good = ordered.good
         self._good = [good[d][self._arms] for d in self._columns]
-        statistics = statistics_of(self.objectives)
-        self._share = self.of_boxes * checked_delta(delta) / (2.0 * noisy(statistics) * max(1, len(ordered.pulls)))
+        self._statistics = statistics_of(self.objectives)
+        self._share = (
+            self.of_boxes * checked_delta(delta) / (2.0 * noisy(self._statistics) * max(1, len(ordered.pulls)))
+        )
         self._rank = anytime_rank if anytime else fixed_rank
-        self._kinds = [each.kind for each in statistics]
-        self._levels = [each.level for each in statistics]
+        self._kinds = [each.kind for each in self._statistics]
+        self._levels = [each.level for each in self._statistics]
         self._now = Ahead(self.pulls, np.ones(len(self.pulls)))
         self._centres: tuple[Floats, Floats, Floats] | None = None
         self._middles: dict[int, Floats] = {}  # of quantiles: the point estimates of arms that have any value

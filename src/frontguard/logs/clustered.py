@@ -27,7 +27,6 @@ from frontguard.evidence.statistics import (
     NORMAL_MEAN,
     QUANTILE,
     inner_of_mean,
-    statistics_of,
 )
 from frontguard.logs.boxes import Ahead, BoxReader
 from frontguard.logs.sort.ordered import Ordered
@@ -174,7 +173,6 @@ class ClusterBoxReader(BoxReader):
     ordered: Clustered
 
     def _begin(self) -> None:
-        self._statistics = statistics_of(self.objectives)
         for objective, each in zip(self.objectives, self._statistics, strict=True):
             if each.kind == NORMAL_MEAN:
                 raise BadArgument(

@@ -204,12 +204,8 @@ class PairBoxReader(ClusterBoxReader):
             self._values[d] = most, least
         return self._values[d]
 
-    def _chance(self, threat: Threat) -> bool:
-        """Whether chance decides how many items of a list were replaced."""
-        return self.ordered.items > 0 and threat.eps > 0.0 and threat.taken == 0.0
-
     def _rule(self, threat: Threat) -> PairRule:
-        items, counted = self.ordered.items, statistics_of(self.objectives)
+        items, counted = self.ordered.items, self._statistics
         arms, pairs, delta = self.ordered.sharing(self._delta)
         hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
         return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
@@ -244,10 +240,9 @@ class PairBoxReader(ClusterBoxReader):
 
     def _put_list_boxes(self, boxes: ArmBoxes, threat: Threat, rule: PairRule) -> None:
         """Put the intervals of means over the list in the place of those of a law."""
-        counted = statistics_of(self.objectives)
-        sides = (1.0 - HITS_SHARE) if self._chance(threat) else 1.0
-        threshold = threshold_of(self._share * sides)
-        for d, each in enumerate(counted):
+        chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
+        threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
+        for d, each in enumerate(self._statistics):
             if each.kind != BOUNDED_MEAN:
                 continue
             most, least = self._by_block(d)
