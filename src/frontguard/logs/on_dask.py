@@ -30,7 +30,7 @@ from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import Batch, RowBuffer
-from frontguard.logs.sort.spill import LEAST_MEMORY, Folder, Runs, ordered_from
+from frontguard.logs.sort.spill import LEAST_MEMORY, Folder, LogParts, ordered_from
 from frontguard.logs.sources import files_log
 from frontguard.logs.sources.files import STDIN, LogFile, LogFiles, find, is_address, several
 from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
@@ -92,7 +92,7 @@ def ordered_on_cluster(
             progress(LogProgress("waiting", 0, None, seconds, None))
 
     with (
-        Runs(request.metrics, memory, folder) as runs,
+        LogParts(request.metrics, memory, folder) as runs,
         closing(Cluster(executor, Needs(any_version=("polars",)), waiting)) as cluster,
     ):
         tasks = _Tasks(cluster)
@@ -114,7 +114,7 @@ def ordered_on_cluster(
 # On the client --------------------------------------------------------------------------------------------------------
 
 
-def _read_all(tasks: _Tasks, jobs: Sequence[ReadingJob], runs: Runs, clock: Clock) -> list[JobNotes]:
+def _read_all(tasks: _Tasks, jobs: Sequence[ReadingJob], runs: LogParts, clock: Clock) -> list[JobNotes]:
     """Have all files read; what is wrong with them is said."""
     told: dict[int, JobNotes] = {}
     mistakes: dict[int, BadInput] = {}

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.logs.sources import open_log, text, text_tables
+from frontguard.logs.sources import open_log, text_tables
 from frontguard.logs.sources.reader import BATCH
 from frontguard.notices import UnfinishedLine
 from tests.logs.sources.reading import read, refusal, rows_of
@@ -189,7 +189,7 @@ def test_blank_lines_are_no_rows_and_rows_that_lack_fields_are_refused(tmp_path:
 def test_a_row_without_end_is_refused_before_memory_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    monkeypatch.setattr(text, "LONGEST_ROW", 3 << 20)
+    monkeypatch.setattr(text_tables, "LONGEST_ROW", 3 << 20)
     line = refusal(tmp_path / "l.csv", b'arm,x\n"' + b"a" * (8 << 20) + b"\n")
     assert said(line) == snapshot
 

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
 from frontguard.errors import BadInput
-from frontguard.logs.sources import files, open_log, text
+from frontguard.logs.sources import files, open_log, text_tables
 from frontguard.logs.sources.formats import FORMATS
 from tests.logs.sources.reading import rows_of
 from tests.support.snapshots import refused, said
@@ -107,7 +107,7 @@ SMALL = 1 << 20
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same limits at sizes that are quickly made."""
     monkeypatch.setattr(files, "LARGEST", SMALL)
-    monkeypatch.setattr(text, "LONGEST_ROW", SMALL)
+    monkeypatch.setattr(text_tables, "LONGEST_ROW", SMALL)
 
 
 def in_little_memory(work: Callable[[], Any]) -> Any:

@@ -59,7 +59,7 @@ def ordered_from(
     """
     kept = RowBuffer(metrics, usable, watched)
     clock = clock or Clock()
-    with Runs(metrics, memory, folder) as runs:
+    with LogParts(metrics, memory, folder) as runs:
         # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
         most_rows = runs.memory // (4 + 2 * 8 * len(metrics))
         for batch in batches:
@@ -84,7 +84,7 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
         yield replace(batch, arms=batch.arms[part], values=[column[part] for column in batch.values])
 
 
-class Runs:
+class LogParts:
     """Logs laid out by arm that become one, in about `memory` bytes at most for values, and on disk beyond that."""
 
     def __init__(self, metrics: Sequence[str], memory: int | None = None, folder: Folder = None) -> None:
@@ -98,7 +98,7 @@ class Runs:
         self._held = 0  # bytes of those that are in memory
         self._files: list[StoredArray] = []  # of the values of each metric, once there are any
 
-    def __enter__(self) -> Runs:
+    def __enter__(self) -> LogParts:
         return self
 
     def __exit__(self, *_: object) -> None:
