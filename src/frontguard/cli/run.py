@@ -293,19 +293,6 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-def _one_stream() -> bool:
-    """Whether the lines of the run stand in the same file or pipe as the answer will: what these said is not repeated.
-
-    A view on a terminal leaves nothing behind.
-    """
-    if sys.stderr.isatty():
-        return False
-    try:
-        return os.path.samestat(os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno()))
-    except (OSError, ValueError):
-        return False
-
-
 def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
@@ -326,7 +313,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
         screen.print(f"{polished[0].upper()}{polished[1:]}.")
     for line in _what_if(ended, storage):
         screen.print(line)
-    for warning in warnings_in_short(ended.unsaid if _one_stream() else ended.notices):
+    for warning in warnings_in_short(ended.notices):
         screen.print(f"Warning: {warning}", style="yellow")
     failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
     cost = snapshot.result.cost

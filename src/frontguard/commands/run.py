@@ -26,7 +26,6 @@ from frontguard.notices import (
     Stopping,
     StorageTrouble,
     TakenAsRate,
-    said_once,
 )
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
@@ -60,7 +59,6 @@ class Ended:
     snapshot: Snapshot
     failures: dict[str, CommandMeasurement] = field(default_factory=dict)
     steps: tuple[StepFailed, ...] = ()
-    told: frozenset[tuple[str, ...]] = frozenset()  # subjects of the notices that the view was told
 
     @property
     def answer(self) -> str:
@@ -76,21 +74,11 @@ class Ended:
         """What happened, as records."""
         return (*self.snapshot.result.notices, *self.steps)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The same in sentences, as far as people have to be told."""
-        return said_once(self.notices)
-
     def entries(self) -> Entries:
         """Entries of JSON: the study at the end. Its status is `budget` where its time was over before."""
         result = self.snapshot.result
         status = "budget" if self.how == "time" and result.status == "running" else result.status
         return replace(self.snapshot, result=replace(result, status=status, notices=self.notices)).entries()
-
-    @property
-    def unsaid(self) -> tuple[Notice, ...]:
-        """The notices of which the view was not told."""
-        return tuple(each for each in self.notices if each.subject not in self.told)
 
 
 class CommandedRun:
@@ -142,7 +130,7 @@ class CommandedRun:
                 self._stop.set()
         snapshot = self.snapshot(final=True)
         self._tell_news(snapshot)
-        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()), frozenset(self._said))
+        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 

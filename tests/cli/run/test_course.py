@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from frontguard import Malicious
 from frontguard.cli.run import spec_of
 from frontguard.errors import BadInput
 from frontguard.storage import End, open_storage
-from tests.cli.commands import FRONTGUARD
 from tests.cli.run.toy import (
     found,
     run,
@@ -49,7 +47,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
         assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
     assert answer["failures"] == {}
     assert answer["goal"] == {"cost": "10%", "size": 10.0}
-    assert said("\n".join(ran.stderr.splitlines()[:5])) == snapshot(name="what begins")
+    assert said(ran.stderr.splitlines()[0]) == snapshot(name="what begins")
     assert "SQLite" not in ran.stderr  # all is well with it
 
     again = run(folder, "toy.toml")  # nothing is left to do: the answer for people
@@ -146,19 +144,6 @@ def gains(**gain: int) -> list[str]:
 LOW = gains(low=-3, high=4, mid=2)
 
 
-def test_a_warning_is_said_once_where_all_goes_to_one_place(folder: Path) -> None:
-    ran = subprocess.run(
-        [*FRONTGUARD, "run", *LOW], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    assert ran.returncode == 3, ran.stdout
-    printed = " ".join(ran.stdout.split())
-    assert printed.count("-3 of arm 'low'") == 1
-    assert printed.count("--tolerance gain=0.5") == 1
-    assert printed.count("'low' was set aside") == 1
-    apart = run(folder, *LOW)  # the answer by itself has them all the same
-    assert "-3 of arm 'low'" in " ".join(apart.stdout.split())
-
-
 def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
     assert run(folder, *LOW).returncode == 3
     again = run(folder, *LOW[:-1], "0.5", "--json")
@@ -202,11 +187,10 @@ def test_options_that_cannot_be(options: dict[str, Any], snapshot: SnapshotAsser
         spec_of(None, ("a=true", "b=x"), options)
 
 
-def test_a_study_on_a_server(folder: Path, postgres: PostgresServer, snapshot: SnapshotAssertion) -> None:
+def test_a_study_on_a_server(folder: Path, postgres: PostgresServer) -> None:
     address = postgres.new_database()
     ran = run(folder, "toy.toml", "--storage", address, "--max-pulls", "10")
     assert ran.returncode == 3, ran.stderr
-    assert [line for line in ran.stderr.splitlines() if "are over" in line] == snapshot
     assert "PostgreSQL" not in ran.stderr  # all is well with it
     assert postgres.password not in ran.stderr + ran.stdout
     more = run(folder, "toy.toml", "--storage", address, "--json")
