@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Objective, Prescient, Question, Study, analyze, gate, simulate
+from frontguard import Objective, Prescient, Question, Study, analyze, gate, plan, simulate
 from frontguard.errors import BadInput
 from frontguard.policies import Certified
 from frontguard.simulation.environments import gaussian
@@ -38,7 +38,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
     "costs": {"cost": {"old": 1, "new": 3}, "max_cost": 90},
     "polish": {"polish": True},
 }
-SOURCES = ("live", "log", "simulated")
+SOURCES = ("live", "log", "simulated", "planned")
 
 
 def objective(statistic: str) -> Objective:
@@ -78,6 +78,16 @@ def simulated(statistic: str, asked: dict[str, Any]) -> None:
     policy = Certified.for_question(question, ARMS)
     sigma = 1e-9 if statistic == "exact" else 0.05
     simulate(policy, gaussian([[0.5]] * 2, sigma=sigma), runs=1)
+
+
+def planned(statistic: str, asked: dict[str, Any]) -> None:
+    items = np.tile(np.arange(40.0), 2)
+    pilot = {
+        "arm": np.repeat(ARMS, 40), "item": items, "day": items // 4,
+        "score": measured(statistic, np.repeat([0, 1], 40), items),
+    }  # fmt: skip
+    asked = {name: value for name, value in asked.items() if name != "max_cost"}
+    plan(objectives=[objective(statistic)], threat=CLEAN, pilot=pilot, arm="arm", runs=1, **asked)
 
 
 def outcome(cell: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ from .logs.analyze import analyze as analyze
 from .logs.sides import gate as gate
 from .measure.identify import identify as identify
 from .objectives import Objective as Objective
+from .planning.cost import plan as plan
 from .policies.auer import AuerA1 as AuerA1
 from .policies.auer import AuerA1M as AuerA1M
 from .policies.base import Policy as Policy

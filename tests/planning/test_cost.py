@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,38 +15,45 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import RPSI, BadInput, Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
-from frontguard.planning.cost import (
-    MOST_ARMS,
-    MOST_PULLS,
-    CostPlan,
-    SimulatedCost,
-    Task,
-    make_plan,
-    simulate_cost,
-    worst_attack,
+from frontguard import (
+    RPSI,
+    BadInput,
+    Certified,
+    Gaussian,
+    Malicious,
+    Oblivious,
+    Prescient,
+    Question,
+    Share,
+    Subgaussian,
+    Threat,
+    Uniform,
 )
+from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, CostPlan, SimulatedCost, ends_of, make_plan, simulate_cost
+from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import (
-    Pilot,
     affordable_width,
     attacked_levels,
     bias_floor,
     can_certify,
-    first_pulls,
     largest_contamination,
     lasting_length,
     pilot_limits,
 )
+from frontguard.planning.task import Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient
 from frontguard.simulation.environments import gaussian
 from tests.support.snapshots import refused
 
 
-def task(threat: Threat, accuracy: float, coverage: float | None = None, **more: object) -> Task:
-    goal = {"accuracy": np.array(accuracy), "coverage": np.array(accuracy if coverage is None else coverage)}
-    given_or_not = {"sigma": 0.2, "spread": Gaussian(0.2), **more}
-    return Task(threat, 6, 2, 0.1, **goal, **given_or_not)  # type: ignore[arg-type]
+def task(threat: Threat, accuracy: float, coverage: float | None = None, **more: Any) -> Task:
+    of_task = {name: more.pop(name) for name in ("span", "pilot") if name in more}
+    names = tuple(str(n) for n in range(more.pop("arms", 6)))
+    asked: dict[str, Any] = {"confidence": 0.9, "goal": "front", "spread": Gaussian(0.2), **more}
+    if coverage is not None:
+        asked["coverage"] = [coverage] * 2
+    return Task(Question.of(["a", "b"], threat, tolerance=accuracy, **asked), names, **of_task)
 
 
 @cache
@@ -73,7 +81,8 @@ def test_two_normal_arms_at_the_floor_can_be_made_to_look_alike_and_no_farther()
 @pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.2), Malicious(0.15), Share(0.15)])
 def test_attacked_levels_are_where_simulated_attacks_put_the_rewards(threat: Threat) -> None:
     environment = gaussian([[0.0], [-1.0]], 1.0)  # arm 0 is the front: pushed down; arm 1 up
-    streams = Streams(RewardSource(environment, worst_attack(environment, threat)), seed=1)
+    asked = Task(Question.of(["a"], threat, tolerance=0.1, spread=Gaussian(1.0)), ("1", "2"))
+    streams = Streams(RewardSource(environment, asked.attack(environment)), seed=1)
     down, up = streams.take(0, 200_000)[:, 0], streams.take(1, 200_000)[:, 0] + 1.0
     for t in (0.0, 0.05):
         kept = threat.lasting(0.5 + t)
@@ -112,10 +121,13 @@ def test_the_largest_contamination_solves_the_floor() -> None:
     plan = make_plan(task(Prescient(0.05), 0.1), runs=1)
     h = norm.cdf(0.25) - 0.5  # 2 · 0.2 · Φ⁻¹(1/2 + h) = 0.1
     assert plan.possible_up_to == pytest.approx(2 * h / (1 + 2 * h), abs=1e-9)
-    plan = make_plan(task(Malicious(0.05), 0.1, spread=None), runs=1)
+    plan = make_plan(task(Malicious(0.05), 0.1), runs=1)
     assert plan.possible_up_to == pytest.approx(h, abs=1e-9)
+    without_r = largest_contamination(lambda eps: lasting_length(0.2, Malicious(eps)) <= 0.1)
+    assert without_r is not None
+    assert 0.2 * (norm.ppf(0.5 + 2 * without_r) + norm.ppf(0.5 + without_r)) == pytest.approx(0.1)
     assert plan.safe_up_to is not None
-    assert 0.2 * (norm.ppf(0.5 + 2 * plan.safe_up_to) + norm.ppf(0.5 + plan.safe_up_to)) == pytest.approx(0.1)
+    assert without_r <= plan.safe_up_to <= plan.possible_up_to
     assert plan.possible
     assert plan.safe == (plan.safe_up_to > 0.05)
     assert largest_contamination(lambda eps: False) is None
@@ -125,16 +137,17 @@ def test_the_largest_contamination_solves_the_floor() -> None:
 @pytest.mark.parametrize("model", [Prescient, Malicious])
 def test_arms_that_tie_are_certified_below_the_safe_limit_and_not_beyond_the_possible_one(model: type[Threat]) -> None:
     """Two arms tie. Pushed the same way, their boxes are as long as they can be, and neither decides the other."""
-    limits = make_plan(task(model(0.05), 0.2, spread=None), runs=1)
-    assert limits.safe_up_to is not None
-    assert limits.possible_up_to is not None
+    safe_up_to = largest_contamination(lambda eps: lasting_length(0.2, model(eps)) <= 0.2)
+    possible_up_to = largest_contamination(lambda eps: bias_floor(0.2, model(eps)) <= 0.2)
+    assert safe_up_to is not None
+    assert possible_up_to is not None
     environment = gaussian(np.zeros((2, 1)), 0.2)
     attack = worst_case if model is Malicious else worst_case_prescient
     for directions in ([-1, -1], [1, 1], [-1, 1], [0, 0]):
-        eps = 0.8 * limits.safe_up_to
+        eps = 0.8 * safe_up_to
         policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
         assert simulate_one(policy, environment, attack(environment, eps, directions)).result().status == "certified"
-    eps = 1.1 * limits.possible_up_to
+    eps = 1.1 * possible_up_to
     policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
     assert simulate_one(policy, environment, attack(environment, eps, [-1, -1])).result().status != "certified"
 
@@ -145,7 +158,9 @@ def test_arms_that_tie_are_certified_below_the_safe_limit_and_not_beyond_the_pos
 @pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.1), Malicious(0.1)])
 @pytest.mark.parametrize("spread", [None, Gaussian(0.2), Subgaussian(1.0)])
 def test_nothing_can_be_said_before_the_policys_first_batch(threat: Threat, spread: Gaussian | None) -> None:
-    number = first_pulls(threat, 16, 2, 0.05, spread)
+    noise = spread or Gaussian(0.2)
+    asked = task(threat, 0.1, arms=16, confidence=0.95, spread=noise)
+    number = min(end for end in ends_of(asked, spread) if end is not None)
     policy = Certified(16, 2, threat=threat, accuracy=0.1, delta=0.05, spread=spread)
     assert np.bincount(policy.ask()).tolist() == [number] * 16
 
@@ -202,7 +217,8 @@ def test_a_pilot_plan_knows_its_floor_and_when_its_goal_is_lost(snapshot: Snapsh
     rng = np.random.default_rng(3)
     first = np.concatenate([rng.normal(0, 1, 400), rng.normal(0.5, 2, 400)])
     pilot = pilot_of(first, rng.normal(0, 1, 800))
-    goal = Task(Malicious(0.1), 2, 2, 0.1, np.array([1.0, 0.8]), np.array([1.0, 0.8]), pilot=pilot)
+    goal = task(Malicious(0.1), 1.0, arms=2, pilot=pilot, spread=None)
+    goal = replace(goal, question=goal.question.but(tolerance={"a": 1.0, "b": 0.8}))
     plan = make_plan(goal, runs=2)
     widths = np.diff(np.quantile(first.reshape(2, -1), [0.4, 0.6], axis=1), axis=0).ravel()
     assert plan.floor[0] == pytest.approx(widths.max())
@@ -262,8 +278,8 @@ def test_long_runs_are_cut_off_and_said_to_be() -> None:
 
 def test_many_arms_are_reckoned_from_some_with_the_same_share_of_delta() -> None:
     def planned(arms: int, delta: float) -> list[SimulatedCost]:
-        goal = np.array(0.5)
-        return simulate_cost(Task(Prescient(0.1), arms, 1, delta, goal, goal, sigma=0.2), runs=1)
+        asked = Question.of(["a"], "prescient", tolerance=0.5, confidence=1 - delta, spread=Gaussian(0.2))
+        return simulate_cost(Task(asked, tuple(str(n) for n in range(arms))), runs=1)
 
     some, many = planned(MOST_ARMS, 0.01)[0], planned(10 * MOST_ARMS, 0.1)[0]
     assert (many.mean, many.most) == (10 * some.mean, 10 * some.most)
@@ -278,17 +294,12 @@ def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"sigma": None},
-        {"accuracy": np.array(-0.1)},
-        {"coverage": np.array(math.nan)},
+        {"spread": None},
+        {"spread": Uniform(1.0)},
+        {"coverage": math.nan},
         {"arms": 1},
-        {"delta": 1.0},
     ],
 )
-def test_what_cannot_be_planned_is_refused(wrong: dict[str, object], snapshot: SnapshotAssertion) -> None:
-    good: dict[str, object] = {
-        "threat": Prescient(0.1), "arms": 4, "objectives": 2, "delta": 0.1,
-        "accuracy": np.array(0.1), "coverage": np.array(0.1), "sigma": 0.2,
-    }  # fmt: skip
+def test_what_cannot_be_planned_is_refused(wrong: dict[str, Any], snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
-        Task(**{**good, **wrong})  # type: ignore[arg-type]
+        make_plan(task(Prescient(0.1), 0.1, **wrong))

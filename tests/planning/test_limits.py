@@ -9,11 +9,13 @@ import pytest
 from scipy.stats import norm
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import BadInput, Certified, Limit, Malicious, Objective, Prescient
+from frontguard import BadInput, Certified, Gaussian, Limit, Malicious, Objective, Prescient, Question
 from frontguard.limits import columns_for, parse_limits
 from frontguard.pareto.feasible import LimitRule
-from frontguard.planning.cost import ROWS, Task, ends_of, make_plan
-from frontguard.planning.reach import LimitFloor, Pilot, limit_floors, truly_within
+from frontguard.planning.cost import ends_of, make_plan
+from frontguard.planning.pilot import Pilot
+from frontguard.planning.reach import LimitFloor, limit_floors
+from frontguard.planning.task import ROWS, Task, truly_within
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import bootstrap
@@ -24,12 +26,9 @@ RATE = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
 
 def task(*limits: str, metrics: tuple[Objective, ...] = (SECONDS,), **more: Any) -> Task:
-    given: dict[str, Any] = {"sigma": 0.5, "span": 4.0, "threat": Prescient(0.0), **more}
-    amounts = np.array([each.inner_tolerance for each in metrics])
-    return Task(
-        arms=40, objectives=len(metrics), delta=0.1, accuracy=amounts, coverage=amounts, metrics=metrics,
-        limits=parse_limits(limits), **given,
-    )  # fmt: skip
+    given: dict[str, Any] = {"spread": Gaussian(0.5), "threat": Prescient(0.0), **more}
+    asked = Question.of(metrics, limits=limits, confidence=0.9, goal="front", **given)
+    return Task(asked, tuple(str(n) for n in range(40)), 4.0)
 
 
 def test_arms_lie_to_either_side_of_their_limits() -> None:
@@ -71,7 +70,7 @@ def test_values_for_a_mean_and_for_a_median_cannot_be_drawn_at_once(snapshot: Sn
     with refused(BadInput, snapshot):
         task("mean(seconds,0,9)<=3")
     with refused(BadInput, snapshot):
-        task("p95(latency)<=3", metrics=(RATE,), sigma=None)
+        task("p95(latency)<=3", metrics=(RATE,), spread=None)
 
 
 def pilot_of(latencies: tuple[float, ...], rates: tuple[float, ...]) -> Pilot:
@@ -87,11 +86,9 @@ def pilot_of(latencies: tuple[float, ...], rates: tuple[float, ...]) -> Pilot:
 
 
 def on_pilot(threat: Any, latencies: tuple[float, ...], rates: tuple[float, ...]) -> Task:
-    amount = np.array([0.1])
-    return Task(
-        threat, len(rates), 1, 0.1, amount, amount, pilot=pilot_of(latencies, rates), metrics=(RATE,), goal="list",
-        limits=(Limit("latency", at_most=100),),
-    )  # fmt: skip
+    asked = Question.of([RATE], threat, confidence=0.9, limits=[Limit("latency", at_most=100)])
+    pilot = pilot_of(latencies, rates)
+    return Task(asked, pilot.names, pilot=pilot)
 
 
 def test_a_pilot_says_which_arms_would_stay_open_and_whether_any_method_could_know() -> None:

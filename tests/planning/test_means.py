@@ -9,11 +9,13 @@ import pytest
 from scipy.optimize import linprog
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Certified, Malicious, Objective, Prescient, Share
+from frontguard import Certified, Gaussian, Malicious, Objective, Prescient, Question, Share
 from frontguard.errors import BadInput
 from frontguard.evidence.statistics import statistics_of
-from frontguard.planning.cost import Task, make_plan, worst_attack
-from frontguard.planning.reach import Pilot, mean_floor, means_below_floor, pilot_limits
+from frontguard.planning.cost import make_plan
+from frontguard.planning.pilot import Pilot
+from frontguard.planning.reach import mean_floor, means_below_floor, pilot_limits
+from frontguard.planning.task import Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.environments import bernoulli
 from frontguard.theory.threats import Threat
@@ -96,7 +98,8 @@ def test_what_is_left_to_any_method_is_what_an_attacker_could_hide(threat: Threa
 def test_the_worst_attack_keeps_within_bounds_and_leaves_what_is_exact(threat: Threat) -> None:
     environment = bernoulli([[0.8, 1.0], [0.5, 1.0]])
     counted = statistics_of([RATE, SIZE])
-    streams = Streams(RewardSource(environment, worst_attack(environment, threat, counted)), seed=1)
+    attack = Task(Question.of([RATE, SIZE], threat), ("a", "b")).attack(environment)
+    streams = Streams(RewardSource(environment, attack), seed=1)
     pilot = Pilot(("a", "b"), np.repeat([[0.8, 1.0], [0.5, 1.0]], 50, axis=0), np.repeat([0, 1], 50))
     least, most = pilot_limits(pilot, threat, counted, attacked=True)
     for arm in range(2):
@@ -114,9 +117,8 @@ def test_a_policy_of_rates_is_simulated_and_right() -> None:
     wanted = [Objective(name, tolerance=0.1, statistic="mean", bounds=(0, 1)) for name in ("x", "y")]
     policy = Certified.for_objectives(3, wanted, threat=Prescient(0.02), max_pulls=20_000)
     for run in range(5):
-        ended = simulate_one(
-            policy, environment, worst_attack(environment, Prescient(0.02), statistics_of(wanted)), run=run
-        )
+        attack = Task(Question.of(wanted, Prescient(0.02)), ("0", "1", "2")).attack(environment)
+        ended = simulate_one(policy, environment, attack, run=run)
         assert ended.result().status == "certified"
         assert ended.result().verdicts["2"] in ("out", "covered")
         low, high = ended.result().lower, ended.result().upper
@@ -126,13 +128,14 @@ def test_a_policy_of_rates_is_simulated_and_right() -> None:
 
 def test_a_plan_of_rates_normal_values_and_sizes() -> None:
     metrics = (RATE, Objective("x", tolerance=1.0), SIZE)
-    task = Task(Prescient(0.05), 4, 3, 0.1, [0.2, 1.0, 0.0], [0.2, 1.0, 0.0], sigma=0.5, metrics=metrics)
+    asked = Question.of(metrics, Prescient(0.05), confidence=0.9, goal="front", spread=Gaussian(0.5))
+    task = Task(asked.but(tolerance={"solved": 0.2, SIZE.name: 0.0}), ("a", "b", "c", "d"))
     assert not task.medians_only
     plan = make_plan(task, runs=2)
     assert plan.floor[0] == pytest.approx(0.05 / 0.95)
     assert plan.floor[2] == 0.0
     assert plan.possible_up_to == pytest.approx(0.2 / 1.2)  # ε / (1−ε) = 0.2
-    assert [row.policy for row in plan.costs] == ["certified"] * 2  # R-PSI knows medians only
+    assert "R-PSI" not in {row.policy for row in plan.costs}  # it knows medians only
     assert plan.of("certified").certified == 2
     environment = task.environment(0, 0)
     values = environment.sample(1, 5000)
@@ -143,11 +146,10 @@ def test_a_plan_of_rates_normal_values_and_sizes() -> None:
 
 
 def test_a_known_deviation_goes_without_contamination_only(snapshot: SnapshotAssertion) -> None:
-    given: dict[str, Any] = {"arms": 3, "objectives": 1, "delta": 0.1, "accuracy": 0.5, "coverage": 0.5}
-    plan = make_plan(Task(Prescient(0.0), **given, metrics=(KNOWN,)), runs=2)
+    plan = make_plan(Task(Question.of([KNOWN], Prescient(0.0), confidence=0.9), ("a", "b", "c")), runs=2)
     assert plan.of("certified").certified == 2
     assert plan.floor == (0.0,)
     with refused(BadInput, snapshot):
-        Task(Prescient(0.1), **given, metrics=(KNOWN,))
+        Task(Question.of([KNOWN], Prescient(0.1)), ("a", "b", "c"))
     with refused(BadInput, snapshot):
-        Task(Prescient(0.1), **given, sigma=1.0, metrics=(Objective("x", quantile=0.9),))
+        Task(Question.of([Objective("x", quantile=0.9)], spread=Gaussian(1.0)), ("a", "b", "c"))

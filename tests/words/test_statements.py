@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard import Objective, Prescient, notices, plot
+from frontguard import Gaussian, Objective, Prescient, Question, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for, parse_limits
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.robustness import Needed, Profile
-from frontguard.planning.cost import CostPlan, Task
+from frontguard.planning.cost import CostPlan
 from frontguard.planning.reach import LimitFloor
+from frontguard.planning.task import Task
 from frontguard.results import Inner, Kept
 from frontguard.statements import NOTHING, Statement
 from frontguard.studies.overview import Snapshot
@@ -173,22 +174,24 @@ def _of_refusals() -> Iterator[str]:
     stopped = Snapshot("s", result([OPEN, OPEN], status="unreachable"), failures={"a": Counter({"exit code 1": 2})})
     yield study.answer(stopped)
     yield study.answer(replace(stopped, reachable=certificate(0.4, 0.5)))
-    for pilot in (None, SimpleNamespace(names=("a", "b"))):
-        asked = Task(Prescient(0.3), 2, 1, 0.05, 0.1, 0.1, sigma=1.0)
-        task = SimpleNamespace(**vars(asked) | {"pilot": pilot, "medians_only": True, "columns": asked.columns})
+    for pilot in (None, SimpleNamespace(names=("a", "b"), block_of_row=None)):
+        asked = Question.of(["x"], Prescient(0.3), tolerance=0.1, spread=Gaussian(1.0))
+        task = replace(Task(asked, ("a", "b")))
+        object.__setattr__(task, "pilot", pilot)
         for limit in (None, 0.1):
             made: Any = CostPlan(task, (0.5,), ("a",), None, limit, limit, {}, None, None, ())  # type: ignore[arg-type]
             row = SimpleNamespace(policy="certified", attack="none")
             yield plan.answer(replace(made, costs=(row,)))
             yield from plan.facts(made)
     rate = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
-    mixed = Task(Prescient(0.3), 2, 2, 0.05, 0.1, 0.1, sigma=1.0, metrics=(rate, Objective("x", tolerance=0.1)))
+    both = Question.of([rate, Objective("x", tolerance=0.1)], Prescient(0.3), spread=Gaussian(1.0))
+    mixed = Task(both, ("a", "b"))
     made = CostPlan(mixed, (0.5, 0.2), None, None, 0.1, 0.1, {}, None, None, ())
     row = SimpleNamespace(policy="certified", attack="none")
     yield plan.answer(replace(made, costs=(row,)))  # type: ignore[arg-type]
     yield from plan.facts(made)
     yield from plan.warnings(made)
-    near = replace(mixed, limits=parse_limits(["p95(x)<=3"]))
+    near = replace(mixed, question=replace(both, limits=parse_limits(["p95(x)<=3"])))
     (gate,) = near.columns.gates
     yield from plan.facts(replace(made, task=near, limits=(LimitFloor(gate, 0.2, True, True),)))
 

@@ -18,7 +18,6 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
     from frontguard.planning.cost import CostPlan
-    from frontguard.planning.reach import Pilot
     from frontguard.question import Question
     from frontguard.theory.spread import Gaussian, Subgaussian
 
@@ -36,6 +35,13 @@ def plan(
     maximize: options.Maximize = None,
     minimize: options.Minimize = None,
     limit: options.LimitOption = None,
+    baseline: options.Baseline = None,
+    paired: options.Paired = False,
+    pair: options.Pair = None,
+    items: options.Items = None,
+    cluster: options.Cluster = None,
+    independent: options.Independent = False,
+    cost: options.CostOption = None,
     contamination: options.Contamination = None,
     confidence: options.Confidence = None,
     json: options.Json = False,
@@ -75,18 +81,17 @@ def plan(
     seed: Annotated[int, options.whole_from(0, "The same seed gives the same plan.", panel=options.MEASURING)] = 0,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
-    from frontguard.planning.cost import Task, make_plan
+    from frontguard.planning.cost import plan as planned
     from frontguard.words.progress import ProgressDisplay
 
     plain = [text for text in sigma or () if "=" not in text]
     given = locals() | {"sigma": [text for text in sigma or () if "=" in text]}
-    question, arms = _question(given)
-    measured, spread = None, None
+    question, named = _question(given)
     if pilot is None:
-        _refuse({"--arm": arm}, "belongs to a pilot log: give --pilot")
-        if arms is None:
+        _refuse({"--arm": arm, "--pair": pair, "--cluster": cluster}, "belongs to a pilot log: give --pilot")
+        if named is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
-        spread = _spread(question.columns.metrics, plain, gaussian, span)
+        question = replace(question, spread=_spread(question.columns.metrics, plain, gaussian, span))
     else:
         _refuse(
             {"--sigma": plain, "--gaussian": gaussian, "--span": span},
@@ -94,17 +99,15 @@ def plan(
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        measured, counted = read_pilot(pilot, arm, question)
-        pairs = zip(counted.columns.metrics, question.columns.metrics, strict=True)
-        for name in dict.fromkeys(new.name for new, old in pairs if new.statistic != old.statistic):
-            say(f"{name!r} is true or false: the rate is what counts")
-        question = counted
-        if given["arms"] not in (None, measured.arms):
-            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {given['arms']}; leave it away")
-        arms = measured.arms
-    task = Task.of(question, arms, spread=spread, span=span, pilot=measured)
     with ProgressDisplay() as progress:
-        made = make_plan(task, runs=runs, seed=seed, watcher=progress)
+        made = planned(
+            named, question=question, pilot=pilot, arm=arm, span=span, runs=runs, seed=seed, watcher=progress
+        )
+    if pilot is not None and given["arms"] not in (None, made.task.arms):
+        raise BadInput(f"--arms: {pilot} has {made.task.arms}, got {given['arms']}; leave it away")
+    before = {each.name: each.statistic for each in question.columns.metrics}
+    for name in dict.fromkeys(each.name for each in made.task.columns.metrics if each.statistic != before[each.name]):
+        say(f"{name!r} is true or false: the rate is what counts")
     if json:
         from frontguard.words.plan import answer, warnings
 
@@ -120,7 +123,7 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise BadInput(f"{option} {why}")
 
 
-def _question(given: dict[str, Any]) -> tuple[Question, int | None]:
+def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
     """What is asked of how many arms: by a spec and options, or by options alone."""
     from frontguard.commands.spec import read_spec
     from frontguard.limits import with_limits
@@ -130,7 +133,7 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | None]:
     if file is not None:
         _refuse({f"--{name}": given[name] for name in ("maximize", "minimize")}, f"says what {file} says")
         spec = read_spec(file)
-        arms = len(spec.arms)
+        arms = [arm.name for arm in spec.arms]
         said = asked(
             given | {"tolerance": _by_name(given["tolerance"], [each.name for each in spec.question.objectives])}
         )
@@ -153,6 +156,8 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | None]:
         for each in question.objectives:
             if each.relative:
                 raise BadInput(f"--tolerance {each.tolerance}: a percentage needs a pilot log (--pilot)")
+    if given["baseline"] is not None:
+        question = replace(question, baseline=given["baseline"])
     return question.but(coverage=_coverage(question, given["coverage"])), arms
 
 
@@ -182,42 +187,6 @@ def _coverage(question: Question, texts: list[str] | None) -> list[float] | None
             )
         found.append(math.log1p(amount) if relative else amount)
     return found
-
-
-def read_pilot(path: Path, arm: str, question: Question) -> tuple[Pilot, Question]:
-    """The measurements of a log, in which an empty cell or NaN is a failed measurement.
-
-    And the question: where values are true or false and nobody said what counts, their rate does.
-    """
-    import numpy as np
-
-    from frontguard.logs.sources import open_log
-    from frontguard.notices import RowsWithoutArm
-    from frontguard.planning.reach import Pilot
-
-    metrics = question.columns.metrics
-    log = open_log(path, arm=arm, metrics=[metric.name for metric in metrics], missing_arms="drop")
-    index: dict[str, int] = {}
-    owners: list[int] = []
-    batches = []
-    for batch in log.batches():
-        owners += [index.setdefault(name, len(index)) for name in batch.arms.to_list()]
-        batches.append(np.column_stack(batch.values))
-    for note in log.notes:
-        if isinstance(note, RowsWithoutArm):
-            raise BadInput(f"--pilot {path}: {replace(note, dropped=False)}")
-    names, values, truths = tuple(index), np.concatenate(batches), log.kinds.truths
-    for metric, column in zip(metrics, values.T, strict=True):
-        wrong = np.flatnonzero(np.isfinite(column) & ~metric.usable(column))
-        if len(wrong) and metric.name not in truths:
-            example, owner = float(column[wrong[0]]), names[owners[wrong[0]]]
-            raise BadInput(f"--pilot {path}: {metric.unusable(len(wrong), len(column), example, owner)}")
-        if metric.name in truths and not (metric.by_default or metric.takes_booleans):
-            raise BadInput(f"--pilot {path}: {metric.name!r} is true or false: {metric.no_booleans}")
-    if len(names) < 2:
-        raise BadInput(f"--pilot {path}: wanted at least two arms in column {arm!r}, got {len(names)}")
-    counted = question.with_rates(truths)
-    return Pilot(names, counted.columns.observed(values), np.array(owners, np.int64)), counted
 
 
 def _spread(

@@ -7,52 +7,44 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 import numpy as np
-from scipy.special import ndtri
 
-from frontguard._common.checks import checked_count, checked_delta
+from frontguard._common.checks import checked_count
 from frontguard._common.entries import plain
-from frontguard._common.typing import Bools, Floats
-from frontguard.errors import BadInput
-from frontguard.evidence.boxes import box_rule, checked_statistics, first_bounded
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
-from frontguard.limits import Columns, Limit, columns_for
-from frontguard.objectives import Objective, differences_in_units, tolerances
-from frontguard.pareto.feasible import LimitRule
-from frontguard.pareto.points import pareto_mask
-from frontguard.pareto.standing import checked_tolerance
+from frontguard._common.typing import Floats, Ints
+from frontguard.comparisons.outcomes import Intervals, Outcome, outcomes_between
+from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.boxes import box_rule, first_bounded
+from frontguard.evidence.statistics import EXACT
+from frontguard.objectives import Objective, differences_in_units
+from frontguard.phrases import did_you_mean, shown
+from frontguard.planning.pilot import Pilot, read_pilot
 from frontguard.planning.reach import (
     T_BAR,
     LimitFloor,
-    Pilot,
     affordable_width,
     bias_floor,
     can_certify,
-    check_drawable,
-    drawn_around,
-    first_pulls,
     keeping_at_all,
     largest_contamination,
     lasting_length,
     limit_floors,
     mean_floor,
     pilot_limits,
-    truly_within,
 )
+from frontguard.planning.task import PairedStreams, Task
 from frontguard.policies import RPSI, Certified, Policy
-from frontguard.question import Question
-from frontguard.simulation import Adversary, RewardSource, Streams, simulate_one
-from frontguard.simulation.adversaries import strongest
+from frontguard.question import Asked, Entry, Question
+from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.engine import drive_by_turns
-from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
-from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian
+from frontguard.theory.spread import CustomSpread, SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import BEYOND, OPEN, WITHIN
 
@@ -69,206 +61,11 @@ off after the second."""
 MOST_ARMS = 200
 """Arms that are simulated. Of more, so many are, each with the same share of δ, and pulls are multiplied."""
 
-MOST_PILOT_ARMS = 1000
-"""Arms of a pilot, which cannot be thinned out, beyond which a plan is refused: its cost grows with their square."""
-
 AT_A_TIME = 4
 """Runs that are begun together. A fixed number, so that a plan does not depend on how many cores there are."""
 
-ROWS = 512
-"""Values of an arm that pulls are drawn from where something else than medians counts: so fine are its shares."""
-
 MOST_PHASES = 10**6
 """Phases beyond which R-PSI is not simulated: its tables alone would take longer than the rest of the plan."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be identified. Tolerances are inner ones (see `frontguard.objectives`), one for each objective.
-
-    Arms come from a pilot log, or are normal with deviation `sigma` and medians drawn uniformly from a box with sides
-    `span`, a new one for every run. `spread` is the R that the policies are given. What counts of the `metrics` may be
-    something else than a median: then rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which
-    spread most, and exact values from [0, `span`]. With `limits`, arms are drawn around them (`planning.reach`), and
-    rows of the pilot have a value for each of `columns.boxed`.
-    """
-
-    threat: Threat
-    arms: int
-    objectives: int
-    delta: float
-    accuracy: Floats
-    coverage: Floats
-    sigma: float | None = None
-    spread: SpreadBound | None = None
-    span: float | None = None
-    pilot: Pilot | None = None
-    metrics: tuple[Objective, ...] = ()
-    goal: str = "front"  # or "list": what the certified policy is to return
-    limits: tuple[Limit, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        question: Question,
-        arms: int,
-        *,
-        spread: Gaussian | Subgaussian | None = None,
-        span: float | None = None,
-        pilot: Pilot | None = None,
-    ) -> Task:
-        """What a question asks of so many arms, which come from a pilot, or spread so much."""
-        accuracy = tolerances(question.objectives)
-        return cls(
-            question.threat,
-            arms,
-            len(question.objectives),
-            question.delta,
-            accuracy,
-            accuracy if question.coverage is None else np.array(question.coverage),
-            sigma=None if spread is None else spread.sigma,
-            spread=spread if any(each.has_quantile for each in question.objectives) else None,  # R is of objectives
-            span=span,
-            pilot=pilot,
-            metrics=question.objectives,
-            goal=question.goal,
-            limits=question.limits,
-        )
-
-    def __post_init__(self) -> None:
-        checked_count(self.arms, "arms (K)")
-        checked_count(self.objectives, "objectives (M)")
-        checked_delta(self.delta)
-        if self.arms < 2:
-            raise BadInput(f"arms (K) must be at least 2: there is nothing to compare otherwise; got {self.arms}")
-        if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
-            raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
-        for name in ("accuracy", "coverage"):
-            object.__setattr__(self, name, checked_tolerance(getattr(self, name), self.objectives, name))
-        if not self.metrics:
-            named = tuple(Objective(f"objective {d + 1}") for d in range(self.objectives))
-            object.__setattr__(self, "metrics", named)
-        self._check_noise()
-        checked_statistics(self.statistics, 0.5, self.width, self.threat)
-        if self.pilot is None and self.span is None:
-            widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])
-            object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
-
-    def _check_noise(self) -> None:
-        """Refuse arms of which it is not known, or known twice, how their values spread."""
-        quantiles = [each for each in self.columns.metrics if each.has_quantile]
-        unknown = self.pilot is None and self.sigma is None and quantiles
-        if unknown or (self.pilot is not None and self.sigma is not None):
-            raise BadInput("a plan needs either the deviation of the rewards (sigma) or a pilot log, and not both")
-        if self.pilot is not None:
-            return
-        for each in self.metrics:
-            if each.has_quantile and each.level != 0.5:
-                raise BadInput(f"a plan without a pilot log is for medians and means; got the {each.statistic_word}")
-        check_drawable(self.columns)
-
-    @property
-    def columns(self) -> Columns:
-        """What a pull measures, and what has a box: the objectives, and behind these what is only limited."""
-        return columns_for(self.metrics, self.limits)
-
-    @property
-    def width(self) -> int:
-        """How many boxes an arm has."""
-        return len(self.columns.boxed)
-
-    @property
-    def statistics(self) -> tuple[Statistic, ...]:
-        """What counts of each objective, and of what is limited, of which R says nothing."""
-        counted = statistics_of(self.columns.boxed)
-        return tuple(each._replace(spread=each.spread and d < self.objectives) for d, each in enumerate(counted))
-
-    @property
-    def limit_rule(self) -> LimitRule | None:
-        """The limits as the policy reads them; None without."""
-        return LimitRule.of(self.columns.gates) if self.limits else None
-
-    @property
-    def medians_only(self) -> bool:
-        """Whether it is medians that count, and nothing else: what R, and the paper, speak of."""
-        return not self.limits and all(each.statistic_word == "median" for each in self.metrics)
-
-    @property
-    def unit(self) -> Floats:
-        """(M,), in which R-PSI, that knows one α for all, is run on a pilot: the accuracy of each; 1 where it is 0."""
-        return np.ones(self.objectives) if self.pilot is None else np.where(self.accuracy > 0, self.accuracy, 1.0)
-
-    def environment(self, seed: int, run: int) -> Quantiled:
-        """The arms of a run."""
-        if self.pilot is not None:
-            return bootstrap(self.pilot.complete_points, self.pilot.complete_arms)
-        assert self.span is not None
-        rng = np.random.default_rng([seed, run])
-        if self.limits:
-            drawn = drawn_around(self.columns, self.arms, ROWS, self.sigma, self.span, rng)
-            return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
-        centres = rng.uniform(0.0, self.span, (self.arms, self.objectives))
-        if self.medians_only:
-            return gaussian(centres, self.sigma or 0.0)
-        points = np.stack([self._values(d, centres[:, d], rng) for d in range(self.objectives)], axis=2)
-        return bootstrap(points.reshape(-1, self.objectives), np.repeat(np.arange(self.arms), ROWS))
-
-    def _values(self, d: int, centres: Floats, rng: np.random.Generator) -> Floats:
-        """Values (K, ROWS) that simulated pulls of an objective are drawn from, as samples hold them."""
-        metric, kind = self.metrics[d], self.statistics[d].kind
-        places = (rng.permuted(np.tile(np.arange(ROWS), (self.arms, 1)), axis=1) + 0.5) / ROWS
-        if kind == EXACT:
-            return np.repeat(centres[:, None], ROWS, axis=1)
-        if kind == BOUNDED_MEAN:
-            rates = centres / float(self.span or 1.0)
-            return (places < rates[:, None]).astype(np.float64)
-        return centres[:, None] + float(metric.sigma or self.sigma or 0.0) * ndtri(places)
-
-    def attack(self, environment: Quantiled) -> Adversary | None:
-        """The worst attacker on these arms: with limits, what is limited is pushed to the wrong side of them."""
-        if not self.limits:
-            return worst_attack(environment, self.threat, self.statistics)
-        true, down = truly_within(environment, self.columns)
-        keeps = down.all(axis=1)
-        front = np.zeros(self.arms, np.bool_)
-        if keeps.any():
-            front[keeps] = pareto_mask(true[keeps, : self.objectives])
-        down[:, : self.objectives] = front[:, None]
-        return worst_attack(environment, self.threat, self.statistics, down)
-
-    def scaled(self) -> Task:
-        """The same on a pilot in units of the accuracy: every objective has accuracy 1 (or 0)."""
-        if self.pilot is None:
-            return self
-        unit = self.unit
-        pilot = replace(self.pilot, values=self.pilot.values / unit)
-        return replace(self, accuracy=self.accuracy / unit, coverage=self.coverage / unit, pilot=pilot, spread=None)
-
-
-def worst_attack(
-    environment: Quantiled,
-    threat: Threat,
-    statistics: Sequence[Statistic] | None = None,
-    down: Bools | None = None,
-) -> Adversary | None:
-    """The worst attacker that we have for the threat model: it pushes the front down, all others up. None at ε = 0.
-
-    What is exact it leaves alone, and where values have bounds it keeps within them. `down` (K, C) says otherwise what
-    is pushed down.
-    """
-    if threat.eps == 0.0:
-        return None
-    counted = [Statistic()] * environment.objectives if statistics is None else statistics
-    kinds = np.array([each.kind for each in counted])
-    bounded = kinds == BOUNDED_MEAN
-    within = np.where(bounded, 0.0, -np.inf), np.where(bounded, 1.0, np.inf)
-    if down is None:
-        means = environment.medians if environment.means is None else environment.means
-        down = pareto_mask(np.where(bounded, means, environment.medians))[:, None]
-    direction = np.where(kinds == EXACT, 0, np.where(down, -1, 1))
-    spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
-    far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
-    return strongest(environment, threat, direction, distance=far or 1.0, within=within)
 
 
 @dataclass(frozen=True)
@@ -286,6 +83,7 @@ class SimulatedCost:
     certified: int  # runs that ended with the promise
     unreachable: int  # runs that saw that it cannot be had
     capped: int  # runs that were cut off: the mean is more than this
+    cost: float | None  # of these pulls on average, where it is known what a pull of each arm costs
     note: str
 
     def to_dict(self, metrics: Sequence[Objective]) -> dict[str, Any]:
@@ -315,6 +113,7 @@ class SimulatedPolicy:
     accuracy: Floats
     coverage: Floats
     note: str = ""
+    unit: Floats | float = 1.0  # in which the policy is told what a pilot's arms give
 
 
 def simulated_policies(task: Task) -> list[SimulatedPolicy]:
@@ -325,17 +124,16 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
     listed = []
     spreads = [("certified", task.spread), ("certified without R", None)]
     for name, spread in spreads if task.spread is not None else [("certified", None)]:
+        policy, note = None, ""
         try:
-            policy: Policy | None = Certified(
-                task.arms, task.objectives, threat=task.threat, accuracy=task.accuracy, coverage=task.coverage,
-                delta=task.delta, spread=spread, t_bar=T_BAR, statistics=task.statistics, max_pulls=MOST_PULLS,
-                goal=task.goal, limits=task.limit_rule,
-            )  # fmt: skip
-            note = ""
-        except BadInput as error:  # h beyond t̄: nothing can be done with R
-            policy, note = None, str(error)
+            asked = replace(task.question, spread=spread)
+            policy = Certified.for_question(asked, task.names, max_pulls=MOST_PULLS, costs=task.costs)
+        except BadInput as error:
+            if spread is None:
+                raise
+            note = str(error)  # h beyond t̄: nothing can be done with R
         listed.append(SimulatedPolicy(name, task, policy, task.accuracy, task.coverage, note))
-    return [*listed, _rpsi(task)] if task.medians_only else listed
+    return [*listed, _rpsi(task)] if task.for_rpsi else listed
 
 
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
@@ -344,16 +142,15 @@ def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
     None if it has no R, or no lemmas for the threat or for what counts. On a pilot it is run in units of the accuracy,
     with the spread that the pilot shows.
     """
-    if not task.medians_only:
+    if not task.for_rpsi:
         return None
-    scaled = task.scaled()
-    spread = task.spread if scaled.pilot is None else pilot_spread(scaled.pilot)
+    spread = task.spread if task.pilot is None else pilot_spread(task.pilot, task.unit)
     possible = task.threat.has_lemmas and task.threat.eps < task.threat.largest_eps(T_BAR)
-    if spread is None or not scaled.accuracy.min() > 0.0 or not possible:
+    if spread is None or not task.accuracy.min() > 0.0 or not possible:
         return None
-    schedule = Schedule(task.threat, spread, task.arms, task.objectives, task.delta, T_BAR)
-    goal, floor = float(scaled.accuracy.min()), 2.0 * schedule.bias
-    alpha = goal - floor if floor < goal and floor <= float(scaled.coverage.min()) else goal
+    schedule = Schedule(task.threat, spread, task.arms, task.objectives, task.question.delta, T_BAR)
+    goal, floor = float((task.accuracy / task.unit).min()), 2.0 * schedule.bias
+    alpha = goal - floor if floor < goal and floor <= float((task.coverage / task.unit).min()) else goal
     return schedule, alpha
 
 
@@ -374,39 +171,41 @@ def _rpsi(task: Task) -> SimulatedPolicy:
         if schedule.phases_until(alpha / 4.0) > MOST_PHASES:
             raise BadInput(f"more than {MOST_PHASES:,} phases")
         policy = RPSI(
-            task.arms, task.objectives, threat=task.threat, spread=schedule.spread, accuracy=alpha, delta=task.delta,
-            t_bar=T_BAR,
+            task.arms, task.objectives, threat=task.threat, spread=schedule.spread, accuracy=alpha,
+            delta=task.question.delta, t_bar=T_BAR,
         )  # fmt: skip
     except BadInput:
         note = f"R-PSI is not simulated: it might take more than {MOST_PHASES:,} phases an arm"
-    return SimulatedPolicy("R-PSI", task.scaled(), policy, accuracy, coverage, note)
+    return SimulatedPolicy("R-PSI", task, policy, accuracy, coverage, note, task.unit)
 
 
-def pilot_spread(pilot: Pilot) -> SpreadBound:
+def pilot_spread(pilot: Pilot, unit: Floats | float = 1.0) -> SpreadBound:
     """The least R that the pilot's quantiles allow, over all arms and objectives; larger is safe, smaller is not."""
     levels = np.linspace(0.0, T_BAR, 491)
     medians = pilot.quantiles(0.5)
-    reach = [
-        float(max((pilot.quantiles(0.5 + t) - medians).max(), (medians - pilot.quantiles(0.5 - t)).max()))
-        for t in levels
-    ]
+    beyond = ((pilot.quantiles(0.5 + t) - medians, medians - pilot.quantiles(0.5 - t)) for t in levels)
+    reach = [float((np.maximum(above, below) / unit).max()) for above, below in beyond]
     bounds = np.maximum.accumulate(reach)
     return CustomSpread(lambda t: np.interp(t, levels, bounds))
 
 
-def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) -> tuple[int, str]:
-    """Pulls of one run, and how it ended: certified, unreachable, or budget."""
-    policy = simulated.policy
+def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) -> tuple[Ints, str]:
+    """Pulls of each arm in one run, and how it ended: certified, unreachable, or budget."""
+    policy, task = simulated.policy, simulated.task
     assert policy is not None
-    environment = simulated.task.environment(seed, run)
-    adversary = simulated.task.attack(environment) if attacked else None
+    if task.blocks is not None:
+        live = policy.fresh()
+        drive_by_turns(live, PairedStreams(task, seed, run, attacked=attacked))
+        return live.pulls_per_arm, live.result().status
+    environment = task.environment(seed, run, simulated.unit)
+    adversary = task.attack(environment) if attacked else None
     if isinstance(policy, RPSI) and policy.arms * float(policy.phase_pulls.sum()) > WORST_OF_RPSI:
         # R-PSI knows no budget of its own: ask and tell, phase by phase, until it is used up.
         live = policy.fresh()
         drive_by_turns(live, Streams(RewardSource(environment, adversary), seed, run), MOST_PULLS_OF_RPSI)
-        return int(live.pulls_per_arm.sum()), "certified" if live.done else "budget"
+        return live.pulls_per_arm, "certified" if live.done else "budget"
     ended = simulate_one(policy, environment, adversary, seed=seed, run=run)
-    return int(ended.pulls_per_arm.sum()), ended.result().status
+    return ended.pulls_per_arm, ended.result().status
 
 
 def simulate_cost(
@@ -419,9 +218,15 @@ def simulate_cost(
     checked_count(runs, "runs")
     if task.pilot is None and task.arms > MOST_ARMS:
         factor = task.arms / MOST_ARMS
-        smaller = replace(task, arms=MOST_ARMS, delta=task.delta / factor)
+        smaller = task.thinned(MOST_ARMS)
         return [
-            replace(row, mean=factor * row.mean, least=int(factor * row.least), most=int(factor * row.most))
+            replace(
+                row,
+                mean=factor * row.mean,
+                least=int(factor * row.least),
+                most=int(factor * row.most),
+                cost=None if row.cost is None else factor * row.cost,
+            )
             for row in simulate_cost(smaller, runs=runs, seed=seed, watcher=watcher)
         ]
     jobs = [
@@ -434,8 +239,8 @@ def simulate_cost(
     with ThreadPoolExecutor() as threads:
         for number, (simulated, attacked) in enumerate(jobs):
             attack = "worst" if attacked else "none"
-            ended: list[tuple[int, str]] = []
-            while simulated.policy is not None and len(ended) < runs and sum(pulls for pulls, _ in ended) < WORK:
+            ended: list[tuple[Ints, str]] = []
+            while simulated.policy is not None and len(ended) < runs and sum(n.sum() for n, _ in ended) < WORK:
                 batch = range(len(ended), min(len(ended) + AT_A_TIME, runs))
                 futures = [threads.submit(_one_run, simulated, attacked, seed, run) for run in batch]
                 busy = set(futures)
@@ -452,8 +257,12 @@ def simulate_cost(
     return costs
 
 
-def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[int, str]]) -> SimulatedCost:
-    pulls, stops = [pulls for pulls, _ in ended], [stop for _, stop in ended]
+def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[Ints, str]]) -> SimulatedCost:
+    pulls, stops = [int(each.sum()) for each, _ in ended], [stop for _, stop in ended]
+    costs = simulated.task.costs
+    spent = None
+    if costs is not None and ended and np.isfinite(costs).all():
+        spent = math.fsum(float(each @ costs) for each, _ in ended) / len(ended)
     return SimulatedCost(
         policy=simulated.name,
         attack=attack,
@@ -466,6 +275,7 @@ def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[int, s
         certified=stops.count("certified"),
         unreachable=stops.count("unreachable"),
         capped=stops.count("budget"),
+        cost=spent,
         note=simulated.note,
     )
 
@@ -516,7 +326,7 @@ class CostPlan:
             "objectives": [_metric_entries(metric) for metric in task.metrics],
             "threat": task.threat.name,
             "contamination": task.threat.eps,
-            "confidence": round(1.0 - task.delta, 12),
+            "confidence": task.question.confidence,
             "tolerance": plain(differences_in_units(task.metrics, task.accuracy)),
             "coverage": plain(differences_in_units(task.metrics, task.coverage)),
             "possible": self.possible,
@@ -540,11 +350,71 @@ def _metric_entries(metric: Objective) -> dict[str, Any]:
     return {name: plain(getattr(metric, name)) for name in names}
 
 
+def plan(
+    arms: int | Sequence[str] | None = None,
+    objectives: Iterable[Entry] | None = None,
+    threat: Threat | str | None = None,
+    *,
+    question: Question | None = None,
+    pilot: Any = None,
+    arm: str | None = None,
+    span: float | None = None,
+    runs: int = 20,
+    seed: int = 0,
+    watcher: RunWatcher | None = None,
+    **asked: Unpack[Asked],
+) -> CostPlan:
+    """Say how many pulls a question would take, and what can be promised at all, before the first one.
+
+    Parameters
+    ----------
+    arms
+        How many candidates there are, or their names; those of the pilot unless given.
+    objectives, threat, question, asked
+        What is asked: see `Question.of`. With a `baseline` that is none of the names, it is one arm more. `spread` is
+        the noise: `Gaussian(σ)` or `Subgaussian(σ)`. `pair` and `cluster` are columns of the pilot.
+    pilot, arm
+        Measurements made before, a log as of `analyze`, whose column `arm` names the arm of a row. It is taken as
+        clean.
+    span
+        Between the medians of the best and the worst arm, where there is no pilot.
+    runs, seed
+        Of the simulation, for every policy and attack.
+
+    >>> from frontguard import Gaussian, plan
+    >>> made = plan(2, ["ms"], tolerance=1.0, spread=Gaussian(0.5), baseline="main", runs=2)
+    >>> made.task.names, made.of("certified").certified
+    (('main', '1', '2'), 2)
+    """
+    wanted = Question.of(objectives, threat, question=question, **asked)
+    measured = None
+    if pilot is not None:
+        measured, wanted = read_pilot(pilot, arm or "arm", wanted)
+        names = measured.names
+    elif arms is None:
+        raise BadInput("arms: give how many there are, or their names, or a pilot log")
+    else:
+        names = _names(arms, wanted.baseline)
+    if wanted.baseline is not None and wanted.baseline not in names:
+        near = did_you_mean(wanted.baseline, names)
+        raise BadArgument("baseline", f"{shown(wanted.baseline)} is no arm{near}")
+    return make_plan(Task(wanted, names, span, measured), runs=runs, seed=seed, watcher=watcher)
+
+
+def _names(arms: int | Sequence[str], baseline: str | None) -> tuple[str, ...]:
+    """The names of arms that may only have been counted, of which the baseline is none."""
+    if not isinstance(arms, int):
+        return tuple(arms)
+    counted = tuple(str(n + 1) for n in range(checked_count(arms, "arms (K)")))
+    return counted if baseline is None else (baseline, *counted)
+
+
 def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None) -> CostPlan:
     """What the task costs and what can be had, from quantiles and simulated runs.
 
-    >>> from frontguard import Gaussian, Prescient
-    >>> task = Task(Prescient(0.1), 4, 2, 0.1, 0.2, 0.2, sigma=0.2, spread=Gaussian(0.2))
+    >>> from frontguard import Gaussian, Question
+    >>> question = Question.of(["a", "b"], tolerance=0.2, confidence=0.9, goal="front", spread=Gaussian(0.2))
+    >>> task = Task(question, ("1", "2", "3", "4"))
     >>> plan = make_plan(task, runs=2)
     >>> plan.possible, plan.of("certified").mean < plan.of("R-PSI").mean
     (True, True)
@@ -563,7 +433,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     return CostPlan(
         task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
         tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
-        limit_floors(task.columns, task.threat, task.sigma, task.pilot, ends_of(task, None)) if task.limits else (),
+        limit_floors(task.columns, task.threat, task.sigma, task.pilot, ends_of(task, None)),
     )  # fmt: skip
 
 
@@ -598,6 +468,8 @@ def _any_method_can(task: Task, threat: Threat) -> bool:
     assert task.pilot is not None
     low, high = pilot_limits(task.pilot, threat, task.statistics, any_method=True)
     rule, M = task.limit_rule, task.objectives
+    if task.question.baseline is not None:
+        return _gate_decides(task, low, high)
     if rule is None:
         return can_certify(low, high, task.accuracy, task.coverage)
     keeping = keeping_at_all(low, high, rule)
@@ -614,7 +486,22 @@ def _boxes_allow(task: Task, threat: Threat) -> bool:
     """Whether the boxes that any attack can leave of a pilot's arms allow the goal."""
     assert task.pilot is not None
     low, high = pilot_limits(task.pilot, threat, task.statistics, attacked=True)
+    if task.question.baseline is not None:
+        return _gate_decides(task, low, high)
     return can_certify(low, high, task.accuracy, task.coverage, task.limit_rule)
+
+
+def _gate_decides(task: Task, low: Floats, high: Floats) -> bool:
+    """Whether intervals (K, C) of a pilot's arms tell of each candidate whether it is worse than the baseline."""
+    assert task.question.baseline is not None
+    its, M = task.names.index(task.question.baseline), task.objectives
+    mine = Intervals(low, high, low)
+    baseline = Intervals(*(np.broadcast_to(each[its], low.shape) for each in mine))
+    unknown = np.full((task.arms, M), np.inf)
+    outcomes = outcomes_between(baseline, mine, (unknown, unknown), task.accuracy)
+    outcomes[its] = Outcome.NOT_WORSE
+    kept = task.limit_rule is None or (keeping_at_all(low, high, task.limit_rule) != OPEN).all()
+    return bool((outcomes != Outcome.OPEN).all() and kept)
 
 
 def _closest(task: Task, metric: Objective, threat: Threat) -> float:
@@ -636,8 +523,6 @@ def _longest(task: Task, metric: Objective, threat: Threat) -> float:
 
 def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
     """Pulls of an arm before which nothing that is noisy is bounded, whatever is measured."""
-    if task.medians_only:
-        return first_pulls(task.threat, task.arms, task.objectives, task.delta, spread)
     ends = zip(ends_of(task, spread), [each for each in task.statistics for _ in range(2)], strict=True)
     noisy = [end for end, each in ends if end is not None and each.kind != EXACT]
     return min(noisy, default=1)
@@ -646,7 +531,7 @@ def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
 def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
     """For both ends of each box of the certified policy the pulls before which it is not bounded."""
     rule = box_rule(
-        task.threat, arms=task.arms, objectives=task.width, delta=task.delta, spread=spread, t_bar=T_BAR,
+        task.threat, arms=task.arms, objectives=task.width, delta=task.question.delta, spread=spread, t_bar=T_BAR,
         statistics=task.statistics,
     )  # fmt: skip
     return first_bounded(rule)
@@ -654,9 +539,8 @@ def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
 
 def _theorem1(task: Task, schedule: Schedule, alpha: float, runs: int, seed: int) -> tuple[float | None, float | None]:
     """Both lines of Theorem 1, the first as the mean over the instances; None where τ_(α) is beyond all tables."""
-    scaled = task.scaled()
     few = 1 if task.pilot is not None or task.arms > MOST_ARMS else runs  # many arms are their own average
-    instances = [scaled.environment(seed, run) for run in range(few)]
+    instances = [task.environment(seed, run, task.unit) for run in range(few)]
     try:
         by_gaps = math.fsum(theorem1_gap_dependent(schedule, each.gaps, alpha) for each in instances)
         return theorem1_worst_case(schedule, alpha), by_gaps / len(instances)

@@ -11,11 +11,6 @@ the highest of them is in. Means between bounds are left in such intervals as we
 may truly be anywhere in their intervals and ℓ violates (P), there are two arms for which no set is right in all cases.
 Normal rewards leave ℓ = 2D to any method (Lemma 3), so (P) with 2D is what *any* method needs; (P) with the longest box
 that an attack can leave is enough for the boxes of our policy.
-
-With limits, arms lie to either side of them, and one that is near enough may stay open for ever. Without a pilot nobody
-knows how far arms are from their limits. They are drawn around them: what is limited of a metric lies to either side of
-its limit, uniformly over the span of the arms; a rate is uniform between 0 and 1, wherever its limit is. Of a metric
-with several limits it is the first around which arms are drawn.
 """
 
 from __future__ import annotations
@@ -29,11 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from frontguard._common.checks import checked_delta
-from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
-from frontguard.evidence.averages import first_bounded_on_average
-from frontguard.evidence.boundaries import first_useful_pulls
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import SHIFTS, UNSHIFTED_SHARE, ArmBoxes
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
@@ -48,7 +39,7 @@ from frontguard.limits import Columns, Gate
 from frontguard.objectives import Objective, differences_in_units, parse_tolerance
 from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import judge
-from frontguard.simulation.environments import Quantiled
+from frontguard.planning.pilot import Pilot
 from frontguard.theory.spread import Gaussian, SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN
@@ -56,71 +47,8 @@ from frontguard.verdicts import OPEN
 T_BAR = 0.49
 """t̄, up to where R is used; the policies' own default."""
 
-FEWEST_ROWS = 5
-"""Measurements of an arm without which a pilot says nothing about its quantiles."""
-
 Part = TypeVar("Part", float, Floats)
 """A share of all measurements, or several."""
-
-# The pilot.
-
-
-@dataclass(frozen=True, eq=False)
-class Pilot:
-    """Measurements made beforehand, taken as clean: inner values (n, M), NaN where one failed, and the arm of each row.
-
-    >>> pilot = Pilot(("a", "b"), np.arange(12.0).reshape(12, 1), np.repeat([0, 1], 6))
-    >>> pilot.quantiles(0.5).ravel().tolist()
-    [2.5, 8.5]
-    """
-
-    names: tuple[str, ...]
-    values: Floats
-    arm_of_row: npt.NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        for i, name in enumerate(self.names):
-            usable = int((self.complete_arms == i).sum())
-            if usable < FEWEST_ROWS:
-                raise BadInput(
-                    f"a pilot needs at least {FEWEST_ROWS} rows of every arm in which no objective failed; "
-                    f"got {usable} of arm {name!r}"
-                )
-
-    @property
-    def arms(self) -> int:
-        """K."""
-        return len(self.names)
-
-    @property
-    def objectives(self) -> int:
-        """M."""
-        return int(self.values.shape[1])
-
-    @property
-    def failed(self) -> int:
-        """Measurements that failed, over all objectives."""
-        return int(np.isnan(self.values).sum())
-
-    @property
-    def complete_points(self) -> Floats:
-        """The rows (n', M) in which nothing failed."""
-        return self.values[~np.isnan(self.values).any(axis=1)]
-
-    @property
-    def complete_arms(self) -> npt.NDArray[np.int64]:
-        """Their arms (n',)."""
-        return self.arm_of_row[~np.isnan(self.values).any(axis=1)]
-
-    def quantiles(self, level: float) -> Floats:
-        """Quantiles (K, M), interpolated; failed measurements do not count."""
-        found = np.empty((self.arms, self.objectives))
-        for i in range(self.arms):
-            rows = self.values[self.arm_of_row == i]
-            for d in range(self.objectives):
-                found[i, d] = _quantile(rows[~np.isnan(rows[:, d]), d], level, 0, below=None)
-        return found
-
 
 # What no number of pulls can change.
 
@@ -214,22 +142,6 @@ def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, flo
     return [(0.0, 0.0, UNSHIFTED_SHARE / total), *((t, spread(t), 1.0 / total) for t in shifted)]
 
 
-def first_pulls(threat: Threat, arms: int, objectives: int, delta: float, spread: SpreadBound | None = None) -> int:
-    """Pulls of one arm before which its box is unbounded, whatever is measured.
-
-    >>> from frontguard import Gaussian, Prescient
-    >>> first_pulls(Prescient(0.1), 16, 2, 0.05) > first_pulls(Prescient(0.1), 16, 2, 0.05, Gaussian(0.2))
-    True
-    """
-    share = checked_delta(delta) / (2.0 * arms * objectives)
-    shifts = _shifts(threat, spread)
-    keep, weights = [threat.keep(0.5 + t) for t, _, _ in shifts], [weight for _, _, weight in shifts]
-    alone = min(
-        first_useful_pulls(kept, share * weight, taken=threat.taken) for kept, weight in zip(keep, weights, strict=True)
-    )
-    return first_bounded_on_average(keep, np.log(weights), -math.log(share), threat.taken, alone)
-
-
 def pilot_limits(
     pilot: Pilot,
     threat: Threat,
@@ -299,10 +211,9 @@ def _highest(ordered: Floats, share: float) -> float:
     return (float(ordered[len(ordered) - kept :].sum()) + part) / len(ordered)
 
 
-def _quantile(good: Floats, level: float, lost: int, *, below: bool | None) -> float:
-    """A quantile of good values, interpolated; `lost` ones count below all of them, or above, or not at all (None)."""
-    missing = 0 if below is None else lost
-    at = (level * (len(good) + missing) - (missing if below else 0)) / len(good)
+def _quantile(good: Floats, level: float, lost: int, *, below: bool) -> float:
+    """A quantile of good values, interpolated; `lost` ones count below all of them, or above."""
+    at = (level * (len(good) + lost) - (lost if below else 0)) / len(good)
     return float(np.quantile(good, at)) if 0.0 < at < 1.0 else math.copysign(math.inf, at - 0.5)
 
 
@@ -384,72 +295,3 @@ def keeping_at_all(low: Floats, high: Floats, limits: LimitRule) -> Ints:
     """How arms (K,) with these boxes (K, C) stand to all limits together."""
     # Of what is known exactly, rounding may part the ends.
     return np.asarray(keeping_of(np.minimum(low, high), np.maximum(low, high), limits).max(axis=1))
-
-
-def truly_within(environment: Quantiled, columns: Columns) -> tuple[Floats, Bools]:
-    """What counts of each arm and column (K, C), as inner values, and which (K, C) of them keep to every limit."""
-    true = np.empty((environment.arms, len(columns.boxed)))
-    keeps = np.ones(true.shape, np.bool_)
-    for d, metric in enumerate(columns.boxed):
-        counted = statistic_of(metric)
-        if counted.kind == QUANTILE:
-            true[:, d] = environment.law.quantile(counted.level)[:, d]
-        elif counted.kind == EXACT:
-            true[:, d] = environment.medians[:, d]
-        else:
-            means = environment.medians if environment.means is None else environment.means
-            true[:, d] = [inner_of_mean(float(mean), np.array(counted.scale)) for mean in means[:, d]]
-    for gate in columns.gates:
-        keeps[:, gate.column] &= true[:, gate.column] >= gate.beyond
-    return true, keeps
-
-
-def check_drawable(columns: Columns) -> None:
-    """Refuse metrics of which values cannot be drawn that suit both a mean with bounds and a quantile."""
-    for place, metric in enumerate(columns.metrics):
-        own = [each for each, source in zip(columns.boxed, columns.sources, strict=True) if source == place]
-        if len({each.bounds for each in own}) > 1:
-            raise BadInput(
-                f"a plan without a pilot log draws values of {metric.name!r} for its mean between bounds, or for "
-                "something else that counts of it, and not for both; give a pilot log (--pilot)"
-            )
-
-
-def drawn_around(
-    columns: Columns, arms: int, rows: int, sigma: float | None, span: float, rng: np.random.Generator
-) -> Floats:
-    """Values (K · rows, C) of random arms, as samples hold them, from which pulls are drawn."""
-    centres = rng.uniform(0.0, 1.0, (arms, len(columns.metrics)))
-    raw = [
-        _values(metric, _first_limit(columns.gates, metric), centres[:, place], rows, sigma or 0.0, span, rng)
-        for place, metric in enumerate(columns.metrics)
-    ]
-    return columns.observed(np.stack(raw, axis=2).reshape(-1, len(raw)))
-
-
-def _first_limit(gates: Sequence[Gate], metric: Objective) -> Gate | None:
-    return next((gate for gate in gates if gate.limit.metric == metric.name), None)
-
-
-def _values(
-    metric: Objective,
-    gate: Gate | None,
-    places: Floats,
-    rows: int,
-    sigma: float,
-    span: float,
-    rng: np.random.Generator,
-) -> Floats:
-    """Values (K, rows) in the metric's units, of arms at these places (K,) between 0 and 1."""
-    levels = (rng.permuted(np.tile(np.arange(rows), (len(places), 1)), axis=1) + 0.5) / rows
-    if metric.bounds is not None:
-        low, high = metric.bounds
-        return np.where(levels < places[:, None], high, low)
-    noise = 0.0 if metric.exact else float(metric.sigma or sigma)
-    inner = span * places
-    if gate is not None:
-        # What is limited of normal values lies so far above their middle, in inner values.
-        level = 1.0 - gate.metric.level if metric.minimized else gate.metric.level
-        ahead = noise * float(ndtri(level)) if gate.metric.has_quantile else 0.0
-        inner = float(metric.inward(gate.limit.value)) + span * (places - 0.5) - ahead
-    return metric.outward(inner[:, None] + noise * ndtri(levels))

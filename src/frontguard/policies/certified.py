@@ -290,10 +290,8 @@ class Certified(Holding):
         )
 
     @classmethod
-    def for_question(cls, question: Question, arms: Sequence[str], *, foreseen: bool = True) -> Self:
-        """The policy that answers a question about these arms.
-
-        `foreseen` is whether tolerances are those with which pulling began: see `evidence.apart`.
+    def for_question(cls, question: Question, arms: Sequence[str], **settings: Any) -> Self:
+        """The policy that answers a question about these arms, with what else it is given.
 
         >>> from frontguard import Question
         >>> Certified.for_question(Question.of(minimize="seconds", tolerance="5%"), ["a", "b"]).arms
@@ -314,8 +312,8 @@ class Certified(Holding):
             paired=question.paired,
             items=question.items or 0,
             independent=question.independent,
-            foreseen=foreseen,
             **optional,
+            **settings,
         )
 
     @property

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -336,6 +336,13 @@ def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[An
     return _COMPILED.get(Certified if differences is Differences else differences)
 
 
+class Batches(Protocol):
+    """Where rewards come from, batch by batch."""
+
+    def take_batch(self, arms: npt.ArrayLike) -> Floats:
+        """The next reward (M,) of each of these arms."""
+
+
 class _Watched:
     """A kernel as a value, for an entry that is interpreted: it raises `_TakesLong` after so much processor time."""
 
@@ -380,7 +387,7 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: boo
         policy.pool = pool
 
 
-def drive_by_turns(policy: Policy, streams: Streams, max_pulls: float = math.inf) -> None:
+def drive_by_turns(policy: Policy, streams: Batches, max_pulls: float = math.inf) -> None:
     """Drive a policy by ask and tell until it stops or has had its pulls: same rewards, same answer, slower."""
     while not policy.done and policy.pulls_per_arm.sum() < max_pulls:
         wanted = policy.ask()

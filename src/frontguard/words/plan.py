@@ -11,8 +11,9 @@ import numpy as np
 
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
-from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost, Task
+from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost
 from frontguard.planning.reach import LimitFloor, means_below_floor
+from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
@@ -48,8 +49,20 @@ def _parts(task: Task, widths: Sequence[float]) -> list[str]:
 
 def _arms(task: Task) -> str:
     """What was simulated."""
+    if task.blocks is not None:
+        return f"the pilot's arms, on the {task.blocks.shape[1]:,} items that all of them have"
     if task.pilot is not None:
-        return "the pilot's arms"
+        counted = "; a pull is a cluster, of which one row counts" if task.pilot.block_of_row is not None else ""
+        return f"the pilot's arms{counted}"
+    if task.question.paired:
+        return (
+            f"{_random_arms(task)}, which agree on an item by chance alone: pairs that are more alike need fewer pulls"
+        )
+    return _random_arms(task)
+
+
+def _random_arms(task: Task) -> str:
+    """What was drawn."""
     if task.medians_only:
         return f"random normal arms, span {task.span:.3g}"
     drawn = task.columns.metrics
@@ -67,13 +80,15 @@ def _arms(task: Task) -> str:
 def _among(task: Task) -> str:
     """Of which arms the goal speaks, where these must keep to limits."""
     limits = joined([limit_in_words(gate) for gate in task.columns.gates])
-    return Statement.AMONG_WITHIN(limits=limits) if task.limits else ""
+    return Statement.AMONG_WITHIN(limits=limits) if limits else ""
 
 
 def answer(made: CostPlan) -> str:
     """The plan in a sentence."""
     task, row = made.task, made.of("certified")
     goal = f"tolerance {_widths(task, differences_in_units(task.metrics, task.accuracy))}{_among(task)}"
+    if task.question.baseline is not None:
+        goal += f" against {task.question.baseline}"
     if not made.possible:
         if made.possible_up_to is None:
             return Statement.NEVER(goal=goal)
@@ -85,7 +100,10 @@ def answer(made: CostPlan) -> str:
         return refused(goal=goal, limit=limit, eps=percent(task.threat.eps, digits=2))
     if not row.runs:
         return f"{goal} is not simulated: {row.note}."
-    said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm) for {goal}"
+    spent = (
+        "" if row.cost is None or task.question.cost is None else f", {rounded(row.cost, 3)} {task.question.cost.unit}"
+    )
+    said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm{spent}) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
     for other in made.costs:
@@ -241,7 +259,9 @@ def _stays_open(task: Task, floor: LimitFloor) -> str:
 
 
 def _but_at_limits(task: Task) -> str:
-    return ", where no arm is so near to a limit that it stays open" if task.limits and task.pilot is None else ""
+    return (
+        ", where no arm is so near to a limit that it stays open" if task.columns.gates and task.pilot is None else ""
+    )
 
 
 def _up_to(limit: float | None) -> str:

@@ -1,0 +1,351 @@
+"""The task of a plan: a question about arms that nobody has measured, and what is assumed of them.
+
+Arms come from a pilot log, or are drawn anew for every run. With limits, they lie to either side of them, and one that
+is near enough may stay open for ever. Without a pilot nobody knows how far arms are from their limits. They are drawn
+around them: what is limited of a metric lies to either side of its limit, uniformly over the span of the arms; a rate
+is uniform between 0 and 1, wherever its limit is. Of a metric with several limits it is the first around which arms are
+drawn.
+
+Pairs and clusters are drawn from a pilot that names them. Without one nobody knows how alike arms are on the same item:
+they are drawn independently, which is the least that pairs can gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.evidence.boxes import checked_statistics
+from frontguard.evidence.statistics import (
+    BOUNDED_MEAN,
+    EXACT,
+    QUANTILE,
+    Statistic,
+    inner_of_mean,
+    statistic_of,
+    statistics_of,
+)
+from frontguard.limits import Columns, Gate
+from frontguard.objectives import Objective, tolerances
+from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.points import pareto_mask
+from frontguard.planning.pilot import Pilot
+from frontguard.question import Question
+from frontguard.simulation import Adversary
+from frontguard.simulation.adversaries import strongest
+from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
+from frontguard.theory.spread import Gaussian, SpreadBound, Subgaussian
+from frontguard.theory.threats import Threat
+
+ROWS = 512
+"""Values of an arm that pulls are drawn from where something else than medians counts: so fine are its shares."""
+
+MOST_PILOT_ARMS = 1000
+"""Arms of a pilot, which cannot be thinned out, beyond which a plan is refused: its cost grows with their square."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A question about arms of these names, and what is assumed of them.
+
+    Arms come from a pilot log, or are normal with the deviation of the question's `spread`, and medians drawn uniformly
+    from a box with sides `span`, new ones for every run. Rates are drawn uniformly between 0 and 1, with values that
+    are 0 or 1, which spread most, and exact values from [0, `span`]. Rows of the pilot have a value for each of
+    `columns.boxed`.
+    """
+
+    question: Question
+    names: tuple[str, ...]
+    span: float | None = None
+    pilot: Pilot | None = None
+
+    def __post_init__(self) -> None:
+        if self.arms < 2:
+            raise BadInput(f"arms (K) must be at least 2: there is nothing to compare otherwise; got {self.arms}")
+        if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
+            raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
+        self._check_noise()
+        checked_statistics(self.statistics, 0.5, self.width, self.threat)
+        if self.pilot is None and self.span is None:
+            widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])
+            object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
+
+    def _check_noise(self) -> None:
+        """Refuse arms of which it is not known, or known twice, how their values spread."""
+        quantiles = [each for each in self.columns.metrics if each.has_quantile]
+        known = self.question.spread is not None
+        if known and self.sigma is None:
+            raise BadInput(
+                "a plan draws values from a normal law: give spread=Gaussian(σ) or Subgaussian(σ), or a pilot"
+            )
+        if (self.pilot is None and not known and quantiles) or (self.pilot is not None and known):
+            raise BadInput(
+                "a plan needs either the deviation of the rewards (spread=Gaussian(σ)) or a pilot log, and not both"
+            )
+        if self.pilot is not None:
+            return
+        for each in self.metrics:
+            if each.has_quantile and each.level != 0.5:
+                raise BadInput(f"a plan without a pilot log is for medians and means; got the {each.statistic_word}")
+        _check_drawable(self.columns)
+
+    @property
+    def arms(self) -> int:
+        """K."""
+        return len(self.names)
+
+    @property
+    def threat(self) -> Threat:
+        """Who replaces measurements."""
+        return self.question.threat
+
+    @property
+    def metrics(self) -> tuple[Objective, ...]:
+        """The objectives."""
+        return self.question.objectives
+
+    @property
+    def columns(self) -> Columns:
+        """What a pull measures, and what has a box: the objectives, and behind these what is only limited."""
+        return self.question.columns
+
+    @property
+    def objectives(self) -> int:
+        """M."""
+        return len(self.metrics)
+
+    @property
+    def width(self) -> int:
+        """How many boxes an arm has."""
+        return len(self.columns.boxed)
+
+    @property
+    def accuracy(self) -> Floats:
+        """γ (M,), in inner values."""
+        return tolerances(self.metrics)
+
+    @property
+    def coverage(self) -> Floats:
+        """c (M,), in inner values."""
+        return self.accuracy if self.question.coverage is None else np.array(self.question.coverage)
+
+    @property
+    def sigma(self) -> float | None:
+        """The deviation of normal values; None of a pilot."""
+        spread = self.question.spread
+        return spread.sigma if isinstance(spread, (Gaussian, Subgaussian)) else None
+
+    @property
+    def spread(self) -> SpreadBound | None:
+        """R, which is of objectives; None where no quantile of them counts."""
+        return self.question.spread if any(each.has_quantile for each in self.metrics) else None
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What counts of each objective, and of what is limited, of which R says nothing."""
+        counted = statistics_of(self.columns.boxed)
+        return tuple(each._replace(spread=each.spread and d < self.objectives) for d, each in enumerate(counted))
+
+    @property
+    def limit_rule(self) -> LimitRule | None:
+        """The limits as the policy reads them; None without."""
+        return LimitRule.of(self.columns.gates) if self.question.limits else None
+
+    @property
+    def medians_only(self) -> bool:
+        """Whether it is medians that count, and nothing else: what R, and the paper, speak of."""
+        return not self.question.limits and all(each.statistic_word == "median" for each in self.metrics)
+
+    @property
+    def for_rpsi(self) -> bool:
+        """Whether R-PSI answers it: the front of independent medians, and no gate."""
+        asked = self.question
+        return self.medians_only and asked.baseline is None and not (asked.paired or asked.cluster)
+
+    @property
+    def unit(self) -> Floats:
+        """(M,), in which R-PSI, that knows one α for all, is run on a pilot: the accuracy of each; 1 where it is 0."""
+        return np.ones(self.objectives) if self.pilot is None else np.where(self.accuracy > 0, self.accuracy, 1.0)
+
+    @property
+    def costs(self) -> Floats | None:
+        """What a pull of each arm (K,) costs, as far as that is known before the first one."""
+        cost = self.question.cost
+        if cost is None:
+            return None
+        if cost.metric is None:
+            return np.array(cost.amounts(self.names), np.float64)
+        named = [each.name for each in self.metrics]
+        if self.pilot is None or cost.metric not in named:
+            return None
+        metric = self.metrics[named.index(cost.metric)]
+        if metric.bounds is not None:
+            return None
+        return np.maximum(metric.outward(self.pilot.quantiles(0.5)[:, named.index(cost.metric)]), 0.0)
+
+    @cached_property
+    def blocks(self) -> Floats | None:
+        """Values (K, B, C) of the pilot's arms on the items that all of them have; None where there are no pairs."""
+        if self.pilot is None or not self.question.paired or self.pilot.block_of_row is None:
+            return None
+        return self.pilot.by_block()
+
+    def environment(self, seed: int, run: int, unit: Floats | float = 1.0) -> Quantiled:
+        """The arms of a run; those of a pilot in these units."""
+        if self.blocks is not None:
+            K, B, C = self.blocks.shape
+            return bootstrap(self.blocks.reshape(-1, C), np.repeat(np.arange(K), B))
+        if self.pilot is not None:
+            pilot = self.pilot.one_for_each_block(seed, ROWS) if self.question.cluster else self.pilot
+            return bootstrap(pilot.complete_points / unit, pilot.complete_arms)
+        assert self.span is not None
+        rng = np.random.default_rng([seed, run])
+        if self.medians_only:
+            return gaussian(rng.uniform(0.0, self.span, (self.arms, self.objectives)), self.sigma or 0.0)
+        drawn = drawn_around(self.columns, self.arms, ROWS, self.sigma, self.span, rng)
+        return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
+
+    def pushed_down(self, environment: Quantiled) -> Bools:
+        """Which arms and columns (K, C) the worst attacker pushes down: all of what is good.
+
+        That is the front, or of a gate all but the baseline; with limits, what keeps to them.
+        """
+        true, keeps = truly_within(environment, self.columns)
+        allowed = keeps.all(axis=1)
+        good = np.zeros(self.arms, np.bool_)
+        if self.question.baseline is not None:
+            good = np.array([name != self.question.baseline for name in self.names])
+        elif allowed.any():
+            good[allowed] = pareto_mask(true[allowed, : self.objectives])
+        keeps[:, : self.objectives] = good[:, None]
+        return keeps
+
+    def attack(self, environment: Quantiled) -> Adversary | None:
+        """The worst attacker that we have for the threat model; None at ε = 0.
+
+        What is exact it leaves alone, and where values have bounds it keeps within them.
+        """
+        if self.threat.eps == 0.0:
+            return None
+        direction, far = self.pushes(environment)
+        bounded = np.array([each.kind for each in self.statistics]) == BOUNDED_MEAN
+        within = np.where(bounded, 0.0, -np.inf), np.where(bounded, 1.0, np.inf)
+        return strongest(environment, self.threat, direction, distance=far, within=within)
+
+    def pushes(self, environment: Quantiled) -> tuple[Ints, float]:
+        """Where an attacker pushes arms and columns (K, C): down (−1), up (1) or not at all; and how far is far."""
+        exact = np.array([each.kind for each in self.statistics]) == EXACT
+        spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
+        far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
+        return np.where(exact, 0, np.where(self.pushed_down(environment), -1, 1)), far or 1.0
+
+    def thinned(self, arms: int) -> Task:
+        """The same task of fewer arms, each with the same share of δ."""
+        delta = self.question.delta * arms / self.arms
+        return replace(self, question=replace(self.question, confidence=1.0 - delta), names=self.names[:arms])
+
+
+class PairedStreams:
+    """Pulls of arms on the same items, drawn from blocks (K, B, C), of which an attacker replaces some."""
+
+    def __init__(self, task: Task, seed: int, run: int, *, attacked: bool) -> None:
+        assert task.blocks is not None
+        self._blocks, self._rng = task.blocks, np.random.default_rng([seed, run])
+        K = len(self._blocks)
+        self._items: list[int] = []
+        self._pulls = np.zeros(K, np.int64)
+        self._eps = task.threat.eps if attacked else 0.0
+        direction, far = task.pushes(task.environment(seed, run))
+        bounded = np.array([each.kind for each in task.statistics]) == BOUNDED_MEAN
+        away = self._blocks.mean(axis=1) + far * direction
+        self._pushed = np.where(bounded, (direction > 0).astype(np.float64), away)
+        self._open = direction != 0
+
+    def take_batch(self, arms: npt.ArrayLike) -> Floats:
+        """The next reward (C,) of each of these arms: the r-th of all arms is of the same item."""
+        wanted = np.asarray(arms, np.int64)
+        reps = np.empty(len(wanted), np.int64)
+        for n, arm in enumerate(wanted.tolist()):
+            reps[n] = self._pulls[arm]
+            self._pulls[arm] += 1
+        while len(self._items) < self._pulls.max():
+            self._items.append(int(self._rng.integers(self._blocks.shape[1])))
+        values = self._blocks[wanted, np.array(self._items, np.int64)[reps]]
+        hit = (self._rng.random(len(wanted)) < self._eps)[:, None] & self._open[wanted]
+        return np.where(hit, self._pushed[wanted], values)
+
+
+def truly_within(environment: Quantiled, columns: Columns) -> tuple[Floats, Bools]:
+    """What counts of each arm and column (K, C), as inner values, and which (K, C) of them keep to every limit."""
+    true = np.empty((environment.arms, len(columns.boxed)))
+    keeps = np.ones(true.shape, np.bool_)
+    for d, metric in enumerate(columns.boxed):
+        counted = statistic_of(metric)
+        if counted.kind == QUANTILE:
+            true[:, d] = environment.law.quantile(counted.level)[:, d]
+        elif counted.kind == EXACT:
+            true[:, d] = environment.medians[:, d]
+        else:
+            means = environment.medians if environment.means is None else environment.means
+            true[:, d] = [inner_of_mean(float(mean), np.array(counted.scale)) for mean in means[:, d]]
+    for gate in columns.gates:
+        keeps[:, gate.column] &= true[:, gate.column] >= gate.beyond
+    return true, keeps
+
+
+def _check_drawable(columns: Columns) -> None:
+    """Refuse metrics of which values cannot be drawn that suit both a mean with bounds and a quantile."""
+    for place, metric in enumerate(columns.metrics):
+        own = [each for each, source in zip(columns.boxed, columns.sources, strict=True) if source == place]
+        if len({each.bounds for each in own}) > 1:
+            raise BadInput(
+                f"a plan without a pilot log draws values of {metric.name!r} for its mean between bounds, or for "
+                "something else that counts of it, and not for both; give a pilot log (--pilot)"
+            )
+
+
+def drawn_around(
+    columns: Columns, arms: int, rows: int, sigma: float | None, span: float, rng: np.random.Generator
+) -> Floats:
+    """Values (K · rows, C) of random arms, as samples hold them, from which pulls are drawn."""
+    centres = rng.uniform(0.0, 1.0, (arms, len(columns.metrics)))
+    raw = [
+        _values(metric, _first_limit(columns.gates, metric), centres[:, place], rows, sigma or 0.0, span, rng)
+        for place, metric in enumerate(columns.metrics)
+    ]
+    return columns.observed(np.stack(raw, axis=2).reshape(-1, len(raw)))
+
+
+def _first_limit(gates: Sequence[Gate], metric: Objective) -> Gate | None:
+    return next((gate for gate in gates if gate.limit.metric == metric.name), None)
+
+
+def _values(
+    metric: Objective,
+    gate: Gate | None,
+    places: Floats,
+    rows: int,
+    sigma: float,
+    span: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Values (K, rows) in the metric's units, of arms at these places (K,) between 0 and 1."""
+    levels = (rng.permuted(np.tile(np.arange(rows), (len(places), 1)), axis=1) + 0.5) / rows
+    if metric.bounds is not None:
+        low, high = metric.bounds
+        return np.where(levels < places[:, None], high, low)
+    noise = 0.0 if metric.exact else float(metric.sigma or sigma)
+    inner = span * places
+    if gate is not None:
+        # What is limited of normal values lies so far above their middle, in inner values.
+        level = 1.0 - gate.metric.level if metric.minimized else gate.metric.level
+        ahead = noise * float(ndtri(level)) if gate.metric.has_quantile else 0.0
+        inner = float(metric.inward(gate.limit.value)) + span * (places - 0.5) - ahead
+    return metric.outward(inner[:, None] + noise * ndtri(levels))
