@@ -238,6 +238,8 @@ class Answer(Described):
     certificate: CertificateEntries
     outlook: CertificateEntries | None = None
     """While it goes on: the certificate with which the present candidates could be returned."""
+    question: dict[Text, Any] | None = None
+    """All that was asked, as `Question.to_dict` has it; null of a policy that was run by itself."""
     pulls: Count = 0
     objectives: list[Objective] = []
     """The metrics; none where values are those that a policy compares, larger ones being better."""
@@ -489,6 +491,8 @@ class GateAnswer(Made):
     confidence: Probability
     threat: Text
     contamination: Share
+    question: dict[Text, Any]
+    """All that was asked, as `Question.to_dict` has it."""
     stands_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
     objectives: list[Objective]

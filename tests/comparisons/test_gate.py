@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontguard import Objective
+from frontguard import Objective, Question
 from frontguard.comparisons.effects import Contrast, Effect, Span
 from frontguard.comparisons.outcomes import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
 
@@ -42,7 +42,7 @@ def check(contrast: Contrast, stands: float | None = None) -> Check:
 
 def result(*pairs: tuple[Check, ...]) -> GateResult:
     made = tuple(GatePair(f"pr {i}", f"pr {i}", "main", checks, 10, 10) for i, checks in enumerate(pairs))
-    return GateResult(made, (SECONDS,), 0.95, "prescient", 0.1, "decided", 20)
+    return GateResult(made, Question((SECONDS,)), "decided", 20)
 
 
 def test_a_gate_is_worse_if_anything_is_and_not_worse_if_all_is() -> None:

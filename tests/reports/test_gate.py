@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Objective
+from frontguard import Objective, Question
 from frontguard.comparisons.effects import Contrast, Effect, Span
 from frontguard.comparisons.outcomes import Check, GatePair, GateResult
 from frontguard.reports.ci import github_marks, junit, muted, summary
@@ -26,7 +26,7 @@ def found(name: str = "pr", metric: str = "seconds") -> GateResult:
     for n, contrast in enumerate((Contrast.WORSE, Contrast.OPEN, Contrast.ALIKE)):
         effect = Effect(seconds, Span(0.1, 0.05, 0.2), Span(1.1, 1.05, 1.2), contrast)
         pairs.append(GatePair(f"{name}{n or ''}", f"{name}{n or ''}", "main", (Check(effect, 0.2),), 30, 30))
-    return GateResult(tuple(pairs), (seconds,), 0.95, "prescient", 0.1, "budget", 120)
+    return GateResult(tuple(pairs), Question((seconds,)), "budget", 120)
 
 
 def test_junit_has_a_test_for_each_candidate_and_metric(snapshot: SnapshotAssertion) -> None:
@@ -49,7 +49,7 @@ def test_annotations_are_errors_warnings_and_one_notice(snapshot: SnapshotAssert
     assert [mark.split(" ")[0] for mark in marks] == ["::error", "::warning"]
     assert [mark.split(" ")[0] for mark in github_marks(found(), open_passes=True)] == ["::error", "::notice"]
     one = found()
-    fine = GateResult(one.pairs[2:], one.metrics, 0.95, "prescient", 0.1, "decided", 60)
+    fine = GateResult(one.pairs[2:], one.question, "decided", 60)
     assert said("\n".join([*marks, *github_marks(fine)])) == snapshot
 
 

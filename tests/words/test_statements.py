@@ -117,7 +117,7 @@ def _of_gates() -> Iterator[str]:
     for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
         pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
         for status in ("decided", "unreachable"):
-            made = GateResult(pairs, WITHIN[:1], 0.95, "prescient", 0.1, status, 18)
+            made = GateResult(pairs, Question(WITHIN[:1]), status, 18)
             yield gate.answer(made)
             yield gate.promise(made)
             yield gate.robustness(made) or ""

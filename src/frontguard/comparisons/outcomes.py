@@ -18,9 +18,10 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Comparable, Contrast, Effect, Span, against, contrasts_of, sharpened
-from frontguard.limits import Gate, columns_for
+from frontguard.limits import Gate
 from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective
+from frontguard.question import Question
 
 if TYPE_CHECKING:
     from frontguard.schema import PairEntries
@@ -252,17 +253,14 @@ def _span(gate: Gate, mine: Intervals) -> Span:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What a gate found. All that is certain in it holds at once with probability `confidence`.
+    """What a gate found. All that is certain in it holds at once with the confidence of the question.
 
     `status` is "decided", or why it is not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do,
     if the samples go on as they are), "log" (there are no more measurements). `only` are arms of one side.
     """
 
     pairs: tuple[GatePair, ...]
-    metrics: tuple[Objective, ...]
-    confidence: float
-    threat: str
-    contamination: float
+    question: Question
     status: str
     pulls: int
     anytime: bool = True
@@ -270,6 +268,16 @@ class GateResult:
     only_baseline: tuple[str, ...] = ()  # of logs: arms without a candidate ...
     only_candidate: tuple[str, ...] = ()  # ... and without a baseline, of which nothing is said
     every_row: bool = False  # whether it was said that rows of one process count by themselves
+
+    @property
+    def metrics(self) -> tuple[Objective, ...]:
+        """The metrics that are compared, with their tolerances."""
+        return self.question.objectives
+
+    @property
+    def confidence(self) -> float:
+        """Probability with which all of it holds at once."""
+        return self.question.confidence
 
     @property
     def outcome(self) -> Outcome:
@@ -298,12 +306,16 @@ class GateResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
         plain = {name: list(each) if isinstance(each, tuple) else each for name, each in vars(self).items()}
-        metrics = [asdict(metric.spelled_out) for metric in plain.pop("metrics")]
+        asked = self.question
         return plain | {
             "outcome": self.outcome.word,
             "stands_up_to": self.stands_up_to,
-            "objectives": metrics,
-            "limits": [asdict(check.limit.limit) for check in self.pairs[0].limits] if self.pairs else [],
+            "question": asked.to_dict(),
+            "confidence": asked.confidence,
+            "threat": asked.threat.name,
+            "contamination": asked.threat.eps,
+            "objectives": [asdict(metric.spelled_out) for metric in asked.objectives],
+            "limits": [asdict(limit) for limit in asked.limits],
             "pairs": [pair.to_dict() for pair in self.pairs],
             "warnings": list(said_once(self.notices)),
             "notices": [notice.to_dict() for notice in self.notices],
@@ -316,14 +328,10 @@ class GateResult:
         from frontguard.schema import GateAnswer
 
         given = read(GateAnswer, values, where)
-        metrics = tuple(given.objectives)
-        gates = columns_for(metrics, tuple(given.limits)).gates
+        question = Question.from_dict(given.question)
         return cls(
-            pairs=tuple(GatePair.of(pair, metrics, gates) for pair in given.pairs),
-            metrics=metrics,
-            confidence=given.confidence,
-            threat=given.threat,
-            contamination=given.contamination,
+            pairs=tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs),
+            question=question,
             status=given.status,
             pulls=given.pulls,
             anytime=given.anytime,

@@ -136,6 +136,7 @@ def answer(
         pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
         what_if=otherwise,
         goal=question.goal,
+        question=question,
     )
     return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
 

@@ -130,10 +130,7 @@ def gate(
     found = tuple(judged.pairs(pairs, boxes, lasts))
     return GateResult(
         found,
-        question.objectives,
-        question.confidence,
-        question.threat.name,
-        question.threat.eps,
+        question,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
         int(log.pulls.sum()),
         anytime=bool(question.anytime),

@@ -21,6 +21,7 @@ from frontguard.limits import Limit
 from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, listed, quoted, shown
+from frontguard.question import Question
 from frontguard.results.certificate import Certificate
 from frontguard.results.facts import ArmParts, CostSoFar, Guess, Inner, Kept
 from frontguard.verdicts import BEYOND, VERDICT_ORDER, WITHIN, Keeping, Verdict
@@ -85,6 +86,7 @@ class Result:
     pairs: Floats | None = None  # the same of all pairs (K, K, M): upper bounds of inner values of an arm less another
     cost: CostSoFar | None = None  # where pulls have costs
     goal: str = "front"  # what is returned: all arms that none beats, or the short "list" of as few as are enough
+    question: Question | None = None  # as it was asked; a policy knows part of it only
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""
@@ -303,6 +305,7 @@ class Result:
         yield "verdicts", ByArm(zip(arms, WORDS[self.verdict_codes].tolist(), strict=True))
         yield "certificate", self.certificate.to_dict()
         yield "outlook", None if self.outlook is None else self.outlook.to_dict()
+        yield "question", None if self.question is None else self.question.to_dict()
         yield "pulls", self.pulls
         yield "objectives", [asdict(metric.spelled_out) for metric in self.metrics]
         yield "estimates", self.by_arm(self.estimates)
@@ -387,6 +390,7 @@ class Result:
             "apart": _apart(given, arms, names) if given.differences else None,
             "cost": CostSoFar.of(given.cost, arms),
             "goal": given.aim,
+            "question": None if given.question is None else Question.from_dict(given.question),
         }
 
     def place(self, arm: str, what: str = "arm") -> int:

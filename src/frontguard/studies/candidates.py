@@ -40,10 +40,7 @@ def gate_of(state: Replay, result: Result, how: How = "done") -> GateResult:
         status = "unmeasured"
     return GateResult(
         tuple(pairs),
-        asked.objectives,
-        asked.confidence,
-        asked.threat.name,
-        asked.threat.eps,
+        asked,
         status,
         result.pulls,
         notices=result.notices,

@@ -480,7 +480,7 @@ class Replay:
         kept = policy.kept(settings.question.columns.gates)
         spent = None if self._spending is None else self._spending.so_far()
         told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
-        return told.keeping_to(kept).in_units(settings.question.objectives)
+        return replace(told.keeping_to(kept).in_units(settings.question.objectives), question=settings.question)
 
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
         """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""

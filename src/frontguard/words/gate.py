@@ -143,7 +143,11 @@ def _why_open(found: GateResult) -> str:
         names = list(dict.fromkeys(name for pair in found.pairs for name in pair.aside))
         return f"{joined([visible(name) for name in names])} could not be measured."
     if found.status == "unreachable":
-        lies = f"where an attacker {able(found.threat, found.contamination)}" if found.contamination else "with these"
+        lies = (
+            f"where an attacker {able(found.question.threat.name, found.question.threat.eps)}"
+            if found.question.threat.eps
+            else "with these"
+        )
         return f"{Statement.GATE_STUCK(lies=lies)}."
     if _open_because_not_exact(found):
         return "What was said to be exact was measured differently."
@@ -169,7 +173,7 @@ def promise(found: GateResult, *, of_logs: bool = False) -> str:
     """What holds of the answer, with which probability, and against whom."""
     said = Statement.PROMISE(
         confidence=percent(found.confidence, ROUND_FLOOR),
-        threat=against(found.threat, found.contamination),
+        threat=against(found.question.threat.name, found.question.threat.eps),
         scope="",
         said=Statement.GATE_SAID(),
     )
@@ -186,7 +190,7 @@ def robustness(found: GateResult) -> str | None:
     last = found.stands_up_to
     if last is None:
         return None
-    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.contamination))
+    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.question.threat.eps))
 
 
 def remarks(found: GateResult) -> list[str]:
