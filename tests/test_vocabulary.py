@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from frontguard import Limit, Objective, Study, analyze, gate, identify
+from frontguard import Limit, Objective, Study, analyze, gate, identify, plan
 from frontguard.cli.app import options_of
 from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
@@ -38,6 +38,7 @@ PYTHON = {
     "Study": parameters(Study) - ASKED,
     "identify": parameters(identify) - ASKED,
     "analyze()": parameters(analyze, open_log) - ASKED,
+    "plan()": parameters(plan) - ASKED,
 }
 OPTIONS = {command: options(command) for command in ("run", "analyze", "plan")}
 SPEC = {

@@ -1,5 +1,7 @@
 """What can be had at all, and what it costs: said before anything is measured.
 
+May know: policies, simulation, logs, pareto, evidence, theory, the question.
+
 Read in this order:
 
 - `pilot`, `task`: a question, and the arms that are assumed: those of a log made before, or random ones;
