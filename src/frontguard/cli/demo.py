@@ -73,6 +73,7 @@ def _pictures(found: Demo, folder: Path) -> str:
 
 def _print(found: Demo, report: Report) -> None:
     """The treatments on the true front: what either method makes of them, and what that promises."""
+    from frontguard.reports.model import CERTAIN
     from frontguard.words.terminal import TextColumn, titled
 
     screen, robust, by_means = console(), found.robust, found.by_means
@@ -89,7 +90,7 @@ def _print(found: Demo, report: Report) -> None:
     screen.print(f"\n{report.answer}\n", style="bold")
     title = "Treatments on the true front"
     screen.print(titled(title, columns, screen.width, gives_way=[3, 2, 1], elsewhere="--json"))
-    screen.print(f"How sure is that? {' '.join(report.certificate)}\n")
+    screen.print(f"How sure is that? {' '.join(report.part(CERTAIN).words)}\n")
     screen.print(
         f"{robust.policy}: {robust.pulls:,} pulls. {by_means.policy}: {by_means.pulls:,} pulls. "
         f"{found.seconds:.1f} s in all."
@@ -156,7 +157,7 @@ def _print_flags(found: Analysis, report: Report) -> None:
     from frontguard.words.analysis import answer, robustness
 
     screen = console()
-    screen.print(f"\nA real job: {report.more[-1].words[0]}", style="bold")
+    screen.print(f"\nA real job: {report.parts[-1].words[0]}", style="bold")
     screen.print(answer(found))
     screen.print(robustness(found) or "")
     screen.print(

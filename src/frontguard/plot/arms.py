@@ -11,15 +11,14 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.phrases import are, joined, number_of
+from frontguard.phrases import joined, number_of
 from frontguard.plot.looks import MANY, VERDICTS, Look
 from frontguard.plot.picture import Axis, Density, Layer, Panel, Points, Spans
 from frontguard.plot.text import listed, short, with_intervals
 from frontguard.results import Result
 from frontguard.statements import Statement
-from frontguard.verdicts import Keeping, Verdict
-from frontguard.words.front import place
-from frontguard.words.limits import beaten_and_beyond
+from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
+from frontguard.words.arm_table import counts
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
@@ -134,33 +133,10 @@ class Arms:
         return "1 arm that is out lies beyond the edge." if count else ""
 
     def told(self) -> tuple[str, ...]:
-        """Who is in, and how many have which verdict, in sentences for a description."""
+        """How many have which verdict, and who is in, in sentences for a description."""
         ins = self.with_verdict(Verdict.IN)
-        front = (
-            Statement.CERTAINLY_IN(
-                count=number_of(len(ins)),
-                measured=f"{len(self.names):,}",
-                are=are(len(ins)),
-                place=place(self.result),
-                arms=f": {listed(self.named(ins[:5]), total=len(ins))}.",
-            )
-            if len(ins)
-            else f"None of {number_of(len(self.names))} is certainly in yet."
-        )
-        rest = [
-            f"{len(some):,} {words}"
-            for verdict, words in (
-                (Verdict.UNDECIDED, "undecided"),
-                (Verdict.COVERED, "covered by one that is in"),
-            )
-            if len(some := self.with_verdict(verdict))
-        ]
-        beaten, beyond = beaten_and_beyond(self.result)
-        if beaten:
-            rest.append(Statement.CERTAINLY_OUT(count=f"{beaten:,}", are=are(beaten)))
-        if beyond:
-            rest.append(Statement.CERTAINLY_BEYOND(count=f"{beyond:,}", are=are(beyond)))
-        return front, f"Of the others, {', '.join(rest)}." if rest else ""
+        said = f"Of {number_of(len(self.names))}, {counts(self.result)}."
+        return said, f"In: {listed(self.named(ins[:5]), total=len(ins))}." if len(ins) else ""
 
     def not_drawn(self, *columns: int) -> str:
         """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
@@ -284,7 +260,10 @@ def frame(
         low, high = (float(np.exp(np.clip(end, -700.0, 700.0))) for end in (low, high))
     elif positive and low < 0.0:
         low = min(0.0, lowest - 0.02 * high)  # nothing was estimated below, yet the lowest mark is seen whole
-    return (low, high, log) if low < high else (None, None, log)
+    if low == high:
+        half = 0.1 * abs(low) or 0.5
+        low, high = low - half, high + half
+    return low, high, log
 
 
 def _seen(centres: Floats, matter: Floats) -> tuple[float, float]:
@@ -345,13 +324,6 @@ CELLS = (42, 34)
 
 _ROOMY = 40  # marks of which each can have its full size
 _SMALLEST = 0.5  # of its size: what a mark has at least
-_GROUPS = ((Verdict.OUT, Verdict.COVERED), (Verdict.UNDECIDED,), (Verdict.IN,))  # a density for each, the last on top
-_WORDS = {
-    Verdict.OUT: "that are out",
-    Verdict.COVERED: "that are covered",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.IN: "that are in",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,19 +396,12 @@ def edges_along(axis: Axis, values: Floats, count: int) -> Floats:
 
 
 def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, str, Look]]:
-    """Who of those that are not shown in full lies in a density with whom, in words and as a look, the lowest first.
-
-    Those that are still undecided have one of their own: they may yet be on the front.
-    """
-    for verdicts in _GROUPS:
-        mine = rest & np.isin(arms.codes, verdicts)
-        counts = {verdict: count for verdict in verdicts if (count := int((arms.codes[mine] == verdict).sum()))}
-        if not counts:
-            continue
-        look = MANY if Verdict.OUT in verdicts else replace(MANY, colour=VERDICTS[verdicts[0]].colour)
-        what = "that are out or covered" if len(counts) > 1 else _WORDS[next(iter(counts))]
-        words = f"{sum(counts.values()):,} more {what}"
-        yield mine, words, replace(look, label=f"{words}, as a density")
+    """Those with a verdict that are not shown in full, in words and as a look, what matters most last."""
+    for verdict in VERDICT_ORDER[::-1]:
+        mine = rest & (arms.codes == verdict)
+        if mine.any():
+            words = f"{int(mine.sum()):,} more {verdict.word}"
+            yield mine, words, replace(MANY, colour=VERDICTS[verdict].colour, label=f"{words}, as a density")
 
 
 def density(x: Floats, y: Floats, x_axis: Axis, y_axis: Axis, look: Look) -> Density:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -17,16 +16,13 @@ from frontguard.plot.frames import Rectangle, Sheet
 from frontguard.plot.picture import Bars, Layer, Lines, Panel, Points, Rule, Spans
 from frontguard.plot.text import apart, width
 
-LINE_HEIGHT = 1.1
-"""Of a label, as a multiple of its size."""
-
 Side = tuple[int, int]
 """Where a label lies as seen from its point: (1, 0) is to the right of it, (0, 1) above it."""
 
+_LINE = 1.1  # the height of a label, as a multiple of its size
 _GAP = 3.0
 _MOST = 120  # labels that are tried; more could not be read anyway
 _LONGEST = 0.45  # of the frame's width
-_ANCHORS: dict[int, Literal["start", "middle", "end"]] = {1: "start", 0: "middle", -1: "end"}
 _AROUND: tuple[Side, ...] = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
@@ -41,14 +37,9 @@ class Label:
     side: Side
     reach: float
 
-    @property
-    def anchor(self) -> Literal["start", "middle", "end"]:
-        """Which part of the text lies nearest to the point."""
-        return _ANCHORS[self.side[0]]
-
     def box(self, sheet: Sheet, size: float) -> Rectangle:
         """The room that it takes in letters of that size."""
-        wide, high = width(self.text, size), LINE_HEIGHT * size
+        wide, high = width(self.text, size), _LINE * size
         across, up = self.side
         left = float(sheet.x(self.at[0])) + across * self.reach + wide * (across - 1) / 2.0
         top = float(sheet.y(self.at[1])) - up * self.reach - high * (up + 1) / 2.0
@@ -60,12 +51,11 @@ def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
     wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet)][:_MOST]
     names = apart([sides[0].text for sides in wanted], _LONGEST * (sheet.frame[2] - sheet.frame[0]), size)
     taken = np.concatenate([np.empty((0, 4)), *(_marks(layer, sheet) for layer in panel.layers)])
-    centres = np.concatenate([np.empty((0, 2)), *(_centres(layer, sheet) for layer in panel.layers)])
     found = []
     for name, sides in zip(names, wanted, strict=True):
         for label in (replace(side, text=name) for side in sides):
             box = label.box(sheet, size)
-            if _inside(box, sheet.frame) and not _touches(box, taken) and _is_nearest(label, box, sheet, centres):
+            if _inside(box, sheet.frame) and not _touches(box, taken):
                 found.append(label)
                 taken = np.append(taken, [box], axis=0)
                 break
@@ -73,10 +63,7 @@ def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
 
 
 def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
-    """For everything in a layer that has a label and is seen, the places of that, the best first.
-
-    They are twice: close by, and farther away, as there may be a ring around a mark.
-    """
+    """For everything in a layer that has a label and is seen, the places of that, the best first."""
     match layer:
         case Points():
             x, y, sides, reach = layer.x, layer.y, _AROUND, layer.look.size / 2.0 + _GAP
@@ -93,7 +80,7 @@ def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
     for i, text in enumerate(layer.written):
         at = float(x[i]), float(y[i])
         if text.strip() and sheet.inside(sheet.x(at[0]), sheet.y(at[1])):
-            yield [Label(text, layer, i, at, side, far * reach) for far in (1.0, 2.0) for side in sides]
+            yield [Label(text, layer, i, at, side, reach) for side in sides]
 
 
 def _of_rule(rule: Rule, sheet: Sheet) -> list[Label]:
@@ -115,22 +102,6 @@ def _marks(layer: Layer, sheet: Sheet) -> Floats:
         bars, seen = sheet.bars(layer)
         return bars[seen]
     return np.empty((0, 4))
-
-
-def _centres(layer: Layer, sheet: Sheet) -> Floats:
-    """The places (n, 2) of marks that are seen."""
-    if not (isinstance(layer, Points) or (isinstance(layer, Lines) and layer.marks)):
-        return np.empty((0, 2))
-    return sheet.marks(layer.x, layer.y, 0.0)[:, :2]
-
-
-def _is_nearest(label: Label, box: Rectangle, sheet: Sheet, centres: Floats) -> bool:
-    """Whether no other mark is as near to the label as its own: it would be taken for that one's."""
-    own = float(sheet.x(label.at[0])), float(sheet.y(label.at[1]))
-    others = centres[np.abs(centres - own).max(axis=1, initial=0.0) > 0.5]
-    room = label.reach - 0.5
-    wider = box[0] - room, box[1] - room, box[2] + room, box[3] + room
-    return not _touches(wider, np.concatenate([others, others], axis=1))
 
 
 def _inside(box: Rectangle, frame: Rectangle) -> bool:

@@ -10,7 +10,6 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,21 @@ import numpy as np
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.markup import clean
+from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
 from frontguard.plot.frames import Frame, bounded, clipped, inside, limits, rectangles, sheet_of, steps
 from frontguard.plot.labels import labels
 from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Axis, Layer, Panel, Picture
 from frontguard.plot.scales import ticks
-from frontguard.plot.text import columns, in_columns, short, wrapped
+from frontguard.plot.text import in_columns, short, wrapped
 
 try:
     import matplotlib.style
     from matplotlib import font_manager
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -80,18 +80,14 @@ _HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.0, foreground="white",
 """Keeps labels readable over lines and bars."""
 
 
-def new_figure(**options: Any) -> Figure:
-    """A figure of its own that needs no display."""
-    figure = Figure(**options, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def drawn(picture: Picture) -> Figure:
     """The picture as a matplotlib figure, which can be changed and saved like any other."""
     with _own_style():
-        figure = new_figure(figsize=(picture.width, picture.height), dpi=100)
-        _title(figure, picture.title, picture.width)
+        figure = Figure(figsize=(picture.width, picture.height), dpi=100, layout="constrained")
+        FigureCanvasAgg(figure)  # which needs no display
+        if picture.title:
+            title = "\n".join(wrapped(picture.title, round(10.0 * picture.width), 3))
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
         drawn_panels = [
             (panel, axes, _panel(axes, panel, picture.width / across, picture.height / len(picture.rows)))
             for panel, axes, across in _axes(figure, picture)
@@ -130,17 +126,11 @@ def _metadata(picture: Picture, kind: str) -> dict[str, Any] | None:
 @contextmanager
 def _own_style() -> Iterator[None]:
     """matplotlib's defaults and our style upon them, whatever the user has set for other pictures; undone after."""
-    own = {**_STYLE, "font.family": _families()}
+    installed = set(font_manager.get_font_names())
+    own = {**_STYLE, "font.family": ["DejaVu Sans", *(name for name in _FALLBACKS if name in installed)]}
     with matplotlib.style.context("default"), matplotlib.rc_context(own), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")  # what no font here has becomes an empty box
         yield
-
-
-@lru_cache(maxsize=1)
-def _families() -> list[str]:
-    """The fonts to use, in this order: one that is always there, then what is installed for other scripts."""
-    installed = {entry.name for entry in font_manager.fontManager.ttflist}
-    return ["DejaVu Sans", *(name for name in _FALLBACKS if name in installed)]
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
@@ -170,8 +160,6 @@ def _panel(axes: Axes, panel: Panel, width: float, height: float) -> Frame:
             axis.grid(visible=True, color="#e6e6e6", linewidth=0.7)
     for depth, layer in enumerate(panel.layers):
         _draw(axes, layer, panel, frame, 2.0 + 0.01 * depth)
-    axes.set_xlim(axes.get_xlim())  # from now on nothing moves them
-    axes.set_ylim(axes.get_ylim())
     _ticks(axes, panel, frame, width, height)
     _heading(axes, panel, width)
     axes.set_xlabel(_titled(panel.x, round(11 * width)))
@@ -184,15 +172,14 @@ def _ticks(axes: Axes, panel: Panel, frame: Frame, width: float, height: float) 
     up = ticks(panel.y, *frame[1], most=round((4.6 if panel.y.names else 1.9) * height))
     # Ticks have texts of their own, which are made now and keep the style of now.
     words = [short(word, 28 if panel.x.names else 16) for _, word in across]
-    room = 11.5 * width / max(len(words), 1)
-    slanted = bool(panel.x.names) and max((columns(word) for word in words), default=0) > room
-    axes.set_xticks([at for at, _ in across], words, rotation=35 if slanted else 0, ha="right" if slanted else "center",
-                    rotation_mode="anchor" if slanted else "default")  # fmt: skip
+    long = panel.x.names and len(words) * max(map(cells_of, words), default=0) > 11.5 * width
+    slanted: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks([at for at, _ in across], words, **(slanted if long else {}))
     beside = [word for _, word in up]
     axes.set_yticks([at for at, _ in up], in_columns(beside, 30) if panel.y.names else beside)
     axes.minorticks_off()
-    for axis, own in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
-        axis.set_tick_params(length=0 if own.names else 3)
+    axes.tick_params("x", length=0 if panel.x.names else 3)
+    axes.tick_params("y", length=0 if panel.y.names else 3)
 
 
 def _titled(axis: Axis, room: int) -> str:
@@ -202,17 +189,8 @@ def _titled(axis: Axis, room: int) -> str:
     return f"{short(axis.title, max(12, room - 24))}   {axis.direction}".strip()
 
 
-def _title(figure: Figure, text: str, width: float) -> None:
-    """The picture's title, over as many lines as it takes, up to three."""
-    lines = wrapped(text, round(10.0 * width), 3)
-    if lines:
-        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=12, fontweight="bold")
-
-
 def _heading(axes: Axes, panel: Panel, width: float) -> None:
     """A panel's title, and its note in small letters below that."""
-    if panel.y.names:  # they stand beside the panel and take of its width
-        width -= 0.07 * min(30, max(columns(name) for name in panel.y.names))
     note = wrapped(panel.note, round(13.0 * width), 2)
     lines = wrapped(panel.title, round(11.5 * width), 3)
     if lines:
@@ -247,20 +225,12 @@ def _legend(figure: Figure, picture: Picture) -> None:
     kinds = [picture.drawn_as(look) for look in picture.legend]
     handles = [_legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
     names = [short(look.label, 44) for look in picture.legend]
-    beside = _legend_columns([columns(name) + 6 for name in names], 13.0 * picture.width)
+    beside = max(1, min(len(names), int(13.0 * picture.width / (max(map(cells_of, names)) + 6))))
     order = [at for column in range(beside) for at in range(column, len(names), beside)]  # it fills column by column
     figure.legend(
         [handles[at] for at in order], [names[at] for at in order], loc="outside lower center", ncols=beside,
         frameon=False, columnspacing=1.6, handlelength=2.8 if any("line" in kind for kind in kinds) else 1.4,
     )  # fmt: skip
-
-
-def _legend_columns(widths: list[int], room: float) -> int:
-    """How many of the legend's entries fit beside each other, read line by line."""
-    for beside in range(len(widths), 1, -1):
-        if sum(max(widths[column::beside]) for column in range(beside)) <= room:
-            return beside
-    return 1
 
 
 # Layers ---------------------------------------------------------------------------------------------------------------
@@ -387,19 +357,14 @@ def _region(axes: Axes, layer: parts.Region) -> None:
 
 
 def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:
-    ends = [np.stack([layer.at, end], axis=1)[:, :: 1 if layer.upright else -1] for end in (layer.low, layer.high)]
-    segments = np.stack(ends, axis=1)
-    there = np.isfinite(segments).all(axis=(1, 2))
+    across = axes.vlines if layer.upright else axes.hlines
+    there = np.isfinite(layer.at) & np.isfinite(layer.low) & np.isfinite(layer.high)
     points = there & (layer.low == layer.high)  # so that an interval of a single value can be seen
     for which, cap in ((there & ~points, "butt"), (points, "round")):
-        if which.any():
-            axes.add_collection(
-                LineCollection(
-                    list(segments[which]), colors=[_shade(layer.look, layer.opacity)], linewidths=layer.thickness,
-                    capstyle=cap, zorder=depth,
-                ),
-                autolim=False,
-            )  # fmt: skip
+        across(
+            layer.at[which], layer.low[which], layer.high[which], colors=[_shade(layer.look, layer.opacity)],
+            linewidth=layer.thickness, capstyle=cap, zorder=depth,
+        )  # fmt: skip
 
 
 def _density(axes: Axes, layer: parts.Density, depth: float) -> None:

@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
+from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
 from frontguard.plot.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, sheet_of, steps
 from frontguard.plot.labels import Label, labels
 from frontguard.plot.looks import PALE, THIN, Look, box_shades
 from frontguard.plot.picture import Axis, Panel, Picture
 from frontguard.plot.scales import ticks
-from frontguard.plot.text import columns, in_columns, short, wrapped
+from frontguard.plot.text import in_columns, short, wrapped
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
 _SIZE = 9.0  # of labels, in points
@@ -48,7 +49,7 @@ def drawn(picture: Picture) -> Any:
             if panel is not None:
                 specs[i][j * span] = {"colspan": span}
                 cells.append((panel, {"row": i + 1, "col": j * span + 1}, _INCH * picture.width / len(row)))
-    names = [columns(name) for row in picture.rows for panel in row[1:] if panel for name in panel.y.names]
+    names = [cells_of(name) for row in picture.rows for panel in row[1:] if panel for name in panel.y.names]
     figure = Figure().set_subplots(
         len(specs), across, specs=specs, subplot_titles=[_heading(panel, wide) for panel, _, wide in cells],
         horizontal_spacing=min((90 + 7 * min(30, max(names, default=0))) / (_INCH * picture.width), 0.7 / across),
@@ -106,7 +107,7 @@ def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -
     log = axis.scale == "log"
     shown = [math.log10(end) for end in within] if log else list(within)
     title, most = axis.title, max(12, int(room / 7.3))
-    apart = "   " if columns(title + axis.direction) + 3 <= most else "<br>"
+    apart = "   " if cells_of(title + axis.direction) + 3 <= most else "<br>"
     settings: Settings = {
         "title": {"text": apart.join(filter(None, [plain(title, most, 2), axis.direction])), "standoff": 8},
         "type": axis.scale, "range": shown[::-1] if axis.reverse else shown,
@@ -177,7 +178,7 @@ def _of_legend(look: Look, trace: Settings, picture: Picture) -> Settings:
 
 def _labels(panel: Panel, frame: Frame, room: tuple[float, float], picture: Picture) -> Iterator[Settings]:
     """The labels of each layer, as far as there is room in so many pixels."""
-    names = 7.0 * min(30, max(map(columns, panel.y.names), default=0))
+    names = 7.0 * min(30, max(map(cells_of, panel.y.names), default=0))
     sheet = sheet_of(panel, frame, (0.0, 0.0, max(60.0, room[0] - names) / _POINT, room[1] / _POINT))
     by_layer: dict[int, list[Label]] = {}
     for label in labels(panel, sheet, _SIZE):

@@ -7,7 +7,7 @@ is asked for beside the answer, one arm to choose and all arms against a baselin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import ROUND_FLOOR
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -23,6 +23,7 @@ from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent, visible
 from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.model import (
+    FAILED,
     Column,
     Entry,
     Fact,
@@ -31,6 +32,7 @@ from frontguard.reports.model import (
     Report,
     ReportTable,
     Section,
+    certain,
     in_table,
     short,
     shown_in_units,
@@ -78,67 +80,53 @@ MOST_OBJECTIVES = 12
 """Of which facts are listed."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Circumstances:
-    """What a report says of a result beside the result itself."""
+def report_of(
+    result: Result,
+    kind: Kind,
+    title: str,
+    answer: str,
+    *,
+    certificate: Sequence[str],
+    parts: Sequence[Section],
+    steps: Sequence[Fact],
+    facts: Sequence[Fact] = (),
+    failed: Ints | None = None,
+    directed: bool = True,
+    at_work: bool = True,
+    **assumed: Any,
+) -> Report:
+    """Return the report on a result, whose full names are made short for sentences and pictures.
 
-    kind: Kind
-    title: str
-    answer: str
-    guarantee: Sequence[str]
-    steps: Sequence[Fact]
-    anytime: bool | None = True
-    spread: str | None = None
-    side_by_side: bool = False  # whether pulls were measured several at a time
-    directed: bool = True  # whether it is known which direction of each objective is better
-    failed: Ints | None = None  # (K,) pulls that failed, or values, where the report is on a log
-    failures: Failures = field(default_factory=dict)
-    said: Mapping[str, str] = field(default_factory=dict)  # by arm, what the last pull that failed had to say
-    facts: Sequence[Fact] = ()
-    pictures: tuple[Figure, ...] | None = None  # instead of those that are made of the result
-    robustness: Section = Report.robustness
-    open: Section = Report.open
-    course: Section = Report.course
-    more: tuple[Section, ...] = ()
-    at_work: bool = True  # whether somebody is, where it goes on
-
-
-def report_of(result: Result, about: Circumstances) -> Report:
-    """Return the report on a result, whose full names are made short for sentences and pictures."""
-    count = 0 if about.failed is None else int(about.failed.sum())
-    failed_pulls = 0 if about.kind == "analysis" else count
-    table = arms_table(result, about.failed)
+    `failed` are the pulls (K,) that failed, or values, where the report is on a log. `directed` if it is known which
+    direction of each objective is better, `at_work` if somebody is, where it goes on. `assumed` is given to
+    `assumptions`.
+    """
+    count = 0 if failed is None else int(failed.sum())
+    table = arms_table(result, failed)
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     plain = with_short_names(result)
+    metrics, aside = counted_metrics(plain), len(result.aside)
+    rests_on: dict[str, Any] = {"policy": result.policy, "anytime": True, "failed": count, "aside": aside} | assumed
+    every = *certain(certificate, assumptions(result.certificate, metrics, **rests_on)), *parts
+    columns = result.columns()
+    for d, name in enumerate(result.objectives):
+        columns[name] = np.where(np.isfinite(result.inner.estimates[:, d]), columns[name], np.nan)
+    if failed is not None and kind != "analysis":
+        columns["failed"] = failed
     return Report(
-        title=about.title,
-        kind=about.kind,
-        answer=about.answer,
+        title=title,
+        kind=kind,
+        answer=answer,
         status=result.status,
-        status_words=status_in_words(result.status, at_work=about.at_work),
-        facts=(*_facts(plain, failed_pulls, about.directed), *about.facts),
-        pictures=_pictures(plain, about.directed) if about.pictures is None else about.pictures,
+        status_words=status_in_words(result.status, at_work=at_work),
+        facts=(*_facts(plain, 0 if kind == "analysis" else count, directed), *facts),
+        pictures=_pictures(plain, directed),
         table=table,
-        certificate=tuple(about.guarantee),
-        assumptions=assumptions(
-            result.certificate,
-            counted_metrics(plain),
-            policy=result.policy,
-            anytime=about.anytime,
-            spread=about.spread,
-            failed=count,
-            aside=len(result.aside),
-            side_by_side=about.side_by_side,
-        ),
-        failures=failures_part(about.failures, failed_pulls, result.pulls, about.said),
+        parts=tuple(part for part in every if not part.blank),
         warnings=result.warnings,
-        reproduce=tuple(about.steps),
-        columns=arms_columns(result, about.failed, about.failures),
-        robustness=about.robustness,
-        open=about.open,
-        course=about.course,
-        more=about.more,
+        reproduce=tuple(steps),
+        columns=columns,
         result=result,
     )
 
@@ -253,7 +241,7 @@ def failures_part(
         )
     by_arm = {arm: sum(reasons.values()) for arm, reasons in failures.items() if reasons}
     if not by_arm:
-        return Section("Failures", words)
+        return Section(FAILED, words)
     worst = sorted(by_arm, key=lambda arm: (-by_arm[arm], natural(arm)))
     rows = tuple(row for arm in worst[:_MOST_FAILING] for row in _why(arm, failures[arm]))
     left = len(worst) - _MOST_FAILING
@@ -263,7 +251,7 @@ def failures_part(
     if said:
         last = tuple((Entry(short(arm)), Entry(short(text, 300))) for arm, text in list(said.items())[:_MOST_FAILING])
         tables.append(ReportTable("Last words of failed pulls", (Column("arm"), Column("the last one")), last))
-    return Section("Failures", words, tables=tuple(tables))
+    return Section(FAILED, words, tables=tuple(tables))
 
 
 def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
@@ -274,20 +262,6 @@ def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
         told.append((f"{number_of(len(others), 'other reason')}", sum(count for _, count in others)))
     for reason, count in told:
         yield Entry(short(arm)), Entry(reason), Entry(f"{count:,}", float(count))
-
-
-def arms_columns(result: Result, failed: Ints | None, failures: Failures) -> dict[str, Any]:
-    """What is known of every arm, in its own order."""
-    columns = result.columns()
-    for d, name in enumerate(result.objectives):
-        columns[name] = np.where(np.isfinite(result.inner.estimates[:, d]), columns[name], np.nan)
-    if failed is not None and not isinstance(result, Analysis):
-        columns["failed"] = failed
-    if failures:
-        columns["failures"] = [
-            "; ".join(f"{count} x {reason}" for reason, count in failures.get(arm, {}).items()) for arm in result.arms
-        ]
-    return columns
 
 
 # Comparisons and picks beside the answer ------------------------------------------------------------------------------
@@ -318,7 +292,7 @@ def with_beside(report: Report, result: Result, beside: Beside) -> Report:
             Section(heading, said_too, shown=_forest(result, compared), tables=(comparison_table(result, compared),))
         )
     columns = {**report.columns, **beside.columns(len(result.arms))}
-    return replace(report, compared=tuple(parts), columns=columns)
+    return replace(report, parts=(*parts, *report.parts), columns=columns)
 
 
 def _forest(result: Result, compared: Comparisons) -> tuple[Figure, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from frontguard import plot
 from frontguard.demo.cases import BOMBED, CONTAMINATION, Demo, Reviews
 from frontguard.demo.pictures import demo_picture, reviews_picture
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, percent
-from frontguard.reports.arms import Circumstances, arms_table, failed_pulls, report_of
+from frontguard.reports.arms import arms_table, failed_pulls, report_of
 from frontguard.reports.model import Fact, Figure, Report, Section
 from frontguard.reports.of_log import origin_steps
 from frontguard.results import Origin, Result
@@ -20,22 +22,20 @@ def demo_report(found: Demo, origin: Origin | None = None) -> Report:
     """The report on the demonstration."""
     robust = found.robust
     returned = [f"{len(each.pareto_set)} returned" for each in (found.robust, found.by_means)]
-    return report_of(
+    report = report_of(
         robust,
-        Circumstances(
-            kind="demo",
-            title="Demonstration: the best of 36 sabotaged treatments",
-            answer=_answer(found),
-            guarantee=(guarantee(robust), *_left_out(robust, found.truth), *_of_means(found.by_means)),
-            facts=(
-                Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
-                Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
-            ),
-            pictures=(Figure("What both methods make of the same records", demo_picture(found)),),
-            steps=origin_steps(origin),
-            more=(_reviews_part(found.reviews), _flags_part(found.flags)),
+        "demo",
+        "Demonstration: the best of 36 sabotaged treatments",
+        _answer(found),
+        certificate=(guarantee(robust), *_left_out(robust, found.truth), *_of_means(found.by_means)),
+        facts=(
+            Fact("By medians", f"{found.robust.policy}, {found.robust.pulls:,} pulls, {returned[0]}"),
+            Fact("By means", f"{found.by_means.policy}, {found.by_means.pulls:,} pulls, {returned[1]}"),
         ),
+        parts=(_reviews_part(found.reviews), _flags_part(found.flags)),
+        steps=origin_steps(origin),
     )
+    return replace(report, pictures=(Figure("What both methods make of the same records", demo_picture(found)),))
 
 
 def _answer(found: Demo) -> str:

@@ -10,7 +10,7 @@ from frontguard.experiments.results import Row, as_record
 from frontguard.experiments.setup import TITLES
 from frontguard.experiments.tables import row_cells, row_headings
 from frontguard.phrases import article, joined, percent
-from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable
+from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable, certain
 from frontguard.reports.of_log import origin_steps
 from frontguard.results import Origin
 from frontguard.words.certificate import status_in_words
@@ -38,15 +38,17 @@ def experiments_report(rows: Sequence[Row], origin: Origin | None = None) -> Rep
         ),
         pictures=(Figure("Samples and success against contamination", plot.sample_complexity(rows)),),
         table=_table(rows),
-        certificate=(
-            "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm of "
-            "the true front a returned one is at most 2D worse (Definition 5 of the paper). D is what no number of "
-            "samples can take away from the attacker; α is the accuracy that was asked for.",
-            "RSR is the share of successful runs, with its exact 95 % interval; SC the samples of a run, with its "
-            "standard error; RO the share of the true front that was returned; r-F1 weighs what was missed against "
-            "what was wrong.",
+        parts=certain(
+            (
+                "A run succeeds if every arm that it returns is at most 2D + α from the true front, and for every arm "
+                "of the true front a returned one is at most 2D worse (Definition 5 of the paper). D is what no number "
+                "of samples can take away from the attacker; α is the accuracy that was asked for.",
+                "RSR is the share of successful runs, with its exact 95 % interval; SC the samples of a run, with its "
+                "standard error; RO the share of the true front that was returned; r-F1 weighs what was missed against "
+                "what was wrong.",
+            ),
+            _assumptions(rows),
         ),
-        assumptions=tuple(_assumptions(rows)),
         warnings=tuple(_warnings(rows)),
         reproduce=tuple(origin_steps(origin or _derived(rows))),
         columns={name: [record[name] for record in records] for name in records[0]},

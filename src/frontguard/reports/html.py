@@ -96,7 +96,7 @@ class _Body:
                 self._warnings(),
                 element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *facts)),
                 self._main_table(),
-                *(self._part(part) for part in report.parts if part.heading != "Warnings"),
+                *map(self._part, report.parts),
                 self._reproduce(),
             ),
             element("footer", {}, element("p", {}, report.made)),
@@ -163,7 +163,7 @@ class _Body:
                 "th",
                 {"scope": "col", "class": "n" if column.number else None},
                 element("button", {"type": "button", "disabled": True}, column.heading),
-                element("small", {}, column.below) if column.below else None,
+                _below(column),
             )
             for column in table.columns
         ]
@@ -277,36 +277,31 @@ def pick_html(pick: Pick) -> str:
 
 
 def _plain_table(columns: tuple[Column, ...], rows: Sequence[tuple[Entry, ...]]) -> Element:
+    """A table without classes: where a column of figures stands is said by attributes."""
+    sides = ["right" if column.number else "left" for column in columns]
+    heads = [
+        element("th", {"scope": "col", "align": side}, column.heading, _below(column))
+        for column, side in zip(columns, sides, strict=True)
+    ]
+    body = [element("tr", {}, *map(_plain_cell, row, sides, count())) for row in rows]
     return element(
         "table",
         {"border": "0", "cellpadding": "4"},
-        element("thead", {}, element("tr", {}, *(_plain_heading(column) for column in columns))),
-        element("tbody", {}, *(_plain_row(row, columns) for row in rows)),
+        element("thead", {}, element("tr", {}, *heads)),
+        element("tbody", {}, *body),
     )
+
+
+def _plain_cell(cell: Entry, side: str, place: int) -> Element:
+    named = {"scope": "row"} if place == 0 else {}
+    return element("th" if named else "td", {"align": side, "nowrap": side == "right", **named}, cell.text)
+
+
+def _below(column: Column) -> Element | None:
+    return element("small", {}, f" {column.below}") if column.below else None
 
 
 def _answer_of(result: Result) -> str:
     if isinstance(result, Analysis):
         return analysis.answer(result)
     return study.answer(Snapshot(study="", result=result))
-
-
-def _plain_heading(column: Column) -> Element:
-    below = element("small", {}, f" {column.below}") if column.below else None
-    return element("th", {"scope": "col", "align": "right" if column.number else "left"}, column.heading, below)
-
-
-def _plain_row(row: tuple[Entry, ...], columns: tuple[Column, ...]) -> Element:
-    cells = [
-        element(
-            "th" if place == 0 else "td",
-            {
-                "align": "right" if column.number else "left",
-                "nowrap": column.number or None,
-                "scope": "row" if place == 0 else None,
-            },
-            cell.text,
-        )
-        for place, (cell, column) in enumerate(zip(row, columns, strict=True))
-    ]
-    return element("tr", {}, *cells)

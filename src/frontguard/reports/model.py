@@ -88,6 +88,15 @@ class Section:
         return not (self.words or self.listed or self.shown or self.tables)
 
 
+CERTAIN = "What is certain"
+ASSUMED = "What that assumes"
+ROBUST = "How robust it is"
+OPEN = "What would settle the open arms"
+FAILED = "Failures"
+COURSE = "How it came about"
+"""Headings of parts, in their order."""
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """What is sent to somebody who was not there."""
@@ -100,40 +109,23 @@ class Report:
     facts: tuple[Fact, ...]
     pictures: tuple[Figure, ...]  # right below the answer
     table: ReportTable
-    certificate: tuple[str, ...]  # what holds, in plain words
-    assumptions: tuple[str, ...]  # what it rests on
+    parts: tuple[Section, ...]  # below the table; those without anything in them are left out
     warnings: tuple[str, ...]
     reproduce: tuple[Fact, ...]  # what is needed to make it again
     columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]  # for machines: a row for every arm, or every result
-    robustness: Section = Section("How robust it is")
-    open: Section = Section("What would settle the open arms")  # and which these are
-    failures: Section = Section("Failures")
-    course: Section = Section("How it came about")
-    compared: tuple[Section, ...] = ()  # one arm to choose, and all against a baseline, where these were asked for
     result: Result | None = None  # what it is about, where that is arms
-    more: tuple[Section, ...] = ()  # further answers, as in the demonstration
     made: str = field(
         default_factory=lambda: f"Made by frontguard {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
     )
 
-    @property
-    def parts(self) -> tuple[Section, ...]:
-        """What stands below the table, in its order, without what is empty."""
-        warned = Section("Warnings", listed=self.warnings)
-        certificate = Section("What is certain", self.certificate)
-        assumed = Section("What that assumes", listed=self.assumptions)
-        every = (
-            *self.compared,
-            certificate,
-            assumed,
-            self.robustness,
-            self.open,
-            self.failures,
-            warned,
-            self.course,
-            *self.more,
-        )
-        return tuple(part for part in every if not part.blank)
+    def part(self, heading: str) -> Section:
+        """The part with this heading; a blank one if there is none."""
+        return next((part for part in self.parts if part.heading == heading), Section(heading))
+
+
+def certain(certificate: Sequence[str], assumptions: Sequence[str]) -> tuple[Section, Section]:
+    """The parts that say what holds, in plain words, and what it rests on."""
+    return Section(CERTAIN, tuple(certificate)), Section(ASSUMED, listed=tuple(assumptions))
 
 
 def shown_in_units(result: AnyResult) -> AnyResult:

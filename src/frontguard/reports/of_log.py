@@ -10,14 +10,8 @@ import numpy as np
 from frontguard import plot
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import joined, listed, percent
-from frontguard.reports.arms import Circumstances, failed_pulls, report_of
-from frontguard.reports.model import (
-    Fact,
-    Figure,
-    Report,
-    Section,
-    shown_in_units,
-)
+from frontguard.reports.arms import failed_pulls, report_of
+from frontguard.reports.model import FAILED, OPEN, ROBUST, Fact, Figure, Report, Section, shown_in_units
 from frontguard.results import Origin, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
@@ -68,36 +62,31 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         steps.append(Fact("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
     return report_of(
         found,
-        Circumstances(
-            kind="analysis",
-            title=f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
-            answer=summary.answer(plain),
-            guarantee=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
-            anytime=found.anytime,
-            failed=failed_pulls(found),
-            facts=(
-                Fact("Verdicts", verdicts),
-                *(Fact("Rows", each) for each in summary.rows_chosen(found)),
-                *(Fact("Rates", each) for each in (rates(found.notices),) if each),
-                *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
-            ),
-            robustness=robustness_part(plain),
-            open=Section("What would settle the open arms", listed=tuple(to_settle)),
-            steps=steps,
-            more=(*_guessed(plain), _failures(plain)),
-            course=pulls_part(plain),
+        "analysis",
+        f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
+        summary.answer(plain),
+        certificate=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
+        anytime=found.anytime,
+        failed=failed_pulls(found),
+        facts=(
+            Fact("Verdicts", verdicts),
+            *(Fact("Rows", each) for each in summary.rows_chosen(found)),
+            *(Fact("Rates", each) for each in (rates(found.notices),) if each),
+            *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
         ),
+        parts=(
+            robustness_part(plain),
+            Section(OPEN, listed=tuple(to_settle)),
+            pulls_part(plain),
+            Section("A best guess", tuple(summary.best_guess(plain))),
+            _failures(plain),
+        ),
+        steps=steps,
     )
 
 
 def _few(names: Sequence[str]) -> str:
     return joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
-
-
-def _guessed(found: Analysis) -> tuple[Section, ...]:
-    """What is guessed where no arm is in; nothing if one is."""
-    said = tuple(summary.best_guess(found))
-    return (Section("A best guess", said),) if said else ()
 
 
 def _file_names(origin: Origin | None) -> str:
@@ -119,7 +108,7 @@ def robustness_part(found: Analysis, *notes: str) -> Section:
     """How dirty the data may be before verdicts are no longer certain: words, and a picture if there is a profile."""
     profile = found.profile
     if profile is None:
-        return Section("How robust it is")
+        return Section(ROBUST)
     explained = (
         f"“Stands up to” in the table is the largest {what_eps_is(found.certificate.threat)} (ε) with which an arm's "
         f"verdict is certain, to {percent(profile.resolution)}."
@@ -127,13 +116,13 @@ def robustness_part(found: Analysis, *notes: str) -> Section:
     known = len(profile.levels) > 0 and (~np.isnan(profile.per_arm)).any()
     picture = (Figure("Up to what verdicts stand", plot.robustness(found)),) if known else ()
     said = summary.robustness(found), explained if known else None, *notes
-    return Section("How robust it is", tuple(filter(None, said)), shown=picture)
+    return Section(ROBUST, tuple(filter(None, said)), shown=picture)
 
 
 def _failures(found: Analysis) -> Section:
     """How many values failed; the table has how many of each arm."""
     said = summary.failures(found) if found.failed.size else None
-    return Section("Failures", () if said is None else (said,))
+    return Section(FAILED, () if said is None else (said,))
 
 
 # Plain results --------------------------------------------------------------------------------------------------------
@@ -148,26 +137,22 @@ def result_report(result: Result, origin: Origin | None = None) -> Report:
         answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {names_in_short(plain.pareto_set)}."
     return report_of(
         full,
-        Circumstances(
-            kind="result",
-            title=f"{result.policy}: {len(result.arms):,} arms",
-            answer=answer,
-            guarantee=(guarantee(plain),),
-            anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
-            directed=bool(result.metrics),
-            open=open_part(plain),
-            steps=origin_steps(origin),
-            course=pulls_part(plain),
-        ),
+        "result",
+        f"{result.policy}: {len(result.arms):,} arms",
+        answer,
+        certificate=(guarantee(plain),),
+        anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
+        directed=bool(result.metrics),
+        parts=(open_part(plain), pulls_part(plain)),
+        steps=origin_steps(origin),
     )
 
 
 def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
     """The arms that are undecided, and against whom; `ahead` says what would settle all of them."""
-    heading = "What would settle the open arms"
     opened = np.flatnonzero(result.verdict_codes == Verdict.UNDECIDED)
     if not len(opened):
-        return Section(heading)
+        return Section(OPEN)
     lines = []
     for arm in opened[:12].tolist():
         rival = int(result.decided_by[arm])
@@ -177,4 +162,4 @@ def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
         lines.append(f"{result.arms[arm]}:{against}.")
     if len(opened) > 12:
         lines.append(f"… and {len(opened) - 12:,} more.")
-    return Section(heading, tuple(ahead), listed=tuple(lines))
+    return Section(OPEN, tuple(ahead), listed=tuple(lines))

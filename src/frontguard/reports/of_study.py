@@ -17,8 +17,8 @@ from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.phrases import duration, number_of, percent
-from frontguard.reports.arms import Circumstances, report_of
-from frontguard.reports.model import Fact, Figure, Kind, Progress, Report, Section, shown_in_units
+from frontguard.reports.arms import failures_part, report_of
+from frontguard.reports.model import COURSE, ROBUST, Fact, Figure, Kind, Progress, Report, Section, shown_in_units
 from frontguard.reports.of_log import open_part, origin_steps, pulls_part, robustness_part
 from frontguard.results import Origin
 from frontguard.storage.contract import Storage
@@ -51,11 +51,11 @@ def study_report(
         "study",
         replace(snapshot, result=found),
         said,
+        robustness_part(with_short_names(found), where_they_differ(differing)),
+        _course(overview, follower, found),
         spread=None if settings.question.spread is None else repr(settings.question.spread),
         facts=(*_facts(snapshot), *_times(overview)),
         at_work=overview.out > 0,
-        robustness=robustness_part(with_short_names(found), where_they_differ(differing)),
-        course=_course(overview, follower, found),
         steps=_steps(overview, where),
     )
 
@@ -68,11 +68,12 @@ def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str
         steps.insert(1, Fact("Study", f"{snapshot.study} in {where}"))
         steps.append(Fact("With robustness and course", again, verbatim=True))
     directed, snapshot = bool(snapshot.result.metrics), replace(snapshot, result=shown_in_units(snapshot.result))
-    course = pulls_part(snapshot.result)
-    return _report("run", snapshot, said, facts=_facts(snapshot), directed=directed, steps=steps, course=course)
+    pulls = pulls_part(snapshot.result)
+    facts = _facts(snapshot)
+    return _report("run", snapshot, said, Section(ROBUST), pulls, facts=facts, directed=directed, steps=steps)
 
 
-def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
+def _report(kind: Kind, snapshot: Snapshot, said: str, robustness: Section, course: Section, **more: Any) -> Report:
     """The report with `more` of what `report_of` takes; `said` is the answer, unless it is made here."""
     result = snapshot.result
     plain = with_short_names(result)
@@ -84,21 +85,29 @@ def _report(kind: Kind, snapshot: Snapshot, said: str, **more: Any) -> Report:
     if isinstance(plain, Analysis) and plain.pulls and plain.status != "running":
         guaranteed += filter(None, [log_summary.by_means(plain)])
     ahead = (f"{more_to_come(brief)[0].upper()}{more_to_come(brief)[1:]}.",) if result.status != "certified" else ()
-    return report_of(
+    report = report_of(
         result,
-        Circumstances(
-            kind=kind,
-            title=snapshot.study,
-            answer=said or answer(brief),
-            guarantee=guaranteed,
-            failures=snapshot.failures,
-            said=snapshot.said,
-            failed=snapshot.failed_per_arm,
-            open=open_part(plain, ahead),
-            side_by_side=snapshot.side_by_side,
-            **more,
+        kind,
+        snapshot.study,
+        said or answer(brief),
+        certificate=guaranteed,
+        failed=snapshot.failed_per_arm,
+        parts=(
+            robustness,
+            open_part(plain, ahead),
+            failures_part(snapshot.failures, snapshot.failed, snapshot.pulls, snapshot.said),
+            course,
         ),
+        side_by_side=snapshot.side_by_side,
+        **more,
     )
+    if not snapshot.failures:
+        return report
+    reasons = [
+        "; ".join(f"{count} x {reason}" for reason, count in snapshot.failures.get(arm, {}).items())
+        for arm in result.arms
+    ]
+    return replace(report, columns={**report.columns, "failures": reasons})
 
 
 def _by_short_name(failures: dict[str, Counter[str]], names: dict[str, str]) -> dict[str, Counter[str]]:
@@ -172,7 +181,7 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
         picture = plot.measurements(brief, short_history, contamination=overview.settings.question.threat.eps)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
         pictures.append(Figure(heading, picture))
-    return Section("How it came about", shown=tuple(pictures))
+    return Section(COURSE, shown=tuple(pictures))
 
 
 def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measurements, float] | None:

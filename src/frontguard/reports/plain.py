@@ -53,6 +53,8 @@ def document(report: Report) -> str:
     ]
     for shown in report.pictures:
         lines += _picture(shown, 2)
+    if report.warnings:
+        lines += _part(Section("Warnings", listed=report.warnings))
     lines += [f"- {escaped(fact.label)}: {escaped(fact.value)}" for fact in report.facts]
     lines += ["", f"## {escaped(report.table.caption)}", "", *_table(report.table)]
     for part in report.parts:

@@ -11,7 +11,7 @@ from frontguard.phrases import number_of
 from frontguard.plot.arms import drawable, frame
 from frontguard.plot.looks import GREEN, GREY, PINK, VERMILION, Look
 from frontguard.plot.picture import Axis, Layer, Panel, Picture, Points, Region, Rule, Spans, looks_of
-from frontguard.plot.text import captioned, short
+from frontguard.plot.text import sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.words.certificate import true_values
@@ -50,7 +50,7 @@ def forest(result: Result, baseline: str) -> Picture:
         rows=(tuple(panels),),
         legend=tuple(look for look in looks.values() if look in used),
         description=f"{number_of(len(compared))} compared with {name}.",
-        caption=captioned(
+        caption=sentences(
             f"Marks are estimates, against {name}; {true_values(result, 'lines')}.",
             "Within the shaded band a difference does not matter." if tolerated else "",
             f"{number_of(left)} more are not drawn." if left > 0 else "",

@@ -41,7 +41,7 @@ from frontguard.plot.picture import (
     Spans,
 )
 from frontguard.plot.scales import Scale
-from frontguard.plot.text import captioned, listed, sentences, short
+from frontguard.plot.text import listed, sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import VERDICT_ORDER, Verdict
@@ -58,14 +58,9 @@ BEATEN = Look("", BLUE, "square", filled=False)
 _NAMED = {Verdict.IN: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
 _NAMED_FOOLED = 6
 _ALL_BOXED = 40  # up to so many arms all have a box
-# Beyond that a verdict's boxes are drawn if there are no more than the first number. If there are no more than the
-# second they also are, as long as no more than the third other marks lie in each of them, on average.
-_BOXED = {
-    Verdict.IN: (12, 150, 3.0),
-    Verdict.UNDECIDED: (0, 60, 1.5),
-    Verdict.COVERED: (0, 60, 1.5),
-    Verdict.OUT: (0, 120, 1.5),
-}
+_MOST_BOXED = 150  # of a verdict
+_ALWAYS_BOXED = 12  # on the front
+_CROWDED = 2.0  # other marks in a box, on average: beyond that a verdict's boxes are not drawn
 _ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 
 
@@ -169,13 +164,12 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
         return chosen.full
     boxed = np.zeros_like(chosen.full)
     centres = arms.estimates[some][:, [x, y]]
-    for verdict, (always, most, crowded) in _BOXED.items():
+    for verdict in _ORDER[1:] if chosen.rest.any() else _ORDER:
         mine = arms.with_verdict(verdict, chosen.full)
-        if len(mine) > most or (verdict == Verdict.OUT and chosen.rest.any()):
-            continue
         low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))
         others = ((low <= centres) & (centres <= high)).all(axis=2).sum(axis=1) - 1
-        if len(mine) <= always or others.mean() <= crowded:
+        few = verdict == Verdict.IN and len(mine) <= _ALWAYS_BOXED
+        if few or (0 < len(mine) <= _MOST_BOXED and others.mean() <= _CROWDED):
             boxed[mine] = True
     return boxed
 
@@ -262,7 +256,7 @@ def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
     columns = tuple(axes)
     marks, rest = int(chosen.full.sum()), int(chosen.rest.sum())
     shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any()
-    return captioned(
+    return sentences(
         f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
         "A box that is cut off at the edge goes on beyond it.",
         f"Shaded is what the {arms.result.goal} beats." if shaded else "",
@@ -305,7 +299,7 @@ def list_picture(arms: Arms) -> Picture:
         rows=((panel,),),
         legend=tuple(legend),
         description=sentences(*arms.told(), arms.not_drawn(0)),
-        caption=captioned(
+        caption=sentences(
             f"Marks are estimates; {true_values(arms.result, 'lines')}.",
             thinned,
             arms.not_seen(places, {0: axis}),
@@ -366,7 +360,7 @@ def pairs(result: Result) -> Picture:
             *arms.told(),
             arms.not_drawn(*range(M)),
         ),
-        caption=captioned(
+        caption=sentences(
             front_caption(arms, chosen, axes),
             "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
             f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
@@ -379,8 +373,7 @@ def pairs(result: Result) -> Picture:
 
 _ALL = 60  # arms whose lines can still be told apart
 _MOST = {Verdict.IN: 60, Verdict.UNDECIDED: 24, Verdict.COVERED: 8}
-_BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 4}  # more lines than that are fainter
-_FAINTEST = {Verdict.IN: 0.6, Verdict.UNDECIDED: 0.35, Verdict.COVERED: 0.35}
+_BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 8, Verdict.OUT: 8}  # more lines are fainter
 _DASHES = {Verdict.UNDECIDED: (6.0, 3.0), Verdict.COVERED: (2.0, 2.0)}
 _WITH_INTERVALS = 8  # arms on the front whose intervals are drawn as well
 _NAMED_LINES = 12
@@ -442,7 +435,7 @@ def parallel(result: Result) -> Picture:
         description=sentences(
             f"Arms across {M} objectives, better always up.", *arms.told(), arms.not_drawn(*range(M))
         ),
-        caption=captioned(
+        caption=sentences(
             "Each line is an arm; a line that lies above another in every objective beats it.",
             "Bars are the intervals of the front." if 0 < len(ins) <= _WITH_INTERVALS else "",
             f"{rest:,} more arms are only in the band." if rest else "",
@@ -456,12 +449,9 @@ def parallel(result: Result) -> Picture:
 
 def _of_many(verdict: Verdict, look: Look, count: int) -> tuple[Look, float]:
     """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
-    look = replace(look, dash=_DASHES.get(verdict, ()))
-    if verdict == Verdict.OUT:
-        return replace(look, width=0.8), 0.4
     loud = min(1.0, _BOLD[verdict] / count)
-    quiet = replace(look, width=look.width * max(0.6, loud), size=look.size * max(0.6, loud**0.5))
-    return quiet if loud < 1.0 else look, max(_FAINTEST[verdict], 0.9 * loud)
+    quiet = replace(look, dash=_DASHES.get(verdict, ()), width=look.width * max(0.6, loud))
+    return quiet, max(0.6 if verdict == Verdict.IN else 0.35, 0.9 * loud)
 
 
 def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[float, float]]:

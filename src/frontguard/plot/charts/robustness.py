@@ -14,7 +14,7 @@ from frontguard.phrases import are, natural, number_of, percent
 from frontguard.plot.arms import Arms, in_rows, read
 from frontguard.plot.looks import BY_MEANS, GOAL, IN, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Rule
-from frontguard.plot.text import captioned, sentences, short
+from frontguard.plot.text import sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -65,7 +65,7 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
         rows=(panels,),
         legend=tuple(arms.looks(order)),
         description=sentences(*_told(arms, known, declared, order)),
-        caption=captioned(
+        caption=sentences(
             "A longer bar is a verdict that more lies are needed to shake.",
             f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
             f"{number_of(without)} without a figure." if without else "",

@@ -20,12 +20,11 @@ from frontguard.plot.arms import (
     drawable,
     frame,
     position_of,
-    within,
 )
 from frontguard.plot.frames import widened
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, IN, NOW, SUSPECT, VALUE, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule, looks_of
-from frontguard.plot.text import captioned, in_columns, interval, listed, sentences, short, with_intervals
+from frontguard.plot.text import in_columns, interval, listed, sentences, short, with_intervals
 from frontguard.statements import Statement
 from frontguard.studies.overview import History, Measurements, Moment, Rate
 from frontguard.suspects import suspects
@@ -92,14 +91,17 @@ def _shrinking_panel(history: History, d: int, chosen: list[int], looks: list[Lo
     if objective.relative:
         low = np.where(low <= 0.0, -np.inf, low)
     middle = np.where(np.isfinite(middle), middle, np.nan)
-    seen = frame(*_settled(low, high, middle), RELATIVE_FACTOR if objective.relative else FACTOR)
+    # An axis is made for where estimates and intervals are in the end, not for how wide they once were.
+    settled = np.concatenate([middle[-1], _near(low[-1], high[-1], middle[-1])])
+    ends = np.concatenate([low.ravel(), high.ravel(), middle.ravel()])
+    seen = frame(settled, ends, RELATIVE_FACTOR if objective.relative else FACTOR)
     layers: list[Layer] = []
     for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
         # Of what is not bounded at all there is nothing to show; such bands would only darken the panel.
         known = ~np.isnan(middle[:, k]) & (np.isfinite(low[:, k]) | np.isfinite(high[:, k]))
         if known.any():
-            ends = low[known, k], high[known, k]
-            layers.append(Band(x[known], *ends, replace(look, label=""), look.label, key=arm, step=True))
+            quiet = replace(look, label="")
+            layers.append(Band(x[known], low[known, k], high[known, k], quiet, look.label, key=arm, step=True))
     for k, (arm, look) in enumerate(zip(chosen, looks, strict=True)):
         layers.append(Lines(x[None, :], middle[None, :, k], look, hints=(look.label,), keys=(arm,), step=True))
     return Panel(
@@ -109,19 +111,12 @@ def _shrinking_panel(history: History, d: int, chosen: list[int], looks: list[Lo
     )
 
 
-def _settled(low: Floats, high: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """What an axis is made for: where estimates and intervals are in the end, not how wide they once were."""
-    known = np.isfinite(high[-1]) & np.isfinite(low[-1])
-    width = high[-1][known] - low[-1][known]
-    usual = float(np.median(width)) if len(width) else 0.0
-    # An end that is unusually far out was chosen by an attacker, or is there after few pulls: it goes over the edge.
-    ends = np.concatenate([low[-1], high[-1]])
-    near = np.isfinite(ends)
-    near[near] = np.abs(ends[near] - np.tile(middle[-1], 2)[near]) <= 2.0 * usual
-    centres = np.concatenate([middle[-1], ends[near]])
-    if not np.isfinite(centres).any():
-        centres = middle.ravel()
-    return centres, np.concatenate([low.ravel(), high.ravel(), middle.ravel()])
+def _near(low: Floats, high: Floats, middle: Floats) -> Floats:
+    """The ends of intervals but for those unusually far out, which an attacker chose or few pulls left there."""
+    ends = np.concatenate([low, high])
+    away = np.abs(ends - np.tile(middle, 2))
+    known = np.isfinite(away)
+    return ends[known & (away <= 2.0 * np.median(away[known]))] if known.any() else ends[:0]
 
 
 def _telling(history: History) -> list[int]:
@@ -191,7 +186,7 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
             _foreseen(pulls_left),
             f"Without a goal: {listed(without)}." if without else "",
         ),
-        caption=captioned(
+        caption=sentences(
             "At 1 the answer holds within the tolerance, which is the goal.",
             _foreseen(pulls_left),
             f"Left out, since their tolerance is 0: {listed(without)}." if without else "",
@@ -384,7 +379,8 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
 
 def _panel(measurements: Measurements, column: _Column, x: Floats, contamination: float | None) -> Panel:
     objective, values = column.objective, column.values
-    y_low, y_high, log = edges(column.values, (column.low, column.high), objective.relative)
+    low, high, log = edges(column.values, (column.low, column.high), objective.relative)
+    y_low, y_high = widened((low, high), -0.03, log=log)  # where marks of what lies beyond are seen whole
     failed = np.isnan(values)
     beyond = ~failed & ((values < y_low) | (values > y_high))
     lies = column.lies & ~failed & ~beyond
@@ -408,38 +404,23 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
             quiet = look is VALUE and len(x) > _HINTED
             hints = () if quiet else tuple(_hint(measurements, column, i) for i in some.tolist())
             layers.append(Points(x[some], y[some], look, hints=hints))
-    up = axis_of(objective.name, objective.minimized, *widened((y_low, y_high), 0.04, log=log), log)
+    up = axis_of(objective.name, objective.minimized, low, high, log)
     return Panel(Axis(title="pull of this arm"), up, tuple(layers), note=_note(column, contamination))
 
 
 def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[float, float, bool]:
     """What part of the values is shown, and whether by ratios: all that are not `FAR` from the middle half.
 
-    >>> edges(np.array([1.0, 2.0, 3.0, 4.0, 1e9, np.nan]), (-np.inf, 5.0), False)
-    (1.0, 5.0, False)
-    >>> edges(np.array([2.0]), (-np.inf, np.inf), False)
-    (1.8, 2.2, False)
+    >>> edges(np.array([1.0, 2.0, 3.0, 4.0, 1e9, np.nan]), (1.5, 5.0), False)
+    (0.8, 5.2, False)
     """
     known = values[np.isfinite(values)]
-    if not len(known):
-        finite = [end for end in ends if np.isfinite(end)]
-        return (min(finite), max(finite), False) if len(set(finite)) == 2 else (0.0, 1.0, False)
-    log = relative and float(known.min()) > 0.0
-    bounds = np.array([end for end in ends if np.isfinite(end) and (end > 0.0 or not log)])
-    scaled, bounds = (np.log(known), np.log(bounds)) if log else (known, bounds)
-    quarter, middle, three = np.quantile(scaled, [0.25, 0.5, 0.75])
-    reach = three - quarter
-    if reach == 0.0:  # more than half are the same: how far the others are from it, as long as they are few
-        away = np.abs(scaled - middle)
-        reach = float(np.median(away[away > 0.0])) if (away > 0.0).any() else 0.0
-    low, high = within(np.array([middle]), np.concatenate([scaled, bounds]), FAR * reach)
-    if log:
-        low, high = float(np.exp(low)), float(np.exp(high))
-        log = high > RELATIVE_FACTOR * low
-    if low == high:
-        half = 0.1 * abs(low) or 0.5
-        low, high = low - half, high + half
-    return low, high, log
+    near = known
+    if len(known):
+        quarter, middle, three = np.quantile(known, [0.25, 0.5, 0.75])
+        near = known[np.abs(known - middle) <= FAR * (three - quarter)]
+    low, high, log = frame(known, np.array(ends), RELATIVE_FACTOR if relative else FACTOR, near)
+    return (0.0, 1.0, False) if low is None or high is None else (low, high, log)
 
 
 def _what(objective: Objective) -> str:

@@ -112,9 +112,8 @@ def _labels(panel: Panel, pen: Pen) -> Iterator[Element]:
     """Labels are in the colour of text, not in that of their line: no colour can be read on white and on black."""
     for label in labels(panel, pen.sheet, SMALL):
         left, top, right, _ = label.box(pen.sheet, SMALL)
-        x = {"start": left, "middle": (left + right) / 2.0, "end": right}[label.anchor]
+        x, anchor = {1: (left, ""), 0: ((left + right) / 2.0, "middle"), -1: (right, "end")}[label.side[0]]
         key = None if isinstance(label.layer, Rule) else at(label.layer.keys, label.index)
-        anchor = "" if label.anchor == "start" else label.anchor
         yield words(x, top + 0.85 * SMALL, label.text, SMALL, anchor=anchor, **pen.names.of("word", key))
 
 
