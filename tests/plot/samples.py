@@ -77,9 +77,7 @@ def front() -> Picture:
     panel = Panel(
         Axis("seconds", "lower"), Axis("quality", "higher", percent=True), layers, "20 sets of flags", "a note"
     )
-    return Picture(
-        ((panel,),), "The front", looks_of(layers), "Four arms are in.", caption="Blue is best.", name="front"
-    )
+    return Picture(((panel,),), "The front", looks_of(layers), caption="Blue is best.", name="front")
 
 
 def infinite_ends() -> Picture:
@@ -207,7 +205,7 @@ def hostile() -> Picture:
         HOSTILE[11],
     )  # fmt: skip
     legend = tuple(replace(looks.CONTESTANTS[i % 6], label=HOSTILE[i]) for i in range(n) if HOSTILE[i])
-    return Picture(((left, right),), HOSTILE[11], legend, HOSTILE[0], 12, 6, HOSTILE[5], HOSTILE[9])
+    return Picture(((left, right),), HOSTILE[11], legend, 12, 6, HOSTILE[5], HOSTILE[9])
 
 
 def nothing() -> Picture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -59,14 +60,16 @@ def test_ends_that_are_given_are_kept() -> None:
     assert low < high
 
 
-def test_bars_stand_on_their_axis_and_names_have_their_places() -> None:
-    x, y = frame(Bars(array(0, 1), array(3, 5), looks.IN), y=Axis(names=("a", "b"), reverse=True))
+def test_bars_reach_from_zero_and_names_have_their_places() -> None:
+    bars = Bars(array(0, 1), array(3, 5), looks.IN)
+    x, y = frame(bars, x=Axis(low=0.0), y=Axis(names=("a", "b"), reverse=True))
     assert x == pytest.approx((0.0, 5.0 * (1 + PADDING)))
     assert y == (-0.5, 1.5)
-    _, upright = frame(Bars(array(0, 1), array(3, 5), looks.IN, upright=True))
-    assert upright[0] == 0.0
-    (low, _), _ = frame(Bars(array(0, 1), array(10, 500), looks.IN), x=Axis(scale="log"))
-    assert low == pytest.approx(1.0)  # so that the shortest bar has a length
+    assert frame(bars)[0] == pytest.approx((-5.0 * PADDING, 5.0 * (1 + PADDING)))
+    across, upright = frame(replace(bars, upright=True, written=("3", "5")))
+    assert across[0] < -0.4
+    assert across[1] > 1.4
+    assert upright[1] > 5.0 * (1 + 2 * PADDING)  # room for the words
 
 
 def test_infinite_ends_and_shades_do_not_decide() -> None:

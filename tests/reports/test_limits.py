@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study, analyze
 from frontguard.policies.forecast import forecast
+from frontguard.reports.model import CERTAIN
 from frontguard.reports.of_log import open_part
 from frontguard.reports.sources import report_on
 from frontguard.reports.write import write_report
@@ -46,7 +47,7 @@ def test_report_of_a_study(study: Study, tmp_path: Path, ending: str) -> None:
 
 def test_report_says_what_limits_do_to_the_answer(study: Study, snapshot: SnapshotAssertion) -> None:
     report = report_on(study)
-    assert said("\n".join([report.answer, *report.certificate])) == snapshot
+    assert said("\n".join([report.answer, *report.part(CERTAIN).words])) == snapshot
 
 
 def test_report_of_a_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -20,7 +20,7 @@ from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.question import Question
-from frontguard.reports.model import Report
+from frontguard.reports.model import ASSUMED, COURSE, FAILED, OPEN, ROBUST, Report
 from frontguard.reports.of_log import robustness_part
 from frontguard.reports.of_study import study_report, where_they_differ
 from frontguard.reports.sources import report_on
@@ -132,19 +132,19 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given(snapshot: Snaps
     assert said(where_they_differ(differing)) == snapshot
     report = report_on(study)
     assert [row[-2].text for row in report.table.rows] == ["", ""]
-    assert not report.robustness.shown
-    assert any("Subgaussian(sigma=0.05)" in said for said in report.assumptions)
+    assert not report.part(ROBUST).shown
+    assert any("Subgaussian(sigma=0.05)" in said for said in report.part(ASSUMED).listed)
 
 
 def test_the_rest_of_it(report: Report, snapshot: SnapshotAssertion) -> None:
     assert report.kind == "study"
     assert report.status == "certified"
     assert said("\n".join(report.warnings)) == snapshot
-    (table,) = report.failures.tables
+    (table,) = report.part(FAILED).tables
     reasons = {row[0].text: row[1].text for row in table.rows}
     assert reasons == {"broken": "exit code 3", "weak": "timeout | after `10` s"}
-    assert said("\n".join(report.assumptions)) == snapshot
-    assert said("\n".join(shown.heading for shown in report.course.shown)) == snapshot
+    assert said("\n".join(report.part(ASSUMED).listed)) == snapshot
+    assert said("\n".join(shown.heading for shown in report.part(COURSE).shown)) == snapshot
     steps = {step.label: step.value for step in report.reproduce}
     assert steps["Seed"].startswith("4")
     assert Settings.from_json(steps["Settings"]).question.threat == Prescient(0.1)
@@ -166,9 +166,9 @@ def test_a_study_on_its_way_says_what_would_settle_it(snapshot: SnapshotAssertio
     study.tell_many([(pull, [pull.index + rng.normal()]) for pull in study.ask(60)])
     report = report_on(study)
     assert report.status == "running"
-    assert report.open.listed
-    assert report.open.words  # how many more pulls, at a rate that no two runs share
-    assert said("\n".join(report.open.listed)) == snapshot
+    assert report.part(OPEN).listed
+    assert report.part(OPEN).words  # how many more pulls, at a rate that no two runs share
+    assert said("\n".join(report.part(OPEN).listed)) == snapshot
 
 
 def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Analysis, str]:

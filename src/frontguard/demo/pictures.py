@@ -63,16 +63,11 @@ def demo_picture(demo: Demo) -> Picture:
                 f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
     panels = _on_the_same_axes(panels)
-    kept, kept_by_means = len(demo.found(robust)), len(demo.found(by_means))
     return Picture(
         rows=(tuple(panels),),
         title=f"Which of {len(robust.arms)} treatments are best? "
         + (f"A saboteur replaced {share} of the records of the {total} that truly are." if attacked else ""),
         legend=_legend(panels, ring, _LIES),
-        description=f"Two panels of {len(robust.arms)} treatments by minutes above and minutes below the safe range, "
-        f"less is better. Of the {len(robust.pareto_set)} that {robust.policy}, which looks at medians, lists, {kept} "
-        f"are on the true front of {total}; of the {len(by_means.pareto_set)} that {by_means.policy}, which looks at "
-        f"means, returns, {kept_by_means}.",
         caption="Rings are the truth. Medians stay within them whatever the saboteur writes; means are carried away, "
         "and others take their place. Shaded is what the true front beats.",
         width=12.0,
@@ -143,15 +138,11 @@ def reviews_picture(reviews: Reviews) -> Picture:
     """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
-    certain = joined(found.pareto_set) or "no movie yet"
     return Picture(
         rows=(panels,),
         title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote "
         f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
         legend=_legend(panels, BY_MEANS, _WITHOUT, _LIES),
-        description=f"Left, mean stars from two age groups: the front seems to be {joined(reviews.by_means)}, "
-        f"and a line shows how far the campaign moved {BOMBED}. Right, medians with their "
-        f"intervals: {certain} {Statement.IS_CERTAINLY(place=place(found))}.",
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
         width=13.0,
         height=6.0,

@@ -14,11 +14,10 @@ from frontguard.errors import BadArgument
 from frontguard.phrases import joined, number_of
 from frontguard.plot.looks import MANY, VERDICTS, Look
 from frontguard.plot.picture import Axis, Density, Layer, Panel, Points, Spans
-from frontguard.plot.text import listed, short, with_intervals
+from frontguard.plot.text import short, with_intervals
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
-from frontguard.words.arm_table import counts
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
@@ -30,10 +29,7 @@ CROWD_FACTOR = 5.0
 """The same where also very many arms are drawn, of which most are far behind: the front gets more room by ratios."""
 
 _LARGEST = 1e150  # squares and ratios of such numbers are numbers still
-_OTHERS = 2.5  # other estimates are seen as far as so many times the range of those that matter from these,
-_WHOLE = 1.0  # and ends of intervals as far as so many times,
-_BULK = 0.5  # or as far as so much of the range of four fifths of all estimates, where that is more
-_GOES_ON = 0.15  # of the range of the estimates, where boxes are cut off: so much of them is seen
+_WITHIN = 0.5  # of the range of four fifths of all estimates: so far from it values are seen
 _MOST_OFFERED = 20  # names in an error's choice
 _EDGE = 0.05  # free space at either end, as a share of the axis
 
@@ -132,12 +128,6 @@ class Arms:
             return f"{count:,} arms that are out lie beyond the edge."
         return "1 arm that is out lies beyond the edge." if count else ""
 
-    def told(self) -> tuple[str, ...]:
-        """How many have which verdict, and who is in, in sentences for a description."""
-        ins = self.with_verdict(Verdict.IN)
-        said = f"Of {number_of(len(self.names))}, {counts(self.result)}."
-        return said, f"In: {listed(self.named(ins[:5]), total=len(ins))}." if len(ins) else ""
-
     def not_drawn(self, *columns: int) -> str:
         """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
         aside = int(self.aside.sum())
@@ -230,82 +220,40 @@ def frame(
 ) -> tuple[float | None, float | None, bool]:
     """Where an axis begins and ends, None where there is nothing to go by, and whether it is logarithmic.
 
-    It is if the centres that are seen are positive and differ by more than the factor. `matter` are those of the
-    centres that must be seen, all of them unless given; others are as long as they leave room for these. `ends` are
-    those of intervals, seen as far as they leave room for the centres.
+    It is if the centres that tell are positive and differ by more than the factor. `matter` are those of the centres
+    that must be seen, all of them unless given. Other centres, and the `ends` of intervals, are seen as far as they
+    leave room for these: a box that reaches far beyond, after few pulls or by an attacker's choice, is cut off.
 
     >>> frame(np.array([1.0, 2.0]), np.array([0.5, 2.5]))
     (0.4, 2.6, False)
     >>> frame(np.array([0.0, 10.0]), np.array([-1.0, 1650.0]))
-    (-1.625, 12.125, False)
+    (-1.55, 10.55, False)
     >>> frame(np.array([0.0, 10.0, 20.0, 900.0]), np.array([]), matter=np.array([0.0, 10.0]))
     (-1.0, 21.0, False)
     """
-    centres, ends = centres[np.isfinite(centres)], ends[~np.isnan(ends)]
+    centres, ends = centres[np.isfinite(centres)], ends[np.isfinite(ends)]
     matter = centres if matter is None else matter[np.isfinite(matter)]
     if not len(centres):
         return None, None, False
-    lowest, highest = _seen(centres, matter)
-    positive = lowest > 0.0  # an interval that reaches below is cut off there, as on any axis
-    log = positive and highest > factor * lowest
-    if log:
-        centres, matter = (np.log(values[values > 0.0]) for values in (centres, matter))
-        with np.errstate(divide="ignore"):
-            ends = np.log(np.maximum(ends, 0.0))
-        lowest, highest = _seen(centres, matter)
-    low, high = _with_ends((lowest, highest), ends, matter)
-    room = _EDGE * (high - low)
-    low, high = low - room, high + room
-    if log:
-        low, high = (float(np.exp(np.clip(end, -700.0, 700.0))) for end in (low, high))
-    elif positive and low < 0.0:
-        low = min(0.0, lowest - 0.02 * high)  # nothing was estimated below, yet the lowest mark is seen whole
-    if low == high:
-        half = 0.1 * abs(low) or 0.5
-        low, high = low - half, high + half
-    return low, high, log
-
-
-def _seen(centres: Floats, matter: Floats) -> tuple[float, float]:
-    """The lowest and highest centre that is seen: all that matter, and others that are not far away from most."""
     few = max(1, len(centres) // 10)  # a tenth, and one at least: a single one never decides
     core = np.concatenate([matter, np.sort(centres)[few : len(centres) - few]])
-    if not len(core) or not np.ptp(core):
-        core = centres
-    return within(core, centres, max(_OTHERS * _range(matter), _BULK * _range(core)))
-
-
-def _with_ends(seen: tuple[float, float], ends: Floats, matter: Floats) -> tuple[float, float]:
-    """The range that is seen of the centres and of the ends of intervals; of an end that is cut off a part."""
-    low, high = seen
-    finite = ends[np.isfinite(ends)]
-    width = high - low
-    if width == 0.0 and len(finite):
-        width = float(np.median(np.abs(finite - low)))
-    if width == 0.0:
-        return seen
-    room = max(_WHOLE * (_range(matter) or width), _BULK * width)
-    if (ends < low - room).any():
-        low -= _GOES_ON * width
-    if (ends > high + room).any():
-        high += _GOES_ON * width
-    first, last = within(np.array(seen), finite, room)
-    return min(low, first), max(high, last)
-
-
-def within(core: Floats, others: Floats, room: float) -> tuple[float, float]:
-    """The range of the core, and of the others that lie within so much room to either side of it.
-
-    >>> within(np.array([1.0, 2.0]), np.array([-5.0, 0.5, 3.5]), 2.0)
-    (0.5, 3.5)
-    """
+    core = core if len(core) and np.ptp(core) else centres
+    log = bool(core.min() > 0.0 and core.max() > factor * core.min())
+    if log:
+        centres, ends, matter, core = (np.log(each[each > 0.0]) for each in (centres, ends, matter, core))
     low, high = float(core.min()), float(core.max())
+    room = max(float(np.ptp(matter)) if len(matter) else 0.0, _WITHIN * (high - low))
+    others = np.concatenate([centres, ends])
+    room = room or float(np.median(np.abs(ends - low))) if len(ends) else room  # all estimates are the same
     near = others[(others >= low - room) & (others <= high + room)]
-    return float(near.min(initial=low)), float(near.max(initial=high))
-
-
-def _range(values: Floats) -> float:
-    return float(np.ptp(values)) if len(values) else 0.0
+    low, high = float(near.min(initial=low)), float(near.max(initial=high))
+    edge = _EDGE * (high - low) or 0.1 * abs(low) or 0.5
+    low, high = low - edge, high + edge
+    if log:
+        low, high = (float(np.exp(np.clip(end, -700.0, 700.0))) for end in (low, high))
+    elif low < 0.0 < centres.min():
+        low = -0.02 * high  # nothing was estimated below 0
+    return low, high, log
 
 
 # Many arms in one picture: who is shown in full, and who only as a density --------------------------------------------

@@ -5,7 +5,7 @@ Common to all renderers. On a `Sheet`, lengths are in points, and y grows downwa
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -24,8 +24,7 @@ Frame: TypeAlias = tuple[Limits, Limits]
 PADDING = 0.06
 """Free space on either side, as a share of what the data take."""
 
-_WORDS_BEHIND = 0.08, 0.035  # of an axis, for what is written behind the longest bar, and for each letter of it
-_WORDS_ABOVE = 0.2
+_BEHIND = 0.25  # the same for words at the ends of bars
 _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 
 
@@ -41,16 +40,11 @@ def limits(panel: Panel) -> Frame:
     """
     # What is shaded behind the rest must not decide, unless there is nothing else.
     decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
-    reached = [_reach(layer) for layer in decisive]
-    xs, ys = [x for x, _ in reached], [y for _, y in reached]
-    bars = [layer for layer in panel.layers if isinstance(layer, parts.Bars) and layer.at.size]
-    upright = [layer.upright for layer in bars]
-    letters = max((len(word) for bar in bars if not bar.upright for word in bar.written), default=0)
-    behind = _WORDS_BEHIND[0] + _WORDS_BEHIND[1] * letters if letters else 0.0
-    above = _WORDS_ABOVE if any(bar.upright and any(bar.written) for bar in bars) else 0.0
+    xs, ys = zip(*map(_reach, decisive), strict=True) if decisive else ((), ())
+    written = {layer.upright for layer in panel.layers if isinstance(layer, parts.Bars) and any(layer.written)}
     return (
-        _limits(panel.x, xs, has_bars=not all(upright), behind=behind),
-        _limits(panel.y, ys, has_bars=any(upright), behind=above),
+        _limits(panel.x, xs, _BEHIND if False in written else PADDING),
+        _limits(panel.y, ys, _BEHIND if True in written else PADDING),
     )
 
 
@@ -114,12 +108,15 @@ def runs(x: Floats, y: Floats) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def rectangles(x_low: Floats, y_low: Floats, x_high: Floats, y_high: Floats) -> Floats:
-    """Corners (n, 4, 2) of the rectangles that have a place."""
-    corners = np.stack(
-        [np.stack(corner, axis=1) for corner in ((x_low, y_low), (x_high, y_low), (x_high, y_high), (x_low, y_high))],
-        axis=1,
-    )
+def rectangles(layer: Boxes | Bars, frame: Frame) -> Floats:
+    """Corners (n, 4, 2) of the boxes that have a place, or of bars as far as they are seen."""
+    x_low, y_low, x_high, y_high = layer.corners
+    if isinstance(layer, Bars):
+        x_low, x_high, y_low, y_high = (
+            clipped(each, frame[d]) for each, d in ((x_low, 0), (x_high, 0), (y_low, 1), (y_high, 1))
+        )
+    around = ((x_low, y_low), (x_high, y_low), (x_high, y_high), (x_low, y_high))
+    corners = np.stack([np.stack(corner, axis=1) for corner in around], axis=1)
     return np.asarray(corners[np.isfinite(corners).all(axis=(1, 2))])
 
 
@@ -133,9 +130,11 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
 
     Areas are cut off there; of lines only the ends that are infinite are moved, and such marks lie on the edge.
     """
-    if isinstance(layer, (parts.Bars, parts.Density, parts.Rule)):
+    if isinstance(layer, (parts.Density, parts.Rule)):
         return layer
-    places = ("at", "x") if isinstance(layer, (parts.Band, parts.Spans)) else ()  # stay: only the ends are cut
+    places = (
+        ("at", "x") if isinstance(layer, (parts.Band, parts.Spans, parts.Bars)) else ()
+    )  # stay: only the ends are cut
     cut: dict[str, Any] = {}
     for along, within, axis in zip(_coordinates(layer), frame, (panel.x, panel.y), strict=True):
         log = axis.scale == "log"
@@ -150,34 +149,25 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
 # How far things reach ------------------------------------------------------------------------------------------------
 
 
-def _limits(axis: Axis, parts: list[Floats], *, has_bars: bool, behind: float = 0.0) -> Limits:
-    """The ends of an axis; `behind` is the share that must stay free at its high end."""
-    log = axis.scale == "log"
-    low, high = lowest, highest = _range(axis, parts, log)
-    if not axis.names:
-        wide = widened((lowest, highest), PADDING, log=log)
+def _limits(axis: Axis, parts: Sequence[Floats], behind: float) -> Limits:
+    """The ends of an axis; `behind` is the share that stays free at its high end."""
+    if axis.names:
+        low, high = -0.5, len(axis.names) - 0.5
+    else:
+        log = axis.scale == "log"
+        low, high = reached = _range(axis, parts, log)
+        low, high = widened(reached, PADDING, log=log)[0], widened(reached, behind, log=log)[1]
         if log:  # as far as there are numbers
-            wide = max(wide[0], min(lowest, 1.0 / _LARGEST)), min(wide[1], max(highest, _LARGEST))
-        if has_bars and log:  # bars begin at the edge, and the shortest must be seen too
-            low = 10.0 ** (math.ceil(math.log10(lowest)) - 1)
-        elif not (has_bars and lowest == 0.0):  # bars stand on their axis
-            low = wide[0]
-        if not (has_bars and highest == 0.0):
-            high = wide[1]
-        if behind:
-            low = low if axis.low is None else axis.low
-            high = max(high, widened((low, highest), behind, log=log)[1])
+            low, high = max(low, min(reached[0], 1.0 / _LARGEST)), min(high, max(reached[1], _LARGEST))
     low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
     if not low < high:  # given ends that leave nothing between them
-        high = low * 10.0 if log else low + max(1.0, abs(low))
+        high = low * 10.0 if axis.scale == "log" else low + max(1.0, abs(low))
     return float(low), float(high)
 
 
-def _range(axis: Axis, parts: list[Floats], log: bool) -> Limits:
+def _range(axis: Axis, parts: Sequence[Floats], log: bool) -> Limits:
     """Lowest and highest of what can be shown, never equal."""
-    if axis.names:
-        return -0.5, len(axis.names) - 0.5
-    values = np.concatenate([np.ravel(part) for part in parts]) if parts else np.empty(0)
+    values = np.concatenate([np.empty(0), *parts])
     values = values[np.isfinite(values) & (np.abs(values) < _LARGEST)]
     if log:
         values = values[values > 1.0 / _LARGEST]
@@ -205,10 +195,7 @@ def _around(axis: Axis, log: bool) -> Limits:
 def _reach(layer: Layer) -> tuple[Floats, Floats]:
     """The x and y that a layer would like to be seen."""
     if isinstance(layer, parts.Bars):
-        half = layer.thickness / 2.0
-        across = np.concatenate([layer.at - half, layer.at + half])
-        along = np.append(layer.length, 0.0) if layer.length.size else layer.length
-        return (across, along) if layer.upright else (along, across)
+        return np.concatenate(layer.corners[::2]), np.concatenate(layer.corners[1::2])
     x, y = ([np.ravel(getattr(layer, name)) for name in names] for names in _coordinates(layer))
     return np.concatenate([np.empty(0), *x]), np.concatenate([np.empty(0), *y])
 
@@ -220,6 +207,8 @@ def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return ("x_low", "x_high"), ("y_low", "y_high")
         case parts.Band():
             return ("x",), ("low", "high")
+        case parts.Bars():
+            return (("at",), ("high",)) if layer.upright else (("high",), ("at",))
         case parts.Spans():
             return (("at",), ("low", "high")) if layer.upright else (("low", "high"), ("at",))
         case parts.Density():
@@ -263,7 +252,7 @@ class Sheet:
 
     def boxes(self, layer: Boxes) -> tuple[Floats, Bools]:
         """Rectangles (n, 4) cut off a little beyond the frame, where their edges are not seen, and which are (n,)."""
-        whole = self._rectangles((layer.x_low, layer.x_high), (layer.y_low, layer.y_high))
+        whole = self._rectangles(layer)
         # What is known exactly has a box without width or height, and browsers draw nothing of such a rectangle.
         missing = np.maximum(0.0, 1.0 - (whole[:, 2:] - whole[:, :2])) / 2.0
         whole = np.concatenate([whole[:, :2] - missing, whole[:, 2:] + missing], axis=1)
@@ -273,13 +262,12 @@ class Sheet:
 
     def bars(self, layer: Bars) -> tuple[Floats, Bools]:
         """Rectangles (n, 4) cut off at the frame, and which of them are seen (n,)."""
-        half = layer.thickness / 2.0
-        sides, ends = (layer.at - half, layer.at + half), (np.zeros(len(layer.at)), layer.length)
-        whole = self._rectangles(sides, ends) if layer.upright else self._rectangles(ends, sides)
+        whole = self._rectangles(layer)
         return self._cut(whole), self._meets(whole)
 
-    def _rectangles(self, x: tuple[Floats, Floats], y: tuple[Floats, Floats]) -> Floats:
-        (x0, x1), (y0, y1) = np.sort(self.x(np.stack(x)), axis=0), np.sort(self.y(np.stack(y)), axis=0)
+    def _rectangles(self, layer: Boxes | Bars) -> Floats:
+        x_low, y_low, x_high, y_high = layer.corners
+        (x0, x1), (y0, y1) = np.sort(self.x([x_low, x_high]), axis=0), np.sort(self.y([y_low, y_high]), axis=0)
         return np.stack([x0, y0, x1, y1], axis=1)
 
     def _cut(self, whole: Floats, beyond: float = 0.0) -> Floats:

@@ -63,13 +63,15 @@ def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
 
 
 def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
-    """For everything in a layer that has a label and is seen, the places of that, the best first."""
+    """For everything in a layer that has a label and is seen, the places of that, the best first.
+
+    They are twice: close by, and farther away, as there may be a ring around a mark.
+    """
     match layer:
         case Points():
             x, y, sides, reach = layer.x, layer.y, _AROUND, layer.look.size / 2.0 + _GAP
         case Bars() | Spans():
-            ends = layer.length if isinstance(layer, Bars) else layer.high
-            x, y = (layer.at, ends) if layer.upright else (ends, layer.at)
+            x, y = (layer.at, layer.high) if layer.upright else (layer.high, layer.at)
             sides = ((0, 1),) if layer.upright else ((1, 0),)
             reach = _GAP if isinstance(layer, Bars) else layer.look.size / 2.0 + _GAP  # its end may have a mark on it
         case Rule() if layer.written.strip():
@@ -80,7 +82,7 @@ def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
     for i, text in enumerate(layer.written):
         at = float(x[i]), float(y[i])
         if text.strip() and sheet.inside(sheet.x(at[0]), sheet.y(at[1])):
-            yield [Label(text, layer, i, at, side, reach) for side in sides]
+            yield [Label(text, layer, i, at, side, far * reach) for far in (1.0, 2.0) for side in sides]
 
 
 def _of_rule(rule: Rule, sheet: Sheet) -> list[Label]:

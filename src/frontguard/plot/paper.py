@@ -20,7 +20,7 @@ from frontguard.errors import BadInput
 from frontguard.markup import clean
 from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
-from frontguard.plot.frames import Frame, bounded, clipped, inside, limits, rectangles, sheet_of, steps
+from frontguard.plot.frames import Frame, bounded, inside, limits, rectangles, sheet_of, steps
 from frontguard.plot.labels import labels
 from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Axis, Layer, Panel, Picture
@@ -33,10 +33,10 @@ try:
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import PolyCollection
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import ListedColormap, to_rgba
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch, Polygon
+    from matplotlib.patches import Patch
     from matplotlib.patheffects import AbstractPathEffect, withStroke
 except ImportError:
     raise BadInput("pictures need matplotlib: install the extra with pip install 'frontguard[plot]'") from None
@@ -264,16 +264,14 @@ def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) ->
             marks.set_in_layout(False)
         case parts.Boxes():
             fill, edge = box_shades(layer.look)
-            _polygons(
-                axes, rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high), depth, linewidths=0.8,
-                facecolors=[_shade(layer.look, fill)], edgecolors=[_shade(layer.look, edge)],
-            )  # fmt: skip
+            style = {"facecolors": [_shade(layer.look, fill)], "edgecolors": [_shade(layer.look, edge)]}
+            _polygons(axes, rectangles(layer, frame), depth, linewidths=0.8, **style)
         case parts.Lines():
-            style: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
+            seen: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
             for x, y in zip(layer.x, layer.y, strict=True):
-                axes.plot(*(steps(x, y) if layer.step else (x, y)), **_line(layer.look), **style)
+                axes.plot(*(steps(x, y) if layer.step else (x, y)), **_line(layer.look), **seen)
                 if layer.marks:
-                    axes.plot(x, y, **_mark(layer.look), linestyle="none", **style)
+                    axes.plot(x, y, **_mark(layer.look), linestyle="none", **seen)
         case parts.Band():
             axes.fill_between(
                 layer.x, layer.low, layer.high, facecolor=_shade(layer.look, 0.16), edgecolor=_shade(layer.look, 0.45),
@@ -282,11 +280,7 @@ def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) ->
         case parts.Spans():
             _spans(axes, layer, depth)
         case parts.Bars():
-            half, within = layer.thickness / 2.0, frame[1] if layer.upright else frame[0]
-            start, end = clipped(np.zeros(layer.at.size), within), clipped(layer.length, within)
-            low, high = layer.at - half, layer.at + half
-            corners = rectangles(low, start, high, end) if layer.upright else rectangles(start, low, end, high)
-            _polygons(axes, corners, depth, **_filling(layer.look))
+            _polygons(axes, rectangles(layer, frame), depth, **_filling(layer.look))
         case parts.Density():
             _density(axes, layer, depth)
         case parts.Rule():
@@ -348,12 +342,9 @@ def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:
 
 
 def _region(axes: Axes, layer: parts.Region) -> None:
-    if layer.x.size < 3:
-        return
-    corners = np.stack([layer.x, layer.y], axis=1)
-    axes.add_patch(Polygon(corners, facecolor=_shade(layer.look, 0.07), edgecolor="none", zorder=1.0))
-    edge = _shade(layer.look, 0.28)
-    axes.add_patch(Polygon(corners, fill=False, edgecolor=edge, linewidth=0.9, hatch="///", zorder=1.01))
+    shades = {"facecolors": [_shade(layer.look, 0.07)], "edgecolors": [_shade(layer.look, 0.28)]}
+    if layer.x.size > 2:
+        _polygons(axes, np.stack([layer.x, layer.y], axis=1)[None], 1.0, linewidths=0.9, hatch="///", **shades)
 
 
 def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:
@@ -368,11 +359,8 @@ def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:
 
 
 def _density(axes: Axes, layer: parts.Density, depth: float) -> None:
-    counts = np.asarray(layer.counts, np.float64)
-    i, j = np.nonzero(counts)
-    if i.size:
-        x, y = layer.x_edges, layer.y_edges
-        faces = np.tile(_shade(layer.look, 1.0), (i.size, 1))
-        faces[:, 3] = 0.12 + 0.68 * np.log1p(counts[i, j]) / np.log1p(counts.max())
-        style = {"facecolors": faces, "edgecolors": "none", "linewidths": 0.0, "antialiased": False}
-        _polygons(axes, rectangles(x[i], y[j], x[i + 1], y[j + 1]), depth, **style)
+    most = layer.counts.max(initial=0)
+    if most:
+        shades = ListedColormap([_shade(layer.look, 0.12 + 0.68 * share / 255.0) for share in range(256)])
+        counts = np.ma.masked_equal(np.log1p(layer.counts.T) / np.log1p(most), 0.0)
+        axes.pcolormesh(layer.x_edges, layer.y_edges, counts, cmap=shades, vmin=0.0, vmax=1.0, zorder=depth)

@@ -7,6 +7,7 @@ coordinate means "beyond the edge": whoever draws clips it to the panel.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
 from frontguard.plot.looks import Look
+from frontguard.plot.text import listed, sentences, short
 
 if TYPE_CHECKING:
     from frontguard.markup import Element
@@ -77,6 +79,11 @@ class Boxes:
     hints: tuple[str, ...] = ()
     keys: tuple[int, ...] = ()
 
+    @property
+    def corners(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The lowest x and y of each, and the highest."""
+        return self.x_low, self.y_low, self.x_high, self.y_high
+
 
 @dataclass(frozen=True, eq=False)
 class Lines:
@@ -126,19 +133,29 @@ class Spans:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Solid bars from 0 (or the axis's low end) to `length`, at positions `at`; along x unless `upright`.
+    """Solid bars at positions `at`, from 0 to `high` along x, or along y if `upright`.
 
     `written` stands behind their ends, where there is room ("" for none).
     """
 
     at: Floats
-    length: Floats
+    high: Floats
     look: Look
     upright: bool = False
     thickness: float = 0.8  # in units of `at`
     hints: tuple[str, ...] = ()
     keys: tuple[int, ...] = ()
     written: tuple[str, ...] = ()
+
+    @property
+    def corners(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The lowest x and y of each, and the highest."""
+        sides, ends = (
+            (self.at - self.thickness / 2.0, self.at + self.thickness / 2.0),
+            (np.zeros_like(self.high), self.high),
+        )
+        (x_low, x_high), (y_low, y_high) = (sides, ends) if self.upright else (ends, sides)
+        return x_low, y_low, x_high, y_high
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +205,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels in rows, a title, a legend, and a description for those who cannot see it. Its methods draw it.
+    """Panels in rows, a title and a legend. Its methods draw it.
 
     `width` and `height` are in inches at the size it is meant to be read.
     """
@@ -196,7 +213,6 @@ class Picture:
     rows: tuple[tuple[Panel | None, ...], ...]
     title: str = ""
     legend: tuple[Look, ...] = ()
-    description: str = ""
     width: float = 7.0
     height: float = 5.0
     caption: str = ""  # what to look at, in a sentence or two
@@ -206,6 +222,11 @@ class Picture:
     def panels(self) -> list[Panel]:
         """All panels, row by row."""
         return [panel for row in self.rows for panel in row if panel is not None]
+
+    @property
+    def description(self) -> str:
+        """What is on it, for those who cannot see it: a sentence for each panel, as many as there is room for."""
+        return sentences(*map(_in_words, self.panels))
 
     def drawn_as(self, look: Look, *, labelled: bool = False) -> frozenset[str]:
         """What has this look: "mark", "line", "bar", "box", "band", "area"; only under its label if so said."""
@@ -257,6 +278,21 @@ class Picture:
 
     def _repr_html_(self) -> str:
         return self.svg().markup()
+
+
+def _in_words(panel: Panel) -> str:
+    """The axes of a panel, how many things of each look are on it, and the first of its names."""
+    titles = [f"{short(axis.title, 40)} {axis.direction}".strip() for axis in (panel.x, panel.y) if axis.title]
+    counts: Counter[str] = Counter()
+    names = [*panel.x.names, *panel.y.names]
+    for layer in panel.layers:
+        if isinstance(layer, (Points, Lines, Bars)):
+            counts[short(layer.look.label, 60)] += len(layer.at if isinstance(layer, Bars) else layer.x)
+        if isinstance(layer, Points):
+            names += filter(None, layer.written)
+    said = [f"{count:,} × {label}" for label, count in counts.items() if label]
+    named = f"with the names {listed(names)}" if names else ""
+    return "; ".join(filter(None, [short(panel.title), " and ".join(titles) or "A panel", *said, named])) + "."
 
 
 def looks_of(layers: Sequence[Layer]) -> tuple[Look, ...]:

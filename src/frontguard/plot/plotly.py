@@ -217,7 +217,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
             yield marks | {"mode": "markers"}
         case parts.Boxes():
             fill, edge = box_shades(look)
-            corners = rectangles(layer.x_low, layer.y_low, layer.x_high, layer.y_high)
+            corners = rectangles(layer, frame)
             closed = np.concatenate([corners, corners[:, :1], np.full_like(corners[:, :1], np.nan)], axis=1)
             yield _area(closed[..., 0], closed[..., 1], look, fill, edge)
             others = [each for each in panel.layers if isinstance(each, parts.Points) and each.hints]
@@ -246,7 +246,7 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
             yield {"mode": "markers", "marker": unseen, **places, **_hints(layer.hints)}
         case parts.Bars():
             base = clipped(np.zeros(layer.at.size), shown)
-            ends = (layer.at, clipped(layer.length, shown) - base)[:: 1 if upright else -1]
+            ends = (layer.at, clipped(layer.high, shown) - base)[:: 1 if upright else -1]
             yield {
                 "type": "bar", "x": ends[0], "y": ends[1], "base": base, "marker": _filling(look),
                 "orientation": "v" if upright else "h", "textposition": "none", **_hints(layer.hints),

@@ -107,7 +107,13 @@ def report_of(
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     plain = with_short_names(result)
     metrics, aside = counted_metrics(plain), len(result.aside)
-    rests_on: dict[str, Any] = {"policy": result.policy, "anytime": True, "failed": count, "aside": aside} | assumed
+    rests_on: dict[str, Any] = {
+        "policy": result.policy,
+        "anytime": True,
+        "spread": None,
+        "failed": count,
+        "aside": aside,
+    } | assumed
     every = *certain(certificate, assumptions(result.certificate, metrics, **rests_on)), *parts
     columns = result.columns()
     for d, name in enumerate(result.objectives):
@@ -120,7 +126,7 @@ def report_of(
         answer=answer,
         status=result.status,
         status_words=status_in_words(result.status, at_work=at_work),
-        facts=(*_facts(plain, 0 if kind == "analysis" else count, directed), *facts),
+        facts=(*facts_of(plain, 0 if kind == "analysis" else count, directed), *facts),
         pictures=_pictures(plain, directed),
         table=table,
         parts=tuple(part for part in every if not part.blank),
@@ -131,7 +137,8 @@ def report_of(
     )
 
 
-def _facts(result: Result, failed: int, directed: bool) -> list[Fact]:
+def facts_of(result: Result, failed: int = 0, directed: bool = True) -> list[Fact]:
+    """Of what a result is, and what was asked."""
     certificate = result.certificate
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
     facts = [

@@ -56,7 +56,7 @@ def study_report(
         spread=None if settings.question.spread is None else repr(settings.question.spread),
         facts=(*_facts(snapshot), *_times(overview)),
         at_work=overview.out > 0,
-        steps=_steps(overview, where),
+        steps=study_steps(overview, where),
     )
 
 
@@ -205,11 +205,12 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
 # How to make it again -------------------------------------------------------------------------------------------------
 
 
-def _steps(overview: Overview, where: str) -> list[Fact]:
+def study_steps(overview: Overview, where: str = "") -> list[Fact]:
+    """What is needed to make a study again."""
     settings = overview.settings
     spec, identity = settings.about.get("spec"), settings.about.get("identity")
     steps = [
-        Fact("Version", f"frontguard {__version__} (of this report)"),
+        Fact("Version", f"frontguard {__version__}"),
         Fact("Study", f"{overview.name} in {where}" if where else overview.name),
         Fact("Seed", f"{settings.seed}, of the order in which arms were measured"),
         Fact("Pulls", f"{overview.told:,} told" + (f", {overview.out:,} handed out" if overview.out else "")),

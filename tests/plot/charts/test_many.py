@@ -122,8 +122,8 @@ def test_never_more_marks_than_can_be_told_apart(snapshot: SnapshotAssertion) ->
     picture = plot.front(made_result(values, codes))
     shown = [codes[i] for i in drawn(picture)]
     assert [shown.count(code) for code in (IN, UNDECIDED, COVERED, OUT)] == [150, 60, 60, 0]
-    dropped, undecided = densities_of(picture).values()
-    assert (dropped.counts.sum(), undecided.counts.sum()) == (390, 340)
+    dropped, covered, undecided = densities_of(picture).values()
+    assert (dropped.counts.sum(), covered.counts.sum(), undecided.counts.sum()) == (350, 40, 340)
     assert undecided.look.colour == UNDECIDED_LOOK.colour != dropped.look.colour
     assert {dropped.look.label, undecided.look.label} <= {look.label for look in picture.legend}
     assert said(f"{dropped.look.label}\n{undecided.look.label}") == snapshot
@@ -228,6 +228,6 @@ def test_in_a_list_each_arm_is_in_a_line_of_its_own_or_counted(snapshot: Snapsho
     result = made_result(values, [IN] * 10 + [UNDECIDED] * 100 + [OUT] * 190, (MEMORY,))
     picture = plot.front(result)
     assert len(drawn(picture)) == 40
-    assert picture.panels[0].y.names[40:] == ("190 more that are out", "70 more undecided")
+    assert picture.panels[0].y.names[40:] == ("190 more out", "70 more undecided")
     assert [layer.counts.sum() for layer in densities_of(picture).values()] == [189, 70]
     assert said(picture.caption) == snapshot

@@ -113,7 +113,7 @@ def test_pulls_of_few_arms_have_names_and_are_sorted() -> None:
     assert names == ("b", "c", "d", "a")
     seen = {}
     for layer in bars_of(picture):
-        for at, length, key in zip(layer.at, layer.length, layer.keys, strict=True):
+        for at, length, key in zip(layer.at, layer.high, layer.keys, strict=True):
             assert names[int(at)] == result.arms[key]
             assert layer.look == VERDICTS[Verdict(int(result.verdict_codes[key]))]
             seen[result.arms[key]] = length
@@ -130,13 +130,13 @@ def test_pulls_of_many_arms_are_grouped_and_none_is_lost(K: int) -> None:
     assert len(set(places.tolist())) == len(places)
     total = arms = 0.0
     for layer in layers:
-        assert (np.diff(layer.length) <= 0.0).all()
+        assert (np.diff(layer.high) <= 0.0).all()
         counts = [int(re.match(r"([\d,]+) arm", hint)[1].replace(",", "")) for hint in layer.hints]  # type: ignore[index]
         verdict = next(v for v, look in VERDICTS.items() if look == layer.look)
         mine = result.pulls_per_arm[result.verdict_codes == verdict]
         assert sum(counts) == len(mine)
-        assert float(layer.length @ np.array(counts)) == pytest.approx(float(mine.sum()))
-        total += float(layer.length @ np.array(counts))
+        assert float(layer.high @ np.array(counts)) == pytest.approx(float(mine.sum()))
+        total += float(layer.high @ np.array(counts))
         arms += sum(counts)
     assert arms == K
     assert total == pytest.approx(float(result.pulls))

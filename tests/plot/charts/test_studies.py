@@ -119,8 +119,8 @@ def test_what_was_as_good_as_unknown_does_not_squash_the_rest() -> None:
 def test_the_rate_is_pulls_a_minute() -> None:
     rate = Rate(1.7e9 + np.array([0.0, 30.0, 60.0, 90.0]), np.array([10, 0, 30]), np.array([1, 0, 0]))
     told, failed = [layer for layer in plot.rate(rate).panels[0].layers if isinstance(layer, Bars)]
-    assert told.length.tolist() == [20.0, 0.0, 60.0]
-    assert failed.length.tolist() == [2.0, 0.0, 0.0]
+    assert told.high.tolist() == [20.0, 0.0, 60.0]
+    assert failed.high.tolist() == [2.0, 0.0, 0.0]
     assert told.at.tolist() == [0.25, 0.75, 1.25]  # minutes
     assert told.thickness <= 0.5
     assert plot.rate(rate).panels[0].x.title == "minutes since 2023-11-14 22:13 UTC"

@@ -116,7 +116,7 @@ def test_any_texts_make_well_formed_drawings(texts: list[str]) -> None:
         Density(array(0, 1), array(0, 1), np.ones((1, 1), np.int64), look, a),
     )
     panel = Panel(Axis(a, "lower", names=(b, c, d)), Axis(e, ticks=((1.0, f), (2.0, g))), layers, h, a)
-    picture = Picture(((panel,),), b, (look,), c, name=d)
+    picture = Picture(((panel,),), b, (look,), name=d)
     root = parsed(picture, link=lambda key: f"/arm/{key}", prefix="p-")
     assert len(of_class(root, "mark")) == 2
     titles = [child.text or "" for child in of_class(root, "mark")[0] if child.tag == f"{SVG}title"]

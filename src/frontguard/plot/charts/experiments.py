@@ -12,7 +12,7 @@ from frontguard.errors import BadInput
 from frontguard.phrases import number, number_of, percent
 from frontguard.plot.looks import CONTESTANTS, Look
 from frontguard.plot.picture import Axis, Layer, Lines, Panel, Picture, Points, Spans
-from frontguard.plot.text import listed, short
+from frontguard.plot.text import short
 
 _APART = 0.0025  # in ε, so that policies with the same success do not hide each other
 _SAMPLES = Axis(title="samples", better="lower", scale="log")
@@ -48,7 +48,6 @@ def sample_complexity(rows: Sequence[Any]) -> Picture:
         rows=tuple(grid),
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
-        description=f"Samples and success against contamination for {listed(list(titles.values()))}.",
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",
         width=9.5,
         height=0.9 + 3.2 * len(grid),

@@ -49,7 +49,6 @@ def forest(result: Result, baseline: str) -> Picture:
     return Picture(
         rows=(tuple(panels),),
         legend=tuple(look for look in looks.values() if look in used),
-        description=f"{number_of(len(compared))} compared with {name}.",
         caption=sentences(
             f"Marks are estimates, against {name}; {true_values(result, 'lines')}.",
             "Within the shaded band a difference does not matter." if tolerated else "",

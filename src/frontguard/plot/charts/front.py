@@ -10,7 +10,7 @@ import numpy as np
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.pareto.points import pareto_mask
-from frontguard.phrases import are, number, number_of
+from frontguard.phrases import number, number_of
 from frontguard.plot.arms import (
     CELLS,
     Arms,
@@ -39,6 +39,7 @@ from frontguard.plot.picture import (
     Region,
     Rule,
     Spans,
+    looks_of,
 )
 from frontguard.plot.scales import Scale
 from frontguard.plot.text import listed, sentences, short
@@ -91,16 +92,10 @@ def front(result: Result, x: str | int | None = None, y: str | int | None = None
     chosen = choose(arms, places)
     boxed = boxed_arms(arms, column, row, chosen)
     axes = axes_of(arms, (column, row), chosen, boxed)
-    panel, legend = front_panel(arms, axes, chosen, boxed, named=True)
+    panel = front_panel(arms, axes, chosen, boxed, named=True)
     return Picture(
         rows=((panel,),),
-        legend=legend,
-        description=sentences(
-            f"Arms by {short(result.objectives[column], 40)} and {short(result.objectives[row], 40)}, each with a box.",
-            *arms.told(),
-            _fooled(arms),
-            arms.not_drawn(column, row),
-        ),
+        legend=looks_of(panel.layers[::-1]),
         caption=front_caption(arms, chosen, axes),
         width=7.5,
         height=5.6,
@@ -113,19 +108,15 @@ def axes_of(arms: Arms, columns: Iterable[int], chosen: Chosen, boxed: Bools) ->
     return {d: arms.axis(d, chosen.full | chosen.rest, boxed, crowd=bool(chosen.rest.any())) for d in columns}
 
 
-def front_panel(
-    arms: Arms, axes: Mapping[int, Axis], chosen: Chosen, boxed: Bools, *, named: bool
-) -> tuple[Panel, tuple[Look, ...]]:
-    """One pair of objectives, across and along, by their numbers; and the looks that occur in it."""
+def front_panel(arms: Arms, axes: Mapping[int, Axis], chosen: Chosen, boxed: Bools, *, named: bool) -> Panel:
+    """One pair of objectives, across and along, by their numbers."""
     (x, across), (y, along) = axes.items()
     layers: list[Layer] = []
-    legend: list[Look] = []
     beaten = beaten_region(arms, x, y) if len(arms.objectives) == 2 else None
     if beaten is not None:
         layers.append(beaten)
     for mine, _, look in densities(arms, chosen.rest):
         layers.append(density(arms.estimates[mine, x], arms.estimates[mine, y], across, along, look))
-        legend.append(look)
     for verdict in _ORDER:
         some = _distinct_boxes(arms, x, y, arms.with_verdict(verdict, boxed))
         if len(some):
@@ -141,11 +132,7 @@ def front_panel(
     if len(fooled):
         few = named and len(fooled) <= _NAMED_FOOLED
         layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
-        legend.insert(0, FOOLED)
-    verdicts = [
-        smaller(arms.look(verdict), marks) for verdict in VERDICTS if len(arms.with_verdict(verdict, chosen.full))
-    ]
-    return Panel(across, along, tuple(layers), note="" if layers else NOTHING), (*verdicts, *legend)
+    return Panel(across, along, tuple(layers), note="" if layers else NOTHING)
 
 
 def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
@@ -244,13 +231,6 @@ def beaten_by(points: Floats, signs: Floats) -> Floats:
     return np.array(corners) * signs
 
 
-def _fooled(arms: Arms) -> str:
-    count = int(arms.beaten_by_means.sum())
-    if not count:
-        return ""
-    return Statement.MEANS_FOOLED(arms=number_of(count), are=are(count))
-
-
 def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
@@ -282,14 +262,12 @@ def list_picture(arms: Arms) -> Picture:
     rest = chosen.rest
     axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
     layers: list[Layer] = []
-    legend = arms.looks(order)
     names = list(arms.named(order))
     for mine, words, look in densities(arms, rest):
         edges = edges_along(axis, arms.estimates[mine, 0], CELLS[0])
         counts = np.histogram(arms.estimates[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
         line = len(names)
         layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
-        legend.append(look)
         names.append(words)
     layers += in_rows(arms, order, arms.estimates[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
     panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
@@ -297,8 +275,7 @@ def list_picture(arms: Arms) -> Picture:
     thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
     return Picture(
         rows=((panel,),),
-        legend=tuple(legend),
-        description=sentences(*arms.told(), arms.not_drawn(0)),
+        legend=looks_of(layers[::-1]),
         caption=sentences(
             f"Marks are estimates; {true_values(arms.result, 'lines')}.",
             thinned,
@@ -337,7 +314,6 @@ def pairs(result: Result) -> Picture:
     places = arms.places(*range(M))
     chosen = choose(arms, places)
     named = len(result.objectives) <= _NAMED_UP_TO
-    legend: dict[Look, None] = {}
     boxed = {(x, y): boxed_arms(arms, x, y, chosen) for y in range(1, M) for x in range(y)}
     somewhere = np.logical_or.reduce(list(boxed.values()))
     axes = axes_of(arms, range(M), chosen, somewhere)
@@ -348,18 +324,12 @@ def pairs(result: Result) -> Picture:
             # Only the outermost panels say what lies across and along; the others would say it again.
             across = axes[x] if y == M - 1 else replace(axes[x], title="", better="")
             along = axes[y] if x == 0 else replace(axes[y], title="", better="")
-            row[x], looks = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
-            legend.update(dict.fromkeys(looks))
+            row[x] = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
         rows.append(tuple(row))
     side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
     return Picture(
         rows=tuple(rows),
-        legend=tuple(legend),
-        description=sentences(
-            f"Arms by every two of {M} objectives, each with a box.",
-            *arms.told(),
-            arms.not_drawn(*range(M)),
-        ),
+        legend=looks_of([layer for row in rows for panel in row if panel for layer in panel.layers[::-1]]),
         caption=sentences(
             front_caption(arms, chosen, axes),
             "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
@@ -398,13 +368,11 @@ def parallel(result: Result) -> Picture:
     x = np.arange(M, dtype=np.float64)
     heights = np.stack([scales[d](arms.estimates[:, d]) for d in range(M)], axis=1)
     layers: list[Layer] = [Rule(float(d), replace(PLAIN, width=0.8), upright=True) for d in range(M)]
-    legend: list[Look] = []
     rest = int(chosen.rest.sum())
     if rest:
         look = replace(MANY, label=f"between them 10–90 % of {rest:,} more")
         low, high = np.quantile(heights[chosen.rest], _QUANTILES, axis=0)
         layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {number_of(rest)} that are not drawn"))
-        legend.append(look)
     ins = arms.with_verdict(Verdict.IN, chosen.full)
     if 0 < len(ins) <= _WITH_INTERVALS:
         layers.extend(_intervals(arms, scales, ins))
@@ -415,7 +383,6 @@ def parallel(result: Result) -> Picture:
         look, opacity = _of_many(verdict, arms.look(verdict), len(some))
         rows, keys = np.tile(x, (len(some), 1)), tuple(some.tolist())
         layers.append(Lines(rows, heights[some], look, arms.hints(some), keys, opacity, marks=True))
-        legend.insert(0, look)
     at_the_ends = replace(PLAIN, size=0.01)
     for height, values in zip((1.07, -0.07), zip(*ends, strict=True), strict=True):
         written = tuple(number(value) for value in values)  # in the objective's own units
@@ -431,10 +398,7 @@ def parallel(result: Result) -> Picture:
     up = Axis(title="better is up", low=-0.14, high=1.14, ticks=())
     return Picture(
         rows=((Panel(across, up, tuple(layers)),),),
-        legend=tuple(legend),
-        description=sentences(
-            f"Arms across {M} objectives, better always up.", *arms.told(), arms.not_drawn(*range(M))
-        ),
+        legend=looks_of(layers[::-1]),
         caption=sentences(
             "Each line is an arm; a line that lies above another in every objective beats it.",
             "Bars are the intervals of the front." if 0 < len(ins) <= _WITH_INTERVALS else "",

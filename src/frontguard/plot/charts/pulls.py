@@ -12,7 +12,6 @@ from frontguard.phrases import natural, number, number_of
 from frontguard.plot.arms import Arms, read
 from frontguard.plot.looks import VERDICTS
 from frontguard.plot.picture import Axis, Bars, Panel, Picture
-from frontguard.plot.text import listed, sentences
 from frontguard.results import Result
 from frontguard.verdicts import Verdict
 
@@ -35,28 +34,15 @@ def pulls(result: Result) -> Picture:
     [1, 2, 7, 2]
     """
     arms = read(result)
-    by_verdict = {
-        verdict: some[np.argsort(-result.pulls_per_arm[some], kind="stable")]
+    groups = [
+        (verdict, some[np.argsort(-result.pulls_per_arm[some], kind="stable")])
         for verdict in VERDICTS
         if len(some := arms.with_verdict(verdict))
-    }
-    groups = list(by_verdict.items())
+    ]
     panel, caption = _each(arms, groups) if len(arms.names) <= NAMED else _grouped(arms, groups)
-    counts = result.pulls_per_arm
-    most = np.argsort(-counts, kind="stable")[:3]
     return Picture(
         rows=((panel,),),
         legend=tuple(arms.look(verdict) for verdict, _ in groups),
-        description=sentences(
-            f"{number_of(result.pulls, 'pull')} of {number_of(len(arms.names))}, from {int(counts.min()):,} to "
-            f"{int(counts.max()):,} an arm.",
-            f"Pulled most: {listed(arms.named(most))}.",
-            *(
-                f"{verdict.word.capitalize()}: {number_of(len(some))} with "
-                f"{number_of(int(counts[some].sum()), 'pull')}."
-                for verdict, some in by_verdict.items()
-            ),
-        ),
         caption=caption,
         width=7.0,
         height=1.4 + 0.24 * max(4, len(arms.names)) if len(arms.names) <= NAMED else 4.0,
@@ -106,7 +92,7 @@ def _grouped(arms: Arms, groups: list[tuple[Verdict, Ints]]) -> tuple[Panel, str
         at += max(share, _WIDTH_OF_WORDS) + 1  # a gap between verdicts
     across = Axis(title="arms by verdict, the most pulled first", low=-1.0, high=float(at - 1), ticks=tuple(ticks))
     caption = "Each bar is the mean of some arms of one verdict that have similar pulls."
-    return Panel(across, _pulls_axis(np.concatenate([bar.length for bar in bars])), tuple(bars)), caption
+    return Panel(across, _pulls_axis(np.concatenate([bar.high for bar in bars])), tuple(bars)), caption
 
 
 def _shares(sizes: list[int]) -> list[int]:

@@ -18,7 +18,6 @@ from frontguard.plot.text import sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.threats import beyond, what_eps_is
 
 OTHERS = 30
 """Arms that are not on the front and are shown, the most fragile ones."""
@@ -64,7 +63,6 @@ def robustness(result: Result, profile: Profile | None = None) -> Picture:
     return Picture(
         rows=(panels,),
         legend=tuple(arms.looks(order)),
-        description=sentences(*_told(arms, known, declared, order)),
         caption=sentences(
             "A longer bar is a verdict that more lies are needed to shake.",
             f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
@@ -132,18 +130,3 @@ def _fragile_first(arms: Arms, known: Profile) -> Ints:
     shown = [*order[ins][:MOST_FRONT].tolist(), *order[~ins][:OTHERS].tolist()]
     shown.sort(key=lambda arm: (arms.codes[arm] != Verdict.IN, known.per_arm[arm], natural(arms.names[arm])))
     return np.array(shown, np.int64)
-
-
-def _told(arms: Arms, known: Profile, declared: float, order: Ints) -> tuple[str, ...]:
-    threat, changes, count = arms.result.certificate.threat, "", int(known.in_front[np.argmin(known.levels)])
-    if known.front < 0.5:
-        more = beyond(threat, known.front - known.resolution)
-        changes = Statement.STANDS(answer=arms.result.goal, more=more, now=f"{percent(declared)} was")
-    elif not np.isnan(known.front):
-        changes = Statement.STANDS_BELOW_HALF(answer=arms.result.goal, what=what_eps_is(threat))
-    first = order[0] if len(order) else None
-    return (
-        "" if np.isnan(known.front) else f"At the declared {percent(declared)} of lies, {number_of(count)} in.",
-        changes,
-        "" if first is None else f"{short(arms.names[first], 40)}: {_stands('it stands', known.per_arm[first])}.",
-    )

@@ -24,9 +24,9 @@ from frontguard.plot.arms import (
 from frontguard.plot.frames import widened
 from frontguard.plot.looks import CONTESTANTS, FAILED, FORECAST, GOAL, IN, NOW, SUSPECT, VALUE, VERMILION, Look
 from frontguard.plot.picture import Axis, Band, Bars, Layer, Lines, Panel, Picture, Points, Rule, looks_of
-from frontguard.plot.text import in_columns, interval, listed, sentences, short, with_intervals
+from frontguard.plot.text import in_columns, interval, listed, sentences, short
 from frontguard.statements import Statement
-from frontguard.studies.overview import History, Measurements, Moment, Rate
+from frontguard.studies.overview import History, Measurements, Rate
 from frontguard.suspects import suspects
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import amount, tolerance
@@ -63,15 +63,9 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
     panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
     across = 1 if len(panels) == 1 else 2
     rows = beside_each_other(panels, across)
-    last = history.moments[-1]
     return Picture(
         rows=rows,
         legend=tuple(looks),
-        description=sentences(
-            f"How the intervals of {listed([history.arms[i] for i in chosen])} became narrower over "
-            f"{number_of(last.pulls, 'pull')}.",
-            *(_ends_at(history, arm, last) for arm in chosen),
-        ),
         caption="The band is where the true value lies, the line the estimate; a band that touches the edge goes on "
         "beyond it. Bands that have come apart are decided in that objective.",
         width=7.5 if across == 1 else 11.0,
@@ -134,12 +128,6 @@ def _telling(history: History) -> list[int]:
     return [*ins.tolist(), *rivals[: MOST - len(ins)].tolist()]
 
 
-def _ends_at(history: History, arm: int, last: Moment) -> str:
-    names = [objective.name for objective in history.objectives]
-    values = with_intervals(names, last.estimates[arm], last.low[arm], last.high[arm], 24)
-    return f"{short(history.arms[arm], 32)} is {Verdict(int(last.verdict_codes[arm])).word} now: {values}."
-
-
 def certainty(history: History, pulls_left: int | None = None) -> Picture:
     """Within how many tolerances the answer held after so many pulls, for each objective; 1 is the goal.
 
@@ -180,12 +168,6 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
     return Picture(
         rows=((panel,),),
         legend=tuple(legend),
-        description=sentences(
-            f"Within what the answer holds, against the goal, over {number_of(int(x[-1]), 'pull')}.",
-            *(f"{_now(history, d)}." for d in drawn[:6]),
-            _foreseen(pulls_left),
-            f"Without a goal: {listed(without)}." if without else "",
-        ),
         caption=sentences(
             "At 1 the answer holds within the tolerance, which is the goal.",
             _foreseen(pulls_left),
@@ -239,7 +221,7 @@ def rate(rate: Rate) -> Picture:
     """How fast a study goes: a bar for each span of time, as high as its pulls a minute; the failed ones within.
 
     >>> told = Rate(np.array([0.0, 60.0, 120.0]), np.array([30, 60]), np.array([0, 6]))
-    >>> [layer.length.tolist() for layer in rate(told).panels[0].layers]
+    >>> [layer.high.tolist() for layer in rate(told).panels[0].layers]
     [[30.0, 60.0], [0.0, 6.0]]
     """
     seconds = np.diff(rate.edges)
@@ -281,7 +263,6 @@ def rate(rate: Rate) -> Picture:
     return Picture(
         rows=((panel,),),
         legend=tuple(layer.look for layer in layers),
-        description=f"{in_all}; {lost:,} of them failed.",
         caption=f"{in_all}; {lost:,} failed." if lost else f"{in_all}.",
         width=7.0,
         height=3.0,
@@ -343,11 +324,6 @@ def measurements(
         rows=rows,
         title=short(measurements.name),
         legend=looks_of([layer for panel in panels for layer in panel.layers]),
-        description=sentences(
-            f"The {'last ' if first else ''}{number_of(len(x), 'pull')} of {short(measurements.name)}"
-            + (f" (of {measurements.total:,})." if first else "."),
-            *(_told(column) for column in columns),
-        ),
         caption=_caption(columns),
         width=7.0 if across == 1 else 10.0,
         height=1.2 + 3.8 * len(rows),
@@ -478,11 +454,3 @@ def _hint(measurements: Measurements, column: _Column, i: int) -> str:
     by = f", worker {short(worker, 24)}" if worker else ""
     pull = f"pull {int(measurements.pulls[i]):,}" if i < len(measurements.pulls) else "pull"
     return f"{pull}: {what}{', suspected' if column.lies[i] else ''}{by}"
-
-
-def _told(column: _Column) -> str:
-    failed = int(np.isnan(column.values).sum())
-    middle = f"{_what(column.objective)} {number(column.middle)}"
-    where = "" if column.low == column.high else f", {interval(column.low, column.high)}"
-    suspected = f"{int(column.lies.sum()):,} suspected, " if column.objective.has_quantile else ""
-    return f"{short(column.objective.name, 32)}: {middle}{where}; {suspected}{failed:,} failed."

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_FLOOR
 
 import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
 from frontguard.objectives import parse_tolerance
-from frontguard.phrases import cost_in_words, duration, number, number_of, one_line, percent
+from frontguard.phrases import duration, number, number_of, one_line, percent
+from frontguard.reports.arms import facts_of
+from frontguard.reports.model import Fact
+from frontguard.reports.of_study import study_steps
 from frontguard.results import Result
 from frontguard.studies.overview import Overview
 from frontguard.verdicts import Verdict
@@ -27,9 +28,7 @@ from frontguard.words.certificate import (
     nearness,
     objective_in_short,
     one_beside_goal,
-    tolerance,
 )
-from frontguard.words.limits import limit_in_words
 from frontguard.words.study import (
     STATUSES,
     answer,
@@ -39,7 +38,6 @@ from frontguard.words.study import (
     spent_in_words,
     too_short,
 )
-from frontguard.words.threats import may_lie
 
 
 def studies_page(studies: Sequence[Seen]) -> Page:
@@ -321,37 +319,14 @@ def _warnings(overview: Overview) -> Element:
 
 
 def _reproduce(overview: Overview) -> Element:
-    """Settings, and the spec as it was written, if there is one."""
-    settings = overview.settings
-    terms: list[tuple[str, list[Child]]] = [
-        ("Measurements that may lie", [may_lie(settings.question.threat.name, settings.question.threat.eps)]),
-        ("Confidence", [percent(settings.question.confidence, ROUND_FLOOR)]),
-        ("Goal", ["the short list" if settings.question.goal == "list" else "the front"]),
-        ("Seed", [str(settings.seed)]),
-    ]
-    for objective in settings.question.objectives:
-        goal = f"{objective_in_short(objective)}, within {tolerance(objective)}"
-        terms.append(("Objective", [called(objective.name), f": {goal}"]))
-    for gate in settings.question.columns.gates:
-        terms.append(("Limit", [called(limit_in_words(gate))]))
-    if settings.question.spread is not None:
-        terms.append(("Spread bound", [str(settings.question.spread)]))
-    for what, most in (
-        ("Budget", settings.question.max_pulls),
-        ("Budget of each arm", settings.question.max_pulls_per_arm),
-    ):
-        if most is not None:
-            terms.append((what, [f"{most:,} pulls"]))
-    if settings.question.cost is not None:
-        what = settings.question.cost.metric or f"by arm, in {settings.question.cost.unit}"
-        terms.append(("Cost of a pull", [called(what)]))
-        if settings.question.max_cost is not None:
-            terms.append(("Budget of cost", [cost_in_words(settings.question.max_cost, settings.question.cost.unit)]))
-    spec = settings.about.get("spec")
-    text = spec if isinstance(spec, str) and spec else json.dumps(settings.about, indent=2, ensure_ascii=False)
-    summary = element("summary", {}, "The spec as it was written" if spec else "What was noted when it was begun")
-    shown = element("details", {"id": "spec"}, summary, element("pre", {"tabindex": "0"}, text))
-    return region("reproduce", "How it was made", parts.definition(terms), shown if settings.about else None)
+    """What was asked, and what is needed to make it again: the spec as it was written, if there is one."""
+    *facts, spec = *facts_of(overview.snapshot.result, overview.snapshot.failed), *study_steps(overview)
+    if (most := overview.snapshot.max_pulls) is not None:
+        facts.append(Fact("Budget", f"{most:,} pulls"))
+    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in facts if not fact.verbatim]
+    text = element("pre", {"tabindex": "0"}, spec.value)
+    folded = element("details", {"id": "spec"}, element("summary", {}, spec.label), text)
+    return region("reproduce", "How it was made", parts.definition(terms), folded)
 
 
 SOME_ROWS = 200
