@@ -149,7 +149,7 @@ PICTURES: tuple[tuple[str, str, Callable[[Studio], Picture]], ...] = (
     ("parallel", "Three objectives side by side; better is always up.", _parallel),
     ("parallel-1000-arms", "A thousand arms side by side: the front in full, the rest as a band.", _parallel_many),
     ("pulls", "Pulls of each arm: easy cases are done early.", _pulls),
-    ("pulls-1000-arms", "Pulls of a thousand arms, in groups by rank.", _pulls_many),
+    ("pulls-1000-arms", "Pulls of a thousand arms: those that were pulled most.", _pulls_many),
     (
         "forest",
         "Compiler flags against -O1: how many times the time and the bytes each takes. All lines hold at once; within "

@@ -203,7 +203,6 @@ class Statement(Enum):
     # What a comparison of means would have said
     MEANS_CALL = "call {names} (certainly not on it)", "(f)"
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
-    MEANS_FOOLED = "{arms} that means would put on the front {are} certainly beaten.", "(f)"
 
     # What a gate says of a candidate and its baseline
     GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(y)"

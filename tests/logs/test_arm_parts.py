@@ -25,7 +25,7 @@ from frontguard.logs.sources.values import joined, parts_of
 from frontguard.logs.state import LogState
 from frontguard.phrases import slashed
 from frontguard.reports.arms import arms_table
-from frontguard.reports.of_log import analysis_report
+from frontguard.reports.of_results import analysis_report
 from frontguard.results import ArmParts
 from tests.support.snapshots import refused
 

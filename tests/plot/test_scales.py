@@ -12,8 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from matplotlib.ticker import MaxNLocator
 
+from frontguard.plot.frames import FAR, Scale, labels, log_ticks, round_ticks, ticks
 from frontguard.plot.picture import Axis
-from frontguard.plot.scales import FAR, Scale, labels, log_ticks, round_ticks, ticks
 
 ENDS = st.tuples(
     st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)

@@ -11,16 +11,15 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Prescient, Study, analyze
 from frontguard.policies.forecast import forecast
 from frontguard.reports.model import CERTAIN
-from frontguard.reports.of_log import open_part
-from frontguard.reports.sources import report_on
-from frontguard.reports.write import write_report
+from frontguard.reports.of_results import open_part
+from frontguard.reports.write import report_on, write_report
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.web.addresses import Address
 from frontguard.web.pages.arm import arm_page
 from frontguard.web.pages.parts import document
 from frontguard.web.pages.studies import study_page
-from frontguard.web.twins import arm_twin, study_twin
+from frontguard.web.views import arm_twin, study_twin
 from tests.support.snapshots import said
 
 TRUTH = {"fast": (1.0, 9.0, 5.0), "good": (3.0, 4.0, 2.0), "slow": (5.0, 2.0, 3.0), "worst": (9.0, 9.5, 2.5)}

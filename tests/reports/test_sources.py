@@ -15,8 +15,7 @@ from frontguard._common.entries import gathered
 from frontguard.commands.run import Ended
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
-from frontguard.reports.sources import report_from_json, report_from_values, report_on
-from frontguard.reports.write import text_of
+from frontguard.reports.write import report_from_json, report_from_values, report_on, text_of
 from frontguard.results import Origin, Result
 from frontguard.studies.overview import Snapshot
 from frontguard.words import analysis as summary
@@ -114,18 +113,6 @@ def test_a_run_comes_back_with_its_failures() -> None:
     assert report.kind == "run"
     assert report.answer == plain["answer"]
     assert [step.label for step in report.reproduce if step.verbatim] == ["Spec", "With robustness and course"]
-
-
-def test_old_json_without_objectives_says_nothing_of_directions() -> None:
-    plain = {key: value for key, value in run_json().items() if key not in ("objectives", "seed", "spec", "version")}
-    report = report_from_values(plain)
-    assert report.answer == plain["answer"]
-    axes = [axis for panel in report.pictures[0].picture.panels for axis in (panel.x, panel.y)]
-    assert {axis.better for axis in axes} == {""}
-    assert "is better" not in "".join(fact.value for fact in report.facts)
-    directed = report_from_values(run_json())
-    axes = [axis for panel in directed.pictures[0].picture.panels for axis in (panel.x, panel.y)]
-    assert {axis.better for axis in axes} == {"lower", "higher"}
 
 
 def test_a_plain_result_without_estimates_has_a_report() -> None:

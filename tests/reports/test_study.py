@@ -21,9 +21,8 @@ from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.question import Question
 from frontguard.reports.model import ASSUMED, COURSE, FAILED, OPEN, ROBUST, Report
-from frontguard.reports.of_log import robustness_part
-from frontguard.reports.of_study import study_report, where_they_differ
-from frontguard.reports.sources import report_on
+from frontguard.reports.of_results import robustness_part, study_report, where_they_differ
+from frontguard.reports.write import report_on
 from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict

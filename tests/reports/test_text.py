@@ -17,8 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.logs.analyze import analyze
 from frontguard.markup import clean
 from frontguard.reports.plain import _TURNING, document, escaped, guarded
-from frontguard.reports.sources import report_on
-from frontguard.reports.write import text_of
+from frontguard.reports.write import report_on, text_of
 from tests.reports.samples import ARMS, flags, rows, study_in
 from tests.support.snapshots import said
 
@@ -90,7 +89,7 @@ def test_the_study_in_words(snapshot: SnapshotAssertion) -> None:
         tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
-        "The front", "The arms", "What is certain", "What that assumes", "How robust it is", "Failures", "Warnings",
+        "The front", "Warnings", "The arms", "What is certain", "What that assumes", "How robust it is", "Failures",
         "How it came about", "How to reproduce it",
     ]  # fmt: skip
     assert "timeout \\| after \\`10\\` s" in text

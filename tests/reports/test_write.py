@@ -14,8 +14,7 @@ import frontguard
 from frontguard.errors import BadInput
 from frontguard.reports import write as writing
 from frontguard.reports.model import Report
-from frontguard.reports.sources import report_on
-from frontguard.reports.write import format_of, save, write_report
+from frontguard.reports.write import format_of, report_on, save, write_report
 from tests.reports.samples import flags, open_analysis, rows, rows_json, study_in
 from tests.support.snapshots import refused
 

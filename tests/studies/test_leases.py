@@ -8,7 +8,7 @@ import time
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study
-from frontguard.reports.of_study import study_report
+from frontguard.reports.of_results import study_report
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies.pulls import GIVEN_UP

@@ -23,7 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
-from frontguard.reports.sources import report_from
+from frontguard.reports.write import report_from
 from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.studies.follow import Follower

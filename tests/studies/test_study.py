@@ -12,7 +12,7 @@ import pytest
 
 from frontguard import Objective, Prescient, Study
 from frontguard.notices import SetAside
-from frontguard.reports.of_study import study_report
+from frontguard.reports.of_results import study_report
 from frontguard.storage.contract import Plan
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable

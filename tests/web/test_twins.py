@@ -15,7 +15,7 @@ from frontguard.studies.overview import Snapshot
 from frontguard.web.addresses import Address, ViewOptions
 from frontguard.web.pages import study_page
 from frontguard.web.pages.studies import order_of
-from frontguard.web.twins import arm_twin, reading_twin, studies_twin, study_twin
+from frontguard.web.views import arm_twin, reading_twin, studies_twin, study_twin
 from frontguard.web.watchers import Seen
 from tests.web.examples import Example
 

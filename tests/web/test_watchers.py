@@ -19,8 +19,17 @@ from frontguard.errors import BadInput
 from frontguard.storage.contract import Pull, Told
 from frontguard.storage.memory import MemoryStorage
 from frontguard.web import watchers as watchers_module
-from frontguard.web.threads import Threads
-from frontguard.web.watchers import Bell, NotBegun, StorageSource, StudyWatcher, Times, Watchers, in_words, within
+from frontguard.web.watchers import (
+    Bell,
+    NotBegun,
+    StorageSource,
+    StudyWatcher,
+    Threads,
+    Times,
+    Watchers,
+    in_words,
+    within,
+)
 from tests.support.servers import PostgresServer
 from tests.support.snapshots import refused, said
 from tests.web.serving import PATIENCE, QUICK, begin, measure, serving, until, words

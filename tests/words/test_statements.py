@@ -303,7 +303,6 @@ CLAIMING = re.compile(
 )
 NEUTRAL = {
     " So it cannot be said either up to which ε the front as a whole is certain.",
-    " is certainly in yet.",
     "certain within × goal",
     "certain now",
     "What is certain",
@@ -316,7 +315,6 @@ NEUTRAL = {
     " arms are truly on the front; α = ",
     "Treatments on the true front",
     " on the true front of ",
-    " are on the true front of ",
     " is on the true front and not listed: ",
     "Medians with a guarantee",
     "Medians with a guarantee: ",

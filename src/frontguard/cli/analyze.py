@@ -174,7 +174,7 @@ def analyze(
         _print(found, top, append, beside)
     if report is not None:
         from frontguard.reports.arms import with_beside
-        from frontguard.reports.of_log import analysis_report
+        from frontguard.reports.of_results import analysis_report
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"

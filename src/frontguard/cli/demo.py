@@ -36,7 +36,7 @@ def demo(
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
     from frontguard.demo.cases import run_demo
-    from frontguard.reports.demonstration import demo_report
+    from frontguard.reports.of_experiments import demo_report
     from frontguard.reports.write import save
 
     found = run_demo(share, seed)

@@ -56,8 +56,7 @@ def report(
     checked_target(output, format)
     asked = read_asked(baseline, pick)
     from frontguard.reports.arms import asked_for
-    from frontguard.reports.sources import report_from
-    from frontguard.reports.write import format_of, save
+    from frontguard.reports.write import format_of, report_from, save
     from frontguard.words.progress import ProgressDisplay
 
     with ProgressDisplay() as display:

@@ -77,7 +77,7 @@ def reproduce(
     _print(outcome.results, json=json)
     say(_written(outcome.results, output))
     if report is not None:
-        from frontguard.reports.experiments import experiments_report
+        from frontguard.reports.of_experiments import experiments_report
 
         keep(experiments_report(outcome.results, origin(seed=seed)), report)
 

@@ -132,7 +132,7 @@ def run(
             _print(ended, opened, without_password(where), beside)
         if report is not None:
             from frontguard.reports.arms import with_beside
-            from frontguard.reports.of_study import study_report
+            from frontguard.reports.of_results import study_report
 
             shown = without_password(where)
             made_report = study_report(opened, ended.snapshot.study, where=shown, said=ended.answer)

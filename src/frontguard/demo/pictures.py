@@ -119,16 +119,10 @@ def _hint(result: Result, i: int, centre: Floats) -> str:
 
 
 def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:
-    frames = np.array([limits(panel) for panel in panels])
-    (x_low, y_low), (x_high, y_high) = frames[:, :, 0].min(axis=0), frames[:, :, 1].max(axis=0)
-    return [
-        replace(
-            panel,
-            x=replace(panel.x, low=float(x_low), high=float(x_high)),
-            y=replace(panel.y, low=float(y_low), high=float(y_high)),
-        )
-        for panel in panels
-    ]
+    first = panels[0]
+    ends = limits(replace(first, layers=tuple(layer for panel in panels for layer in panel.layers)))
+    x, y = (replace(axis, low=low, high=high) for axis, (low, high) in zip((first.x, first.y), ends, strict=True))
+    return [replace(panel, x=x, y=y) for panel in panels]
 
 
 # The reviews ----------------------------------------------------------------------------------------------------------
@@ -139,13 +133,13 @@ def reviews_picture(reviews: Reviews) -> Picture:
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
     return Picture(
-        rows=(panels,),
+        rows=tuple((panel,) for panel in panels),
         title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote "
         f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
         legend=_legend(panels, BY_MEANS, _WITHOUT, _LIES),
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
-        width=13.0,
-        height=6.0,
+        width=7.5,
+        height=9.5,
         name="demo-reviews",
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ Where to start reading:
 - `picture`: what a picture is made of; `looks`: the colour, mark and filling of everything, of verdicts above all.
 - `arms`: a result as pictures need it, and which of a million arms are shown.
 - `charts`: one module a picture, or a few that belong together.
-- `frames`, `scales`, `labels`, `text`: what the renderers share.
+- `frames`, `labels`, `text`: what the renderers share.
 - `svg`, `paper`, `plotly`: the renderers. They draw any picture and know none.
 
 Names are imported on first use; `__init__.pyi` lists them.

@@ -1,10 +1,10 @@
 from .charts.experiments import sample_complexity as sample_complexity
-from .charts.forest import forest as forest
 from .charts.front import front as front
 from .charts.front import pairs as pairs
 from .charts.front import parallel as parallel
-from .charts.pulls import pulls as pulls
-from .charts.robustness import robustness as robustness
+from .charts.results import forest as forest
+from .charts.results import pulls as pulls
+from .charts.results import robustness as robustness
 from .charts.studies import certainty as certainty
 from .charts.studies import measurements as measurements
 from .charts.studies import rate as rate

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.phrases import joined, number_of
 from frontguard.plot.looks import MANY, VERDICTS, Look
-from frontguard.plot.picture import Axis, Density, Layer, Panel, Points, Spans
+from frontguard.plot.picture import Axis, Density, Layer, Points, Spans
 from frontguard.plot.text import short, with_intervals
 from frontguard.results import Result
 from frontguard.statements import Statement
@@ -29,7 +28,8 @@ CROWD_FACTOR = 5.0
 """The same where also very many arms are drawn, of which most are far behind: the front gets more room by ratios."""
 
 _LARGEST = 1e150  # squares and ratios of such numbers are numbers still
-_WITHIN = 0.5  # of the range of four fifths of all estimates: so far from it values are seen
+_OTHERS = 2.5  # other estimates are seen as far as so many times the range of those that matter from these,
+_BULK = 0.5  # or as far as so much of the range of four fifths of all estimates, where that is more
 _MOST_OFFERED = 20  # names in an error's choice
 _EDGE = 0.05  # free space at either end, as a share of the axis
 
@@ -81,10 +81,6 @@ class Arms:
             keeping = Keeping(int(result.limits.codes[i, place])).word
             word = f"{word} ({keeping}: {short(str(result.limits.gates[place]), 40)})"
         return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
-
-    def looks(self, which: Ints) -> list[Look]:
-        """The looks of the verdicts that some arms have, in the order of legends."""
-        return [self.look(verdict) for verdict in VERDICTS if (self.codes[which] == verdict).any()]
 
     def look(self, verdict: Verdict) -> Look:
         """How arms with this verdict look; those on a list are called so; with limits, *out* may mean two things."""
@@ -185,11 +181,6 @@ def in_rows(
     return layers
 
 
-def beside_each_other(panels: Sequence[Panel], across: int) -> tuple[tuple[Panel | None, ...], ...]:
-    """Panels in rows of so many; the last row is filled up with nothing."""
-    return tuple(zip_longest(*[iter(panels)] * across))
-
-
 def drawable(values: npt.ArrayLike) -> Floats:
     """Values with which coordinates can be computed: none beyond 1e150, none but 0 within 1e-150; infinity stays.
 
@@ -242,11 +233,12 @@ def frame(
     if log:
         centres, ends, matter, core = (np.log(each[each > 0.0]) for each in (centres, ends, matter, core))
     low, high = float(core.min()), float(core.max())
-    room = max(float(np.ptp(matter)) if len(matter) else 0.0, _WITHIN * (high - low))
-    others = np.concatenate([centres, ends])
-    room = room or float(np.median(np.abs(ends - low))) if len(ends) else room  # all estimates are the same
-    near = others[(others >= low - room) & (others <= high + room)]
-    low, high = float(near.min(initial=low)), float(near.max(initial=high))
+    spread = float(np.ptp(matter)) if len(matter) else 0.0
+    low, high = _reaching(low, high, centres, max(_OTHERS * spread, _BULK * (high - low)))
+    room = max(spread, _BULK * (high - low))
+    if not room and len(ends):  # all estimates are the same
+        room = float(np.median(np.abs(ends - low)))
+    low, high = _reaching(low, high, ends, room)
     edge = _EDGE * (high - low) or 0.1 * abs(low) or 0.5
     low, high = low - edge, high + edge
     if log:
@@ -254,6 +246,12 @@ def frame(
     elif low < 0.0 < centres.min():
         low = -0.02 * high  # nothing was estimated below 0
     return low, high, log
+
+
+def _reaching(low: float, high: float, others: Floats, room: float) -> tuple[float, float]:
+    """A range, and what lies within so much room to either side of it."""
+    near = others[(others >= low - room) & (others <= high + room)]
+    return float(near.min(initial=low)), float(near.max(initial=high))
 
 
 # Many arms in one picture: who is shown in full, and who only as a density --------------------------------------------

@@ -17,14 +17,12 @@ import numpy as np
 
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.markup import clean
 from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
-from frontguard.plot.frames import Frame, bounded, inside, limits, rectangles, sheet_of, steps
+from frontguard.plot.frames import Frame, bounded, inside, limits, rectangles, sheet_of, steps, ticks
 from frontguard.plot.labels import labels
 from frontguard.plot.looks import PALE, Look, box_shades
 from frontguard.plot.picture import Axis, Layer, Panel, Picture
-from frontguard.plot.scales import ticks
 from frontguard.plot.text import in_columns, short, wrapped
 
 try:
@@ -43,6 +41,9 @@ except ImportError:
 
 FORMATS = ("png", "pdf", "svg", "eps", "ps", "jpg", "jpeg", "tif", "tiff", "webp")
 """What can be saved, as far as the matplotlib at hand can. Its TeX formats would read names as TeX."""
+
+_UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""So that the same picture is the same file."""
 
 _STYLE: dict[Any, Any] = {
     "text.usetex": False,
@@ -109,18 +110,8 @@ def saved(picture: Picture, path: str | Path) -> Path:
         wanted = ", ".join(f".{kind}" for kind in [*kinds, "html"])
         raise BadInput(f"{path}: wanted a file name that ends in one of {wanted}; got {target.suffix or 'no ending'!r}")
     with _own_style():
-        figure.savefig(target, dpi=150, format=kind, metadata=_metadata(picture, kind))
+        figure.savefig(target, dpi=150, format=kind, metadata=_UNDATED.get(kind))
     return target
-
-
-def _metadata(picture: Picture, kind: str) -> dict[str, Any] | None:
-    name, description = short(picture.title or picture.name, 200), clean(picture.description)[:2000]
-    kinds: dict[str, dict[str, Any]] = {
-        "png": {"Title": name, "Description": description},
-        "svg": {"Title": name, "Description": description, "Date": None},
-        "pdf": {"Title": name, "Subject": description, "CreationDate": None},
-    }
-    return kinds.get(kind)
 
 
 @contextmanager

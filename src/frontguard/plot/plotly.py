@@ -19,11 +19,22 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
-from frontguard.plot.frames import Frame, Limits, bounded, clipped, limits, middle, rectangles, runs, sheet_of, steps
+from frontguard.plot.frames import (
+    Frame,
+    Limits,
+    bounded,
+    clipped,
+    limits,
+    middle,
+    rectangles,
+    runs,
+    sheet_of,
+    steps,
+    ticks,
+)
 from frontguard.plot.labels import Label, labels
 from frontguard.plot.looks import PALE, THIN, Look, box_shades
 from frontguard.plot.picture import Axis, Panel, Picture
-from frontguard.plot.scales import ticks
 from frontguard.plot.text import in_columns, short, wrapped
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels

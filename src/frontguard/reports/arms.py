@@ -21,7 +21,6 @@ from frontguard.comparisons.picks import Beside, BesideQuestion
 from frontguard.errors import BadInput
 from frontguard.logs.analysis import Analysis
 from frontguard.phrases import natural, number_of, percent, visible
-from frontguard.plot.picture import Panel, Picture, Region
 from frontguard.reports.model import (
     FAILED,
     Column,
@@ -91,14 +90,13 @@ def report_of(
     steps: Sequence[Fact],
     facts: Sequence[Fact] = (),
     failed: Ints | None = None,
-    directed: bool = True,
     at_work: bool = True,
     **assumed: Any,
 ) -> Report:
     """Return the report on a result, whose full names are made short for sentences and pictures.
 
-    `failed` are the pulls (K,) that failed, or values, where the report is on a log. `directed` if it is known which
-    direction of each objective is better, `at_work` if somebody is, where it goes on. `assumed` is given to
+    `failed` are the pulls (K,) that failed, or values, where the report is on a log. `at_work` if
+    somebody is, where it goes on. `assumed` is given to
     `assumptions`.
     """
     count = 0 if failed is None else int(failed.sum())
@@ -126,8 +124,8 @@ def report_of(
         answer=answer,
         status=result.status,
         status_words=status_in_words(result.status, at_work=at_work),
-        facts=(*facts_of(plain, 0 if kind == "analysis" else count, directed), *facts),
-        pictures=_pictures(plain, directed),
+        facts=(*facts_of(plain, 0 if kind == "analysis" else count), *facts),
+        pictures=_pictures(plain),
         table=table,
         parts=tuple(part for part in every if not part.blank),
         warnings=result.warnings,
@@ -137,7 +135,7 @@ def report_of(
     )
 
 
-def facts_of(result: Result, failed: int = 0, directed: bool = True) -> list[Fact]:
+def facts_of(result: Result, failed: int = 0) -> list[Fact]:
     """Of what a result is, and what was asked."""
     certificate = result.certificate
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
@@ -148,8 +146,6 @@ def facts_of(result: Result, failed: int = 0, directed: bool = True) -> list[Fac
         Fact("Measurements that may lie", may_lie(certificate.threat, certificate.contamination)),
     ]
     listed = result.metrics[:MOST_OBJECTIVES]
-    if not directed:
-        return [*facts, Fact("Objectives", ", ".join(metric.name for metric in listed))]
     facts += [Fact(f"Objective {d}", tolerance_in_words(metric)) for d, metric in enumerate(listed, 1)]
     if more := len(result.metrics) - len(listed):
         facts.append(Fact("Further objectives", f"{more:,}"))
@@ -158,7 +154,7 @@ def facts_of(result: Result, failed: int = 0, directed: bool = True) -> list[Fac
     return facts
 
 
-def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
+def _pictures(result: Result) -> tuple[Figure, ...]:
     objectives = len(result.metrics)
     if not np.isfinite(result.estimates).any():
         return ()  # there would be nothing on them
@@ -168,23 +164,9 @@ def _pictures(result: Result, directed: bool) -> tuple[Figure, ...]:
         front = Figure(heading, plot.front(result, 0, 1))
     else:
         front = Figure("The front", plot.front(result))
-    if not directed:
-        return (replace(front, picture=without_directions(front.picture)),)
     if objectives > 2:
         return front, Figure("All objectives side by side", plot.parallel(result))
     return (front,)
-
-
-def without_directions(picture: Picture) -> Picture:
-    """The picture of a result of which nobody knows which direction is better: without arrows and shaded region."""
-
-    def bare(panel: Panel | None) -> Panel | None:
-        if panel is None:
-            return None
-        layers = tuple(layer for layer in panel.layers if not isinstance(layer, Region))
-        return replace(panel, x=replace(panel.x, better=""), y=replace(panel.y, better=""), layers=layers)
-
-    return replace(picture, rows=tuple(tuple(map(bare, row)) for row in picture.rows))
 
 
 # The table of arms ---------------------------------------------------------------------------------------------------

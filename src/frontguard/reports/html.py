@@ -32,7 +32,6 @@ from frontguard.words.arm_table import with_short_names
 from frontguard.words.comparisons import beside_in_words, choice_in_words, effect_cell, given_up, left_in_words
 
 _LONG = 400  # characters from which on an answer is set smaller
-_ROOM = 550_000  # characters for all pictures together; the table may need 400,000, and a report stays below 1 MB
 _FILTERED = 12  # rows from which on they can be filtered
 _NARROW = 540.0  # units of a drawing that is read on a phone as a whole
 _LONG_NAME = 40  # characters of a name from which on names get more room
@@ -80,7 +79,6 @@ class _Body:
         self.report = report
         self._pictures = count(1)
         self._tables = count(1)
-        self._room = _ROOM
 
     def made(self) -> list[Element]:
         """Skip link, header, main and footer."""
@@ -141,13 +139,8 @@ class _Body:
     def _figure(self, shown: Figure, heading: str | None) -> Element:
         caption = shown.picture.caption
         svg = drawn(shown.picture, prefix=f"p{next(self._pictures)}-")
-        size = len(svg.markup())
         # Whether its words would be too small on a phone that shows all of it.
         wide = float(svg.attributes["viewBox"].split()[2]) > _NARROW
-        if size <= self._room:
-            self._room -= size
-        else:
-            wide, svg = False, element("p", {}, "The picture is left out: it would make the report too large to send.")
         return element(
             "figure",
             {},

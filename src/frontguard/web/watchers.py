@@ -17,10 +17,11 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
@@ -29,7 +30,36 @@ from frontguard.storage.open import open_storage
 from frontguard.storage.sqlite.file import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
-from frontguard.web.threads import Threads
+
+Answer = TypeVar("Answer")
+
+
+class Threads:
+    """Runs pieces of work in threads, up to `most` at a time.
+
+    They are daemons, unlike those of an executor: one that waits for a database must not keep the server from ending.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._name = name
+
+    async def run(self, work: Callable[[], Answer]) -> Answer:
+        """What `work` returns or raises."""
+        future: Future[Answer] = Future()
+
+        def settle() -> None:
+            if not future.set_running_or_notify_cancel():
+                return  # nobody waits any more
+            try:
+                future.set_result(work())
+            except Exception as error:
+                future.set_exception(error)
+
+        async with self._free:
+            threading.Thread(target=settle, name=self._name, daemon=True).start()
+            return await asyncio.wrap_future(future)
+
 
 _log = logging.getLogger("frontguard.web")
 

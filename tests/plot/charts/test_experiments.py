@@ -57,8 +57,10 @@ def printed(panel: Panel) -> dict[str, list[float]]:
 def test_samples_and_success_stand_beside_the_papers_numbers() -> None:
     picture = plot.sample_complexity(ROWS)
     assert [[panel.title if panel else "" for panel in panels] for panels in picture.rows] == [
-        ["SW-LLVM (as published): samples", "SW-LLVM (as published): success"],
-        ["UVA/PADOVA (as published): samples", "UVA/PADOVA (as published): success"],
+        ["SW-LLVM (as published): samples"],
+        ["SW-LLVM (as published): success"],
+        ["UVA/PADOVA (as published): samples"],
+        ["UVA/PADOVA (as published): success"],
     ]
     samples, success, other, _ = picture.panels
     assert line(samples, "RPSI") == ([0.1, 0.2], [57500.0, 70500.0])

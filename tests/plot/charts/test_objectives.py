@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -120,28 +119,14 @@ def test_pulls_of_few_arms_have_names_and_are_sorted() -> None:
     assert seen == {"a": 5.0, "b": 50.0, "c": 20.0, "d": 10.0}
 
 
-@pytest.mark.parametrize("K", [41, 1000, 20_000])
-def test_pulls_of_many_arms_are_grouped_and_none_is_lost(K: int) -> None:
+@pytest.mark.parametrize("K", [41, 1000])
+def test_of_many_arms_the_most_pulled_are_drawn(K: int) -> None:
     result = many_arms(K, few=7)
     picture = plot.pulls(result)
-    layers = bars_of(picture)
-    assert sum(len(layer.at) for layer in layers) <= 62
-    places = np.concatenate([layer.at for layer in layers])
-    assert len(set(places.tolist())) == len(places)
-    total = arms = 0.0
-    for layer in layers:
-        assert (np.diff(layer.high) <= 0.0).all()
-        counts = [int(re.match(r"([\d,]+) arm", hint)[1].replace(",", "")) for hint in layer.hints]  # type: ignore[index]
-        verdict = next(v for v, look in VERDICTS.items() if look == layer.look)
-        mine = result.pulls_per_arm[result.verdict_codes == verdict]
-        assert sum(counts) == len(mine)
-        assert float(layer.high @ np.array(counts)) == pytest.approx(float(mine.sum()))
-        total += float(layer.high @ np.array(counts))
-        arms += sum(counts)
-    assert arms == K
-    assert total == pytest.approx(float(result.pulls))
-    said = [text for _, text in picture.panels[0].x.ticks or ()]
-    assert said[:3] == ["7 in", "7 undecided", "7 covered"]
+    shown = {key: length for layer in bars_of(picture) for key, length in zip(layer.keys, layer.high, strict=True)}
+    assert len(shown) == len(picture.panels[0].y.names) == 40
+    assert sorted(shown.values()) == sorted(result.pulls_per_arm.tolist())[-40:]
+    assert f"Not drawn: {K - 40} arm" in picture.caption
 
 
 def profile() -> Profile:
@@ -154,16 +139,11 @@ def profile() -> Profile:
     )
 
 
-def test_robustness_shows_how_many_are_in_and_what_each_stands_up_to(snapshot: SnapshotAssertion) -> None:
+def test_robustness_shows_what_each_verdict_and_the_front_stand_up_to(snapshot: SnapshotAssertion) -> None:
     result = made_result(VALUES, CODES, THREE)
-    counts, arms = plot.robustness(result, profile()).panels
-    (line,) = [layer for layer in counts.layers if isinstance(layer, Lines)]
-    assert line.step
-    assert line.x.tolist() == [profile().levels.tolist()]
-    assert line.y.tolist() == [[2, 2, 1, 1, 0, 0]]
-    rules = [layer for layer in counts.layers if isinstance(layer, Rule)]
-    assert [(rule.at, rule.written) for rule in rules] == [(0.1, "declared"), (0.201, "uncertain")]
-    assert said(counts.note) == snapshot
+    (arms,) = plot.robustness(result, profile()).panels
+    assert [layer.at for layer in arms.layers if isinstance(layer, Rule)] == [0.1, 0.201]
+    assert said(arms.note) == snapshot
     assert arms.y.names == ("arm 1", "arm 0", "arm 2")  # the front, the most fragile first; the undecided has none
     spans = {
         key: (low, high, at)
@@ -174,26 +154,17 @@ def test_robustness_shows_how_many_are_in_and_what_each_stands_up_to(snapshot: S
     assert spans == {1: (0.1, 0.2, 0.0), 0: (0.1, 0.3, 1.0), 2: (0.1, 0.45, 2.0)}
 
 
-@pytest.mark.parametrize(
-    ("changes", "written"),
-    [
-        (0.17, ["", ""]),  # less than 15 % of the axis apart
-        (0.3, ["declared", "uncertain"]),
-        (0.5, ["declared"]),
-    ],
-)
-def test_words_beside_rules_only_where_there_is_room(
-    changes: float, written: list[str], snapshot: SnapshotAssertion
-) -> None:
-    panel = plot.robustness(made_result(VALUES, CODES, THREE), replace(profile(), front=changes)).panels[0]
-    assert [layer.written for layer in panel.layers if isinstance(layer, Rule)] == written
+@pytest.mark.parametrize(("changes", "rules"), [(0.17, 2), (0.5, 1), (np.nan, 1)])
+def test_a_rule_stands_where_the_answer_changes(changes: float, rules: int, snapshot: SnapshotAssertion) -> None:
+    (panel,) = plot.robustness(made_result(VALUES, CODES, THREE), replace(profile(), front=changes)).panels
+    assert len([layer for layer in panel.layers if isinstance(layer, Rule)]) == rules
     assert said(panel.note) == snapshot
 
 
 def test_robustness_takes_the_analysis_own_profile_and_refuses_to_guess(snapshot: SnapshotAssertion) -> None:
     found = analyze_reviews().analysis
     assert found.profile is not None
-    arms = plot.robustness(found).panels[1]
+    arms = plot.robustness(found).panels[0]
     (first, *_) = arms.y.names
     assert found.stands_up_to[first] == pytest.approx(min(found.stands_up_to[name] for name in found.pareto_set))
     with refused(BadInput, snapshot):
@@ -207,7 +178,7 @@ def test_robustness_of_many_arms_shows_the_fragile_ones() -> None:
     result = made_result(np.ones((K, 2)), [IN] * 60 + [OUT] * 200 + [COVERED] * 40)
     stands = np.linspace(0.49, 0.11, K)
     many = Profile(stands, 0.2, np.array([0.1, 0.2]), np.array([60, 59]), 0.001)
-    panel = plot.robustness(result, many).panels[1]
+    panel = plot.robustness(result, many).panels[0]
     front = sorted(range(60), key=lambda i: stands[i])[:40]
     others = sorted(range(60, K), key=lambda i: stands[i])[:30]
     assert panel.y.names == tuple(f"arm {i}" for i in front + others)

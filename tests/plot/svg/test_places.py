@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,6 @@ from frontguard.plot.picture import (
     Boxes,
     Density,
     Lines,
-    Panel,
-    Picture,
     Points,
     Region,
 )
@@ -178,40 +175,3 @@ def test_words_of_ticks_do_not_overlap(axis: Axis, wide: float) -> None:
     assert len(below)
     assert lines
     assert all(b - a >= 10.0 for a, b in itertools.pairwise(lines))
-
-
-def natural_width(root: ElementTree.Element) -> float:
-    return float(root.get("viewBox", "").split()[2])
-
-
-def corners(root: ElementTree.Element) -> list[tuple[float, float, float, float]]:
-    """Left, top, right and bottom of each panel's frame."""
-    paths = [axes.findall(f"{SVG}path")[-1].get("d", "") for axes in of_class(root, "axes")]
-    found = [tuple(map(float, re.split("[MVH ]", path)[1:])) for path in paths]
-    return [(left, top, right, bottom) for left, top, bottom, right in found]
-
-
-def test_wide_panels_with_axes_of_their_own_are_drawn_below_each_other() -> None:
-    names = tuple(f"arm {i}" for i in range(30))
-    count = Panel(Axis("share", low=0.0, high=1.0), Axis("arms in"), (Points(array(0, 1), array(1, 2), looks.IN),))
-    listed = Panel(Axis("share", low=0.0, high=1.0), Axis(names=names, reverse=True), ())
-    root = parsed(Picture(((count, listed),), width=10.0, height=6.0))
-    (left, _, right, bottom), (left_too, top, right_too, end) = corners(root)
-    assert (left, right) == (left_too, right_too)
-    assert bottom < top
-    assert end - top > 30 * 10.0  # room for every name
-    assert len(of_class(root, "ticks")[-1]) == 30
-    # A phone shows it 350 pixels wide: the words of 12 units must not become smaller than 8.5 pixels.
-    assert 12.0 * 350.0 / natural_width(root) >= 8.5
-
-
-def test_panels_that_are_compared_or_have_room_stay_beside_each_other() -> None:
-    y = Axis("success")
-    same = [Panel(Axis(title), y, (Points(array(0, 1), array(1, 2), looks.IN),)) for title in ("one", "two")]
-    for picture in (
-        Picture((tuple(same),), width=12.0),
-        Picture(((same[0], replace(same[1], y=Axis("other"))),), width=7.0),
-    ):
-        (_, top, right, _), (left, top_too, _, _) = corners(parsed(picture))
-        assert top == top_too
-        assert right < left

@@ -38,8 +38,8 @@ def sample_complexity(rows: Sequence[Any]) -> Picture:
     grid = []
     for group, own in groups.items():
         heading = ("Sample complexity", "Success") if len(groups) == 1 else (f"{group}: samples", f"{group}: success")
-        samples = _panel(own, looks, _SAMPLES, heading[0], success=False)
-        grid.append((samples, _panel(own, looks, _SUCCESSFUL, heading[1], success=True)))
+        grid.append((_panel(own, looks, _SAMPLES, heading[0], success=False),))
+        grid.append((_panel(own, looks, _SUCCESSFUL, heading[1], success=True),))
     printed = {row.policy for row in rows if row.published is not None}
     legend: list[Look] = []
     for policy, look in looks.items():
@@ -49,8 +49,8 @@ def sample_complexity(rows: Sequence[Any]) -> Picture:
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",
-        width=9.5,
-        height=0.9 + 3.2 * len(grid),
+        width=7.0,
+        height=0.9 + 2.8 * len(grid),
         name="sample-complexity",
     )
 

@@ -24,7 +24,7 @@ from frontguard.plot.arms import (
     read,
     smaller,
 )
-from frontguard.plot.frames import limits
+from frontguard.plot.frames import Scale, limits
 from frontguard.plot.looks import BLUE, BY_MEANS, MANY, PLAIN, VERDICTS, Look
 from frontguard.plot.picture import (
     Axis,
@@ -41,7 +41,6 @@ from frontguard.plot.picture import (
     Spans,
     looks_of,
 )
-from frontguard.plot.scales import Scale
 from frontguard.plot.text import listed, sentences, short
 from frontguard.results import Result
 from frontguard.statements import Statement

@@ -16,7 +16,6 @@ from frontguard.plot.arms import (
     FACTOR,
     RELATIVE_FACTOR,
     axis_of,
-    beside_each_other,
     drawable,
     frame,
     position_of,
@@ -61,15 +60,13 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
     names = in_columns([history.arms[arm] for arm in chosen], 40)
     looks = [replace(look, label=name) for look, name in zip(CONTESTANTS, names, strict=False)]
     panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
-    across = 1 if len(panels) == 1 else 2
-    rows = beside_each_other(panels, across)
     return Picture(
-        rows=rows,
+        rows=tuple((panel,) for panel in panels),
         legend=tuple(looks),
         caption="The band is where the true value lies, the line the estimate; a band that touches the edge goes on "
         "beyond it. Bands that have come apart are decided in that objective.",
-        width=7.5 if across == 1 else 11.0,
-        height=0.9 + 3.2 * len(rows),
+        width=7.0,
+        height=0.9 + 3.0 * len(panels),
         name="shrinking",
     )
 
@@ -318,15 +315,13 @@ def measurements(
     first = measurements.total - len(measurements.values)
     x = np.arange(first + 1.0, first + 1.0 + len(measurements.values))
     panels = [_panel(measurements, column, x, contamination) for column in columns]
-    across = 1 if len(panels) == 1 or len(x) > 400 else 2
-    rows = beside_each_other(panels, across)
     return Picture(
-        rows=rows,
+        rows=tuple((panel,) for panel in panels),
         title=short(measurements.name),
         legend=looks_of([layer for panel in panels for layer in panel.layers]),
         caption=_caption(columns),
-        width=7.0 if across == 1 else 10.0,
-        height=1.2 + 3.8 * len(rows),
+        width=7.0,
+        height=1.0 + 3.2 * len(panels),
         name="measurements",
     )
 

@@ -77,7 +77,7 @@ class Pen:
         return element("g", names | attributes, *children, hint(said))
 
 
-def at(values: Sequence[T], index: int) -> T | None:
+def nth(values: Sequence[T], index: int) -> T | None:
     """One of many, where there may be none."""
     return values[index] if index < len(values) else None
 
@@ -96,7 +96,7 @@ def _points(layer: Points, pen: Pen) -> Iterator[Element]:
         mark = shape(layer.look)
         for i, (across, down) in zip(seen, places, strict=True):
             moved: dict[str, object] = {"transform": f"translate({across} {down})"}
-            yield pen.named("mark", at(layer.keys, i), at(layer.hints, i), moved, mark)
+            yield pen.named("mark", nth(layer.keys, i), nth(layer.hints, i), moved, mark)
         return
     if not places:
         return
@@ -108,7 +108,7 @@ def _points(layer: Points, pen: Pen) -> Iterator[Element]:
         "g",
         painted | {"pointer-events": "all"},
         *(
-            element("path", {"d": f"M{across} {down}{outline}"}, hint(at(layer.hints, i)))
+            element("path", {"d": f"M{across} {down}{outline}"}, hint(nth(layer.hints, i)))
             for i, (across, down) in zip(seen, places, strict=True)
         ),
     )
@@ -120,8 +120,8 @@ def _boxes(layer: Boxes, pen: Pen) -> Iterator[Element]:
     if layer.look.filled:
         painted |= {"fill": colour(layer.look), "fill-opacity": ".1"}
     for i in np.flatnonzero(seen).tolist():
-        names = {"class": "box"} | pen.names.of("box", at(layer.keys, i))
-        yield element("rect", names | _rect(boxes[i]) | painted, hint(at(layer.hints, i)))
+        names = {"class": "box"} | pen.names.of("box", nth(layer.keys, i))
+        yield element("rect", names | _rect(boxes[i]) | painted, hint(nth(layer.hints, i)))
 
 
 def _rect(box: Floats) -> dict[str, str]:
@@ -143,7 +143,7 @@ def _lines(layer: Lines, pen: Pen) -> Iterator[Element]:
                 places = [f"M{number(a)} {number(b)}{outline}" for a, b in zip(x[inside], y[inside], strict=True)]
                 solid = {"stroke-dasharray": "none"} if layer.look.dash else {}
                 parts.append(element("path", {"d": "".join(places)} | attributes | solid))
-            drawn.append(pen.named("line", at(layer.keys, i), at(layer.hints, i), {}, *parts))
+            drawn.append(pen.named("line", nth(layer.keys, i), nth(layer.hints, i), {}, *parts))
     if drawn:
         room = layer.look.size / 2.0 + 1.0 if layer.marks else 1.0
         yield pen.clipped(element("g", painted, *drawn), room=room)
@@ -166,7 +166,7 @@ def _spans(layer: Spans, pen: Pen) -> Iterator[Element]:
         stretch = [element("path", {"d": path} | broad)]
         if pale:  # what is pale may not be seen: the line within it is
             stretch.append(element("path", {"d": path}))
-        drawn.append(pen.named("span", at(layer.keys, i), at(layer.hints, i), {}, *stretch))
+        drawn.append(pen.named("span", nth(layer.keys, i), nth(layer.hints, i), {}, *stretch))
     if drawn:
         yield element("g", {"class": "spans", "stroke": colour(layer.look), "fill": "none"}, *drawn)
 
@@ -177,7 +177,7 @@ def _bars(layer: Bars, pen: Pen) -> Iterator[Element]:
     if not layer.look.filled:
         solid |= {"fill-opacity": ".15", "stroke": colour(layer.look)}
     drawn = [
-        pen.named("bar", at(layer.keys, i), at(layer.hints, i), {}, element("rect", _rect(bars[i])))
+        pen.named("bar", nth(layer.keys, i), nth(layer.hints, i), {}, element("rect", _rect(bars[i])))
         for i in np.flatnonzero(seen).tolist()
     ]
     if drawn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,15 +13,14 @@ from frontguard.objectives import parse_tolerance
 from frontguard.phrases import duration, number, number_of, one_line, percent
 from frontguard.reports.arms import facts_of
 from frontguard.reports.model import Fact
-from frontguard.reports.of_study import study_steps
+from frontguard.reports.of_results import study_steps
 from frontguard.results import Result
 from frontguard.studies.overview import Overview
-from frontguard.verdicts import Verdict
 from frontguard.web.addresses import VIEWS, Address
 from frontguard.web.pages import parts
-from frontguard.web.pages.parts import Page, arm_link, called, cell, figure, figure_cell, line, nothing, region
+from frontguard.web.pages.parts import Page, arm_link, called, cell, figure, line, nothing, region
 from frontguard.web.watchers import Seen
-from frontguard.words.arm_table import ArmCell, ArmRow, arm_table, counts, order_by, with_short_names
+from frontguard.words.arm_table import ArmColumn, ArmRow, arm_table, counts, order_by, with_short_names
 from frontguard.words.certificate import (
     certificate_against_goal,
     guarantee,
@@ -353,11 +352,21 @@ def table_region(overview: Overview, address: Address) -> Element:
     options, wanted = address.options, order_of(overview, address.options.sort)
     shown = wanted[: ALL_ROWS if options.rows == "all" else SOME_ROWS]
     made = arm_table(result, shown, failed=overview.snapshot.failed_per_arm)
+    numbers = {name: arm for arm, name in enumerate(result.arms)}
+    rows = [
+        element(
+            "tr",
+            {"data-key": row.arm, "data-verdict": row.verdict.word},
+            *(_arm_cell(column, row, address, numbers) for column in made.columns),
+        )
+        for row in made.rows
+    ]
+    long = any(len(result.arms[arm]) > LONG_NAME for arm in shown)
     table = parts.table(
-        _heads(overview, address),
-        (_arm_row(overview, address, row) for row in made.rows),
+        [_column_head(column, result, address) for column in made.columns],
+        rows,
         caption=f"The {number_of(len(wanted), 'arm')} of the study{f' ({made.key})' if made.key else ''}",
-        **{"id": "arms", "class": "arms long" if _has_long_names(result.arms, shown) else "arms"},
+        **{"id": "arms", "class": "arms long" if long else "arms"},
     )
     # The filter is a matter of the script alone; it puts its box where this says.
     tools = element("div", {"class": "tools"}, element("div", {"id": "filter-place", "data-local": "filter"}))
@@ -369,57 +378,34 @@ def table_region(overview: Overview, address: Address) -> Element:
     return region("table", "Arms", tools, table, rest)
 
 
-def _has_long_names(names: Sequence[str], shown: Sequence[int]) -> bool:
-    return any(len(names[arm]) > LONG_NAME for arm in shown)
+_BY = ("decided by", "instead")  # columns that name another arm
 
 
-def _heads(overview: Overview, address: Address) -> list[Element]:
-    heads = [_sorter("arm", "name", address), _sorter("verdict", "verdict", address)]
-    for d, objective in enumerate(overview.settings.question.objectives):
-        said = element("small", {}, objective_in_short(objective))
-        heads.append(_sorter(called(objective.name), f"m{d}", address, said))
-    for gate in overview.settings.question.columns.gates:
-        heads.append(element("th", {"scope": "col"}, called(str(gate))))
-    heads += [_sorter(column, column, address) for column in ("pulls", "failed")]
-    by = "take instead" if overview.settings.question.goal == "list" else "decided by"
-    return [*heads, element("th", {"scope": "col", "class": "by"}, by)]
-
-
-def _sorter(label: Child, column: str, address: Address, said: Element | None = None) -> Element:
-    sort = address.options.sort
-    now, turned = sort.removeprefix("-") == column, sort.startswith("-")
-    url = address.to(sort=f"-{column}" if now and not turned else column) + "#table"
+def _column_head(column: ArmColumn, result: Result, address: Address) -> Element:
+    """The head of a column, which leads to the table sorted by it where that can be."""
+    name, sort = "name" if column.name == "arm" else column.name, address.options.sort
+    label = called(column.heading)
+    if name in _BY or name.startswith("limit"):
+        return element("th", {"scope": "col", "class": "by" if name in _BY else None}, label)
+    now, turned = sort.removeprefix("-") == name, sort.startswith("-")
+    url = address.to(sort=f"-{name}" if now and not turned else name) + "#table"
     # Names and verdicts ascend by their alphabet and rank; of numbers the best or the most come first.
-    words = column in ("name", "verdict")
-    order = ("descending" if turned == words else "ascending") if now else None
-    link = element("a", {"href": url, "id": f"sort-{column}"}, label)
-    return element("th", {"scope": "col", "aria-sort": order, "class": None if words else "figure"}, link, said)
+    order = ("ascending" if turned == column.number else "descending") if now else None
+    said = element("small", {}, objective_in_short(result.metrics[int(name[1:])])) if column.below else None
+    link = element("a", {"href": url, "id": f"sort-{name}"}, label)
+    kind = "figure" if column.number else None
+    return element("th", {"scope": "col", "aria-sort": order, "class": kind}, link, said)
 
 
-def _arm_row(overview: Overview, address: Address, row: ArmRow) -> Element:
-    result, cells = overview.snapshot.result, row.cells
-    rival = int(result.decided_by[row.arm])
-    if overview.settings.question.goal == "list":
-        rival = int(result.replaced_by(np.array([row.arm]))[0])
-    decided = rival >= 0 and (row.verdict != Verdict.UNDECIDED or result.pulls_per_arm[row.arm] > 0)
-    return element(
-        "tr",
-        {"data-key": row.arm, "data-verdict": row.verdict.word},
-        parts.name_cell(arm_link(result.arms[row.arm], address, row.arm)),
-        parts.cell(parts.verdict_mark(row.verdict)),
-        *(_estimate(cells[f"m{d}"]) for d in range(len(result.metrics))),
-        *(_keeping(cells[f"limit{q}"]) for q in range(len(overview.settings.question.columns.gates))),
-        figure_cell(cells["pulls"].text),
-        figure_cell(cells["failed"].text),
-        element("td", {"class": "by"}, arm_link(result.arms[rival], address, rival) if decided else None),
-    )
-
-
-def _keeping(cell: ArmCell) -> Element:
-    return parts.cell(cell.text, element("small", {}, f" {cell.beside}"))
-
-
-def _estimate(cell: ArmCell) -> Element:
-    if cell.value is None:
-        return element("td", {"class": "figure none"}, cell.text)
-    return figure_cell(cell.text, *([element("small", {}, f" {cell.beside}")] if cell.beside else []))
+def _arm_cell(column: ArmColumn, row: ArmRow, address: Address, numbers: Mapping[str, int]) -> Element:
+    cell = row.cells[column.name]
+    if column.name == "arm":
+        return parts.name_cell(arm_link(cell.text, address, row.arm))
+    if column.name == "verdict":
+        return parts.cell(parts.verdict_mark(row.verdict))
+    if column.name in _BY:
+        link = arm_link(cell.text, address, numbers[cell.text]) if cell.text else None
+        return element("td", {"class": "by"}, link)
+    beside = element("small", {}, f" {cell.beside}") if cell.beside else None
+    kind = "figure none" if cell.value is None else "figure" if column.number else None
+    return element("td", {"class": kind}, cell.text, beside)
