@@ -15,6 +15,7 @@ from frontguard.logs.sources.reader import (
     BATCH,
     CLUSTER,
     METRIC,
+    PULL,
     VALUE,
     Layout,
     LogTable,
@@ -332,15 +333,8 @@ class Gathered:
         without = len(self._arms.difference(whole[ARM].unique()))
         if without:
             notes.append(ArmsWithoutRows(self.where, without))
-        pull = [name for name in (ARM, CLUSTER) if name in whole.columns]
         kind = pl.Boolean if truths else pl.Float64
-        by_metric = [
-            whole.filter(pl.col(METRIC) == name).select(
-                *pull, pl.int_range(pl.len()).over(pull).alias(METRIC), pl.col(VALUE).cast(kind).alias(name)
-            )
-            for name in self.metrics
-        ]
-        together = by_metric[0]
-        for other in by_metric[1:]:
-            together = together.join(other, on=[*pull, METRIC], how="full", coalesce=True, maintain_order="left_right")
-        yield from together.drop(METRIC).iter_slices(BATCH)
+        of_pull = [name for name in (ARM, CLUSTER) if name in whole.columns]
+        numbered = whole.with_columns(pl.int_range(pl.len()).over([*of_pull, METRIC]).alias(PULL))
+        together = numbered.pivot(METRIC, index=[*of_pull, PULL], values=VALUE)
+        yield from together.select(*of_pull, pl.col(self.metrics).cast(kind)).iter_slices(BATCH)

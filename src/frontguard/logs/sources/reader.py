@@ -31,7 +31,7 @@ BATCH = 1 << 17
 """Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
 
 
-ARM, CLUSTER, METRIC, VALUE = "\0arm", "\0cluster", "\0metric", "\0value"
+ARM, CLUSTER, METRIC, PULL, VALUE = "\0arm", "\0cluster", "\0metric", "\0pull", "\0value"
 """Names of columns once a log has put its rows in order; no log has columns of these names."""
 
 
