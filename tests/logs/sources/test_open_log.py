@@ -63,7 +63,7 @@ def test_long_layout(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     log = open_log(path, metrics=["x", "y"])
     assert log.layout == "long"
     # a has x twice and y once: its second y failed.
-    assert rows_of(log) == [("a", 1.0, 2.0), ("a", 3.0, None), ("b", None, 5.0)]
+    assert rows_of(log) == [("a", 1.0, 2.0), ("b", None, 5.0), ("a", 3.0, None)]  # by the first row of each
     assert said("\n".join(map(str, log.notes))) == snapshot
     assert "did you mean" not in refusal(path, data, metrics=["q"])
     assert refusal(path, data, metrics=["x", "Z"]).endswith(
