@@ -17,8 +17,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
-import shutil
 import socket
 import time
 import zipfile
@@ -31,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.private import private
+from frontguard._common.private import LEFTOVER, replacing
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
@@ -57,7 +55,6 @@ VERSION = 2
 """Of the format, which is the only one that is read."""
 
 _DIGEST = hashlib.sha256().digest_size
-_LEFTOVER = ".part"
 _BLOCK = 2**20
 _PAUSE = 0.05  # seconds between two tries to get a lock
 _MOST_PULLS = 1 << 53  # exact as floats
@@ -309,32 +306,18 @@ def _resolved(path: Path | str) -> Path:
 
 def _write(place: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays at a place whose lock is held, all or nothing; remove what killed writers left beside it."""
-    for left in place.parent.glob(f".{glob.escape(place.name)}.*{_LEFTOVER}"):
+    for left in place.parent.glob(f".{glob.escape(place.name)}.*{LEFTOVER}"):
         with contextlib.suppress(OSError):
             left.unlink()
-    beside = place.parent / f".{place.name}.{secrets.token_hex(6)}{_LEFTOVER}"
     try:
-        with open(beside, "x+b", opener=private) as out:
-            if place.exists():
-                shutil.copymode(place, beside)
+        with replacing(place) as out:
             out.write(MARK + bytes(_DIGEST))
             np.savez(out, **arrays)
             digest = _digest(out)
             out.seek(len(MARK))
             out.write(digest)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(beside, place)
-        with contextlib.suppress(OSError):  # the move itself is made durable, where folders can be synced
-            folder = os.open(place.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
     except OSError as error:
         raise BadInput(f"{place}: the state cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _read(place: Path) -> dict[str, AnyArray]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from frontguard._common.private import private
+from frontguard._common.private import replacing
 from frontguard._common.secrets import without_password
 from frontguard.comparisons.picks import BesideQuestion
 from frontguard.errors import BadArgument, BadInput
@@ -268,14 +266,5 @@ def replace_file(target: Path, pieces: Iterable[str]) -> None:
         with target.open("w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
         return
-    beside = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
-    try:
-        with open(beside, "x", encoding="utf-8", newline="", opener=private) as file:
-            if target.exists():
-                shutil.copymode(target, beside)
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(target) as out:
+        out.writelines(piece.encode() for piece in pieces)
