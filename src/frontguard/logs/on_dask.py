@@ -1,7 +1,7 @@
 """A log on a Dask cluster: its workers read and sort the files, and what they made of them is put together here.
 
 Every task reads some files and gives their measurements by arm. Ranks are exact, and what is put together does not
-depend on who read what (`sort.merge`), so the answer is that of one machine to the bit.
+depend on who read what (`sort.ordered`), so the answer is that of one machine to the bit.
 
 Tasks are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
 several. Tasks go to workers that were found fit (`_common.dask`); when none is left of those that a task was given to,

@@ -27,8 +27,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS
 from frontguard.logs.sort import wealth
-from frontguard.logs.sort.merge import merge_ordered, same_metrics, united
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, merge_ordered, same_metrics, united
 from frontguard.logs.sort.wealth import Bounds, MeanQuestion
 from frontguard.phrases import shown
 

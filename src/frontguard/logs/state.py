@@ -34,8 +34,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches
-from frontguard.logs.sort.merge import merge_ordered, same_metrics
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, merge_ordered, same_metrics
 from frontguard.phrases import error_line
 
 try:

@@ -15,8 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective
 from frontguard._common.typing import Floats
-from frontguard.logs.sort.merge import sort_within
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, sort_within
 from frontguard.logs.sort.rows import ArmNames, Batch, RowBuffer, sorted_pulls
 from tests.support.snapshots import refused
 

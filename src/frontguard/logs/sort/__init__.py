@@ -2,9 +2,8 @@
 
 Knows errors and objectives, and nothing of where rows come from. Where to start reading:
 
-- `ordered`: what comes out
+- `ordered`: what comes out, and logs put together
 - `rows`: rows in memory, with arms as numbers, laid out by arm and sorted
 - `spill`: rows that do not fit in memory, by way of temporary files (`ordered_from` is the usual way in)
-- `merge`: logs that are laid out by arm put together
 - `progress`: how far it is
 """

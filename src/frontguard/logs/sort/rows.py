@@ -24,9 +24,8 @@ from frontguard._common.compiled import kernel
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Codes, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.sort.merge import sort_within
 from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered, starts_of
+from frontguard.logs.sort.ordered import Ordered, sort_within, starts_of
 from frontguard.objectives import Objective
 
 if TYPE_CHECKING:

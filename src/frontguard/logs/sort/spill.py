@@ -3,8 +3,8 @@
 Rows are kept in memory (`RowBuffer`) while they fit. When they do not, they are laid out arm by arm in the order of
 names and appended to files, a *run*, and reading goes on. Names that turn up later fall between those of a run without
 disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is laid out from
-all of them in a map of the result's file, and sorted there (`sort.merge`). Every value is written twice and read once,
-in long stretches, whatever the order of the rows; what stays in memory is a few numbers an arm.
+all of them in a map of the result's file, and sorted there (`merge_ordered`). Every value is written twice and read
+once, in long stretches, whatever the order of the rows; what stays in memory is a few numbers an arm.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ import numpy as np
 from frontguard._common.machine import available_memory, usable_cores
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.sort.merge import merge_ordered
 from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.logs.sort.ordered import Ordered, merge_ordered
 from frontguard.logs.sort.progress import Clock
 from frontguard.logs.sort.rows import Batch, RowBuffer
 
