@@ -12,18 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.commands import folders
-from frontguard.commands.folders import LOCK, PREFIX, RunFolder, clear_abandoned
+from frontguard.commands.process import FOLDER, OWNER, clear_abandoned, run_folder
 from tests.cli.commands import run
 
 RUNNER = """
 import os, sys
-from frontguard.commands.folders import RunFolder
-folder = RunFolder()
-(folder.path / "0-arm" / "deep").mkdir(parents=True)
-(folder.path / "0-arm" / "deep" / "file").write_text("x")
-print(folder.path, flush=True)
-sys.stdin.readline()
+from frontguard.commands.process import run_folder
+with run_folder() as folder:
+    (folder / "0-arm" / "deep").mkdir(parents=True)
+    (folder / "0-arm" / "deep" / "file").write_text("x")
+    print(folder, flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -50,12 +49,11 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def test_a_folder_goes_with_its_run(place: Path) -> None:
-    with RunFolder() as folder:
-        assert folder.path.parent == place
-        assert (folder.path / LOCK).is_file()
-        assert folder.path.stat().st_mode & 0o777 == 0o700
+    with run_folder() as folder:
+        assert folder.parent == place
+        assert folder.stat().st_mode & 0o777 == 0o700
         assert clear_abandoned() == 0
-        assert folder.path.is_dir()
+        assert folder.is_dir()
     assert list(place.iterdir()) == []
 
 
@@ -72,39 +70,45 @@ def test_what_a_killed_run_left_is_cleared_and_what_is_in_use_is_not(place: Path
     assert list(place.iterdir()) == []
 
 
+def lost_worker() -> str:
+    """The name of a worker of this machine that is no more."""
+    folder, _ = left_by_a_killed_run()
+    name = (folder / OWNER).read_text(encoding="utf-8")
+    assert clear_abandoned() == 1
+    return name
+
+
 def test_links_are_not_followed(place: Path) -> None:
+    lost = lost_worker()
     precious = place / "precious"
-    precious.mkdir()
+    precious.mkdir(mode=0o700)
     (precious / "file").write_text("keep")
-    (precious / LOCK).write_text("")
-    (place / f"{PREFIX}link").symlink_to(precious)  # a link in the place of a folder
-    inside = place / f"{PREFIX}inside"  # links in a folder
+    (precious / OWNER).write_text(lost)
+    (place / f"{FOLDER}link").symlink_to(precious)  # a link in the place of a folder
+    inside = place / f"{FOLDER}inside"  # links in a folder
     inside.mkdir(mode=0o700)
     (inside / "link").symlink_to(precious)
     (inside / "file").symlink_to(precious / "file")
-    (inside / LOCK).write_text("")
-    locked = place / f"{PREFIX}locked"  # a link in the place of the lock
-    locked.mkdir(mode=0o700)
-    (locked / LOCK).symlink_to(precious / LOCK)
+    (inside / OWNER).write_text(lost)
     assert clear_abandoned() == 1
     assert not inside.exists()
     assert (precious / "file").read_text() == "keep"
-    assert (locked / LOCK).is_symlink()
 
 
-def test_folders_without_a_lock_of_ours_stay(place: Path) -> None:
-    for name in (f"{PREFIX}none", "frontguard-postgres-x", "other"):
+def test_folders_that_are_not_ours_alone_stay(place: Path) -> None:
+    lost = lost_worker()
+    for name in (f"{FOLDER}none", "frontguard-postgres-x", "other"):
         (place / name).mkdir(mode=0o700)
         (place / name / "file").write_text("")
-    (place / "other" / LOCK).write_text("")
-    pipe = place / f"{PREFIX}pipe"
-    pipe.mkdir(mode=0o700)
-    os.mkfifo(pipe / LOCK)  # to open it must not wait for a writer
-    writable = place / f"{PREFIX}writable"  # anybody may have put anything into it
+    (place / "other" / OWNER).write_text(lost)
+    elsewhere = place / f"{FOLDER}elsewhere"  # nobody here knows whether that one is at work
+    elsewhere.mkdir(mode=0o700)
+    (elsewhere / OWNER).write_text("another-machine/1/2")
+    writable = place / f"{FOLDER}writable"  # anybody may have put anything into it
     writable.mkdir()
-    (writable / LOCK).write_text("")
+    (writable / OWNER).write_text(lost)
     writable.chmod(0o777)
-    (place / f"{PREFIX}file").write_text("")
+    (place / f"{FOLDER}file").write_text("")
     before = sorted(place.rglob("*"))
     assert clear_abandoned() == 0
     assert sorted(place.rglob("*")) == before
@@ -119,23 +123,6 @@ def test_folders_of_other_users_stay(place: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert clear_abandoned() == 0
     assert (gone / "0-arm" / "deep" / "file").exists()
-
-
-def test_a_folder_that_is_just_being_made_is_not_taken_for_abandoned(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cleared: list[int] = []
-    lock = folders.fcntl.flock
-
-    def flock(descriptor: int, how: int) -> None:
-        monkeypatch.setattr(folders.fcntl, "flock", lock)
-        cleared.append(clear_abandoned())  # another run, at the worst moment
-        lock(descriptor, how)
-
-    monkeypatch.setattr(folders.fcntl, "flock", flock)
-    with RunFolder() as folder:
-        assert cleared == [0]
-        assert (folder.path / LOCK).is_file()
 
 
 def test_a_run_clears_what_another_left(place: Path) -> None:

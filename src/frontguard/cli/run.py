@@ -234,9 +234,8 @@ def _about(storage: Storage, name: str) -> dict[str, Any] | None:
 
 def driven(spec: Spec, study: Study) -> Ended:
     """Run the study to its end, shown on stderr; Ctrl-C stops it."""
-    from frontguard.commands.folders import clear_abandoned
     from frontguard.commands.live import view_for
-    from frontguard.commands.process import end_abandoned
+    from frontguard.commands.process import clear_abandoned, end_abandoned
     from frontguard.commands.run import CommandedRun, warm_up
     from frontguard.measure.drive import Broken, FirstMistake, NotTold
 

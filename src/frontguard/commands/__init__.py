@@ -7,8 +7,8 @@ line. Where to start:
   from, with the line of every mistake; `masked`: where it has secrets.
 - `templates`: placeholders in commands; `metrics`: values out of what a command printed; `patterns`: regular
   expressions, looked for where they can be stopped.
-- `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole; `folders`: the
-  folder that a run has, and those that killed runs left.
+- `arm`: one arm, prepared once and pulled often; `process`: one command as a process group, ended whole; the folder
+  that a run has; and what killed runs left of both.
 - `run`: a study of commands from its beginning to its end; `live`: how it is shown meanwhile.
 - `_launcher`, `_matcher`: scripts of their own, which start commands whose memory counts, and look for patterns.
 """

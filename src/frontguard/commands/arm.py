@@ -17,17 +17,16 @@ import time
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from frontguard._common.secrets import hidden
-from frontguard.commands.folders import RunFolder
 from frontguard.commands.metrics import MetricSource, last_line, read_metrics
 from frontguard.commands.patterns import Patterns, Stopped
-from frontguard.commands.process import GRACE, EndedProcess, run_group
+from frontguard.commands.process import GRACE, EndedProcess, run_folder, run_group
 from frontguard.commands.templates import Command, as_text, filled, filled_command
 from frontguard.notices import CleaningUp, Notice, StepFailed
 from frontguard.studies.measurement import CANCELLED, Measurement
@@ -197,10 +196,10 @@ class Commands:
 
     def __init__(self, spec: Spec, tell: Callable[[Notice], None] = lambda notice: None) -> None:
         self.spec, self.tell = spec, tell
-        self._folder = RunFolder()
-        self.base = self._folder.path
+        self._open = ExitStack()
+        self.base = self._open.enter_context(run_folder())
+        self._patterns = self._open.enter_context(Patterns())
         self.preparing: dict[str, None] = {}
-        self._patterns = Patterns()
         self._cost = spec.cost_source
         self._locks = [threading.Lock() for _ in spec.arms]
         self._prepared: dict[int, CommandMeasurement | None] = {}  # by arm
@@ -251,8 +250,7 @@ class Commands:
         try:
             self.clean_up()
         finally:
-            self._patterns.close()
-            self._folder.remove()
+            self._open.close()
 
     def _prepare(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
         try:

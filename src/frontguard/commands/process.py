@@ -12,13 +12,16 @@ from __future__ import annotations
 import itertools
 import os
 import select
+import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -277,6 +280,9 @@ class _Group:
 MARK = "FRONTGUARD_PULL"
 """The environment variable that marks a process as part of a pull."""
 
+FOLDER, OWNER = "frontguard-run-", ".worker"
+"""How the folders of runs begin, and the file in them that has the name of the worker."""
+
 _PATIENCE = 2.0  # seconds until a process that cannot be killed (stuck in the kernel) is given up
 _LOOKS = 4
 _serial = itertools.count(1)
@@ -314,6 +320,31 @@ def end_abandoned() -> int:
     )
     _kill(found)
     return len(found)
+
+
+@contextmanager
+def run_folder() -> Iterator[Path]:
+    """A folder for one run in the temporary directory, which says whose it is; removed at the end, if it can be."""
+    with tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True) as name:
+        (Path(name) / OWNER).write_text(this_worker(), encoding="utf-8")
+        yield Path(name)
+
+
+def clear_abandoned() -> int:
+    """Remove the folders that runs of this user left in the temporary directory when they were killed. How many.
+
+    Only folders count that nobody else can write to: in a folder for all, such as /tmp, others can put anything beside
+    ours, but nothing into it.
+    """
+    cleared = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        with suppress(OSError, ValueError):  # none of ours, or something in it cannot be removed
+            status = folder.lstat()
+            others = not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022
+            if not others and is_lost((folder / OWNER).read_text(encoding="utf-8")):
+                shutil.rmtree(folder)  # follows no links
+                cleared += 1
+    return cleared
 
 
 def group_is_alive(group: int) -> bool:
