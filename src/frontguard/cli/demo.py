@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from frontguard._common.written import checked_share
 from frontguard.cli.options import flag, takes, whole_from
 from frontguard.cli.report import origin
-from frontguard.cli.screen import console, print_json, say
+from frontguard.cli.screen import console, print_answer, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -98,48 +98,21 @@ def _print(found: Demo, report: Report) -> None:
 
 
 def _print_reviews(reviews: Reviews) -> None:
-    """The movies side by side: what means say of them, and what medians do."""
-    from rich.text import Text
-
-    from frontguard.demo.cases import AGES, BOMBED, CONTAMINATION
+    """What became of the bombed movie, and the log as `analyze` prints one."""
+    from frontguard.demo.cases import BOMBED
     from frontguard.phrases import joined, percent
-    from frontguard.words.analysis import by_verdict, robustness
-    from frontguard.words.arm_table import estimate_cells, order
+    from frontguard.words.analysis import by_verdict, robustness, table
     from frontguard.words.certificate import guarantee
-    from frontguard.words.terminal import TextColumn, titled
 
     screen, found = console(), reviews.analysis
-    verdict = bombed_in_words(found, BOMBED)
-    arms = order(found, found.mean_front)
-    names = [found.arms[i] for i in arms.tolist()]
-    columns = [TextColumn.of("movie", [f"{name}{' ✱' if name == BOMBED else ''}" for name in names])]
-    for heading, means in (
-        (f"true means\n{AGES[0]},\n{AGES[1]}", reviews.true_means),
-        ("means\nin the log", found.means),
-    ):
-        cells = [f"{means[i][0]:.2f}, {means[i][1]:.2f}" for i in arms.tolist()]
-        columns.append(TextColumn.of(heading, cells, number=True))
-    columns.append(_verdicts("by\nmeans", ["in" if on else "out" for on in found.mean_front[arms].tolist()]))
-    for d, age in enumerate(AGES):
-        cells = [cell.full for cell in estimate_cells(found, d, arms)]
-        columns.append(TextColumn.of(f"{age}:\nmedian\n[low, high]", cells, number=True))
-    columns.append(_verdicts("by\nmedians", [found.verdicts[name] for name in names]))
+    became = bombed_in_words(found, BOMBED)
     screen.print(
-        Text.assemble(
-            (
-                f"\nA log that is there already: by medians with a guarantee {BOMBED} {verdict}, by means "
-                f"{joined(reviews.by_means)} took its place",
-                "bold",
-            ),
-            f", because a campaign gave it one star {reviews.bombs} times within three days: {percent(reviews.share)} "
-            f"of its reviews. In the scores that the {found.pulls * len(AGES):,} reviews were drawn from, no movie "
-            "comes near it.\n",
-        )
+        f"\nA log that is there already: by medians with a guarantee {BOMBED} {became}, by means "
+        f"{joined(reviews.by_means)} took its place. A campaign gave it one star {reviews.bombs} times within three "
+        f"days, in {percent(reviews.share)} of its reviews.\n",
+        style="bold",
     )
-    title = "Movies, stars from two age groups (✱ bombed)"
-    screen.print(titled(title, columns, screen.width, gives_way=[1, 5, 4, 2], elsewhere="--json"))
-    lies = f"if each review may be a lie with probability {percent(CONTAMINATION)}"
-    screen.print(f"What is certain, {lies}: {by_verdict(found)}")
+    print_answer(screen, by_verdict(found), table(found), "--json")
     screen.print(guarantee(found, anytime=found.anytime))
     screen.print(robustness(found) or "")
 
