@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
@@ -438,7 +439,7 @@ def rounded_up(value: float, digits: int) -> float:
 
 
 def in_lines(text: str, width: int) -> str:
-    """A text in lines of so many cells at most, broken between words only; what follows stands two cells farther in.
+    """A text in lines of so many characters, broken between words only; what follows stands two farther in.
 
     >>> print(in_lines("  by median of seconds, lower is better", 20))
       by median of
@@ -446,12 +447,6 @@ def in_lines(text: str, width: int) -> str:
         is better
     """
     margin = text[: len(text) - len(text.lstrip())]
-    lines, line = [], margin
-    for word in text.split():
-        longer = f"{line} {word}" if line.strip() else f"{line}{word}"
-        if line.strip() and cells_of(longer) > max(width, 20):
-            lines.append(line)
-            line = f"{margin}  {word}"
-        else:
-            line = longer
-    return "\n".join([*lines, line])
+    return textwrap.fill(
+        text, max(width, 20), subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -74,21 +73,20 @@ class Screen:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._pace = Pace()
-        self._news: list[str] = []
 
     def show(self, look: Callable[[], Snapshot]) -> None:
         """Draw the study, if it is time for it: only then is `look` called, which costs something."""
         self._pace.look_if_due(lambda: self._draw(look()))
 
     def say(self, news: str, *, warning: bool = False) -> None:
-        """Keep a line below the arms, from the next drawing on."""
-        self._news.append(f"Warning: {news}" if warning else news)
+        """Write a line above the view, which stays."""
+        self._live.console.print(f"Warning: {news}" if warning else news, style="yellow", markup=False)
 
     def _draw(self, snapshot: Snapshot) -> None:
         console = self._live.console
         width, height = console.size
         plain = not (console.encoding or "").lower().startswith("utf")
-        self._live.update(drawn(snapshot, width - 1, height - 1, self._news, plain=plain), refresh=True)
+        self._live.update(drawn(snapshot, width - 1, height - 1, plain=plain), refresh=True)
 
 
 View = Screen | PlainLines
@@ -113,12 +111,11 @@ def view_for(stream: TextIO) -> Iterator[View]:
 # On a screen ----------------------------------------------------------------------------------------------------------
 
 
-def drawn(snapshot: Snapshot, width: int, height: int, news: Sequence[str] = (), *, plain: bool = False) -> Group:
-    """The whole view as lines of `width` characters at most, `height` of them at most; with the latest news."""
+def drawn(snapshot: Snapshot, width: int, height: int, *, plain: bool = False) -> Group:
+    """The whole view as lines of `width` characters at most, `height` of them at most."""
     from rich.console import Group as RichGroup
 
-    foot = [*_foot(snapshot, width), *_latest(news, width, max(height // 5, 2))]
-    foot = foot[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
+    foot = _foot(snapshot, width)[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
     room = max(height - len(foot) - 1, 1)
     lines = [_headline(snapshot), *_arms(snapshot, width, room), *foot]
     for text in lines:
@@ -163,23 +160,6 @@ def _foot(snapshot: Snapshot, width: int) -> list[Text]:
         names = ", ".join(snapshot.preparing[:3]) + (", …" if len(snapshot.preparing) > 3 else "")
         lines.append(Text(f"Preparing {names}", style="cyan"))
     return lines
-
-
-def _latest(news: Sequence[str], width: int, room: int) -> list[Text]:
-    """The latest news in so many lines, two lines each at most."""
-    from rich.text import Text
-
-    lines: list[str] = []
-    left = len(news)
-    for each in reversed(news):
-        wrapped = textwrap.wrap(" ".join(each.split()), width, max_lines=2, placeholder=" …")
-        if len(lines) + len(wrapped) > room - (left > 1):  # the last line is for those that find no room
-            break
-        lines = wrapped + lines
-        left -= 1
-    if left:
-        lines.append(f"… and {left} more warnings")
-    return [Text(text, style="yellow") for text in lines]
 
 
 def _arms(snapshot: Snapshot, width: int, room: int) -> list[Text]:

@@ -133,27 +133,30 @@ class ObliviousAdversary(Adversary):
 
 
 @dataclass(frozen=True, eq=False)
-class PrescientAdversary(Adversary):
+class Attacking(Adversary):
+    """Chooses replacements knowing the true rewards, by a kernel with its parameters."""
+
+    attack: AttackKernel = field(kw_only=True)
+    reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
+    ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class PrescientAdversary(Attacking):
     """Chooses replacements knowing the true rewards and which of them are hit; hits are independent of rewards."""
 
     threat: Prescient
-    attack: AttackKernel = field(kw_only=True)
-    reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
-    ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
-class MaliciousAdversary(Adversary):
+class MaliciousAdversary(Attacking):
     """Chooses replacements and hits knowing the true rewards; the marginal probability of a hit stays ε."""
 
     threat: Malicious
-    attack: AttackKernel = field(kw_only=True)
-    reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
-    ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
-class ShareAdversary(Adversary):
+class ShareAdversary(Attacking):
     """Chooses replacements and hits knowing the true rewards; of the first n pulls ⌊εn⌋ at most are hit, at every n.
 
     What its kernel writes as hits are wishes; the source grants them as long as the budget lasts, so that no attack can
@@ -161,6 +164,3 @@ class ShareAdversary(Adversary):
     """
 
     threat: Share
-    attack: AttackKernel = field(kw_only=True)
-    reals: Floats = field(default_factory=lambda: NO_REALS, kw_only=True)
-    ints: Ints = field(default_factory=lambda: NO_INTS, kw_only=True)

@@ -21,6 +21,7 @@ from frontguard.simulation.contracts import (
     NO_INTS,
     NO_REALS,
     Adversary,
+    Attacking,
     Environment,
     MaliciousAdversary,
     ObliviousAdversary,
@@ -34,6 +35,7 @@ from frontguard.simulation.contracts import (
 from frontguard.simulation.random import STATE, Words, fill_words, stream_states
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
+_KINDS = {PrescientAdversary: _PRESCIENT, MaliciousAdversary: _MALICIOUS, ShareAdversary: _SHARE}
 _TWO_64 = 2.0**64
 
 
@@ -106,18 +108,14 @@ class RewardSource:
             nothing = KernelValue(_no_draw, draw_types), KernelValue(_no_attack, attack_types)
             return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS, 0.0)
         threshold = np.uint64(int(adversary.eps * _TWO_64))
-        given: Environment | PrescientAdversary | MaliciousAdversary | ShareAdversary
-        match adversary:
-            case ObliviousAdversary(replacements=other):
-                kind, draw, attack, given = _OBLIVIOUS, other.draw, _no_attack, other
-            case PrescientAdversary():
-                kind, draw, attack, given = _PRESCIENT, _no_draw, adversary.attack, adversary
-            case MaliciousAdversary():
-                kind, draw, attack, given = _MALICIOUS, _no_draw, adversary.attack, adversary
-            case ShareAdversary():
-                kind, draw, attack, given = _SHARE, _no_draw, adversary.attack, adversary
-            case _:
-                raise TypeError(f"not an adversary of a known type: {adversary!r}")
+        given: Environment | Attacking
+        if isinstance(adversary, ObliviousAdversary):
+            given = adversary.replacements
+            kind, draw, attack = _OBLIVIOUS, given.draw, _no_attack
+        elif isinstance(adversary, Attacking):
+            kind, draw, attack, given = _KINDS[type(adversary)], _no_draw, adversary.attack, adversary
+        else:
+            raise TypeError(f"not an adversary of a known type: {adversary!r}")
         reals = np.array(given.reals, np.float64, order="C")
         ints = np.array(given.ints, np.int64, order="C")
         kernels = KernelValue(draw, draw_types), KernelValue(attack, attack_types)
