@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frontguard import phrases
 from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
+from frontguard.errors import BadArgument, BadInput
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
 from frontguard.experiments.datasets.readers import bundled_rows
 from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
+from frontguard.phrases import did_you_mean
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.contracts import Adversary, Environment
@@ -203,7 +203,7 @@ class Selection:
 def choose(dataset: str, data: Path | None, selection: str = "margin") -> Selection:
     """Build the experiments that a data set's name stands for; `all` is the three of Table 2."""
     if dataset not in (*DATASETS, "all"):
-        raise BadInput(nearest("dataset", dataset, (*DATASETS, "all")))
+        raise _unknown("dataset", dataset, (*DATASETS, "all"))
     if data is not None and not data.exists():
         raise BadInput(f"{data}: no such file or directory")
     if dataset == "all":
@@ -253,15 +253,8 @@ def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) ->
     return [Setting(experiment, eps) for experiment in experiments for eps in levels]
 
 
-def nearest(what: str, got: str, known: Sequence[str]) -> str:
-    """The message for a name that is not known, with the nearest that is.
-
-    >>> nearest("dataset", "movielense", ["movielens", "diabetes"])
-    "dataset 'movielense' is not known: did you mean movielens? (known: movielens, diabetes)"
-    """
-    near = phrases.nearest(got, known, cutoff=0.5)
-    hint = "" if near is None else f": did you mean {near}?"
-    return f"{what} {got!r} is not known{hint} (known: {', '.join(known)})"
+def _unknown(what: str, got: str, known: Sequence[str]) -> BadArgument:
+    return BadArgument(what, f"wanted one of {', '.join(known)}{did_you_mean(got, known)}; got {got!r}")
 
 
 # The numbers of the paper's Table 2, as printed (Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification
@@ -368,6 +361,6 @@ def contestants_named(names: Sequence[str]) -> list[ExperimentPolicy]:
     """The policies of these names in this order; those that run by default if none is given."""
     for name in names:
         if name not in CONTESTANTS:
-            raise BadInput(nearest("policy", name, list(CONTESTANTS)))
+            raise _unknown("policy", name, list(CONTESTANTS))
     usual = [contestant for contestant in CONTESTANTS.values() if contestant.by_default]
     return [CONTESTANTS[name] for name in dict.fromkeys(names)] or usual

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -29,16 +30,11 @@ def limit_in_words(gate: Gate) -> str:
     return f"{gate} ({'up' if gate.sign == '≤' else 'down'} to {limit.allowed:.12g} is tolerated)"
 
 
-def never_within(gate: Gate, contamination: float) -> str:
-    """That no number of pulls tells that an arm keeps to a limit, so that none can be returned."""
-    what = f"{gate.of} from {'above' if gate.sign == '≤' else 'below'}"
-    return f"{Statement.NO_PULLS_DO(eps=percent(contamination), what=what)}: no arm will be in with this limit"
-
-
-def never_beyond(gate: Gate, contamination: float) -> str:
-    """That no number of pulls tells that an arm is beyond a limit, so that none can be put out by it."""
-    what = f"{gate.of} from {'below' if gate.sign == '≤' else 'above'}"
-    return f"{Statement.NO_PULLS_DO(eps=percent(contamination), what=what)}: no arm will be out by this limit"
+def never_told(gate: Gate, contamination: float, verdict: Literal["in", "out"]) -> str:
+    """That no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
+    side = "above" if (gate.sign == "≤") == (verdict == "in") else "below"
+    never = Statement.NO_PULLS_DO(eps=percent(contamination), what=f"{gate.of} from {side}")
+    return f"{never}: no arm will be {verdict} {'with' if verdict == 'in' else 'by'} this limit"
 
 
 def all_limits(kept: Kept) -> str:

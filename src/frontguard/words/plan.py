@@ -19,7 +19,7 @@ from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.certificate import tolerance
 from frontguard.words.counted import what_counts
-from frontguard.words.limits import limit_in_words, never_beyond, never_within
+from frontguard.words.limits import limit_in_words, never_told
 from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
 from frontguard.words.threats import able
 
@@ -30,21 +30,19 @@ FEW_ROWS = 50
 """Rows of an arm below which a pilot's quantiles are worth a warning."""
 
 
+def _parts(task: Task, widths: Sequence[float]) -> list[str]:
+    """Each width, in the units of its metric, with the metric."""
+    return [f"{_in_units(metric, w)} in {metric.name}" for metric, w in zip(task.metrics, widths, strict=True)]
+
+
 def _widths(task: Task, widths: Sequence[float]) -> str:
     """Widths in the units of the metrics, once if they are all the same."""
-    parts = [
-        percentage(width) if metric.relative else f"{width:.3g}"
-        for metric, width in zip(task.metrics, widths, strict=True)
-    ]
-    if len(set(parts)) == 1:
-        return parts[0]
-    return ", ".join(f"{part} in {metric.name}" for part, metric in zip(parts, task.metrics, strict=True))
+    alone = {_in_units(metric, width) for metric, width in zip(task.metrics, widths, strict=True)}
+    return alone.pop() if len(alone) == 1 else ", ".join(_parts(task, widths))
 
 
-def _parts(task: Task, widths: Sequence[float]) -> list[str]:
-    """Each width with its metric."""
-    pairs = zip(task.metrics, widths, strict=True)
-    return [f"{percentage(w) if metric.relative else f'{w:.3g}'} in {metric.name}" for metric, w in pairs]
+def _in_units(metric: Objective, width: float) -> str:
+    return percentage(width) if metric.relative else f"{width:.3g}"
 
 
 def _arms(task: Task) -> str:
@@ -138,8 +136,8 @@ def warnings(made: CostPlan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --tolerance or --coverage helps"
         )
-    said += [never_within(floor.gate, task.threat.eps) for floor in made.limits if not floor.within]
-    said += [never_beyond(floor.gate, task.threat.eps) for floor in made.limits if not floor.beyond]
+    said += [never_told(floor.gate, task.threat.eps, "in") for floor in made.limits if not floor.within]
+    said += [never_told(floor.gate, task.threat.eps, "out") for floor in made.limits if not floor.beyond]
     unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
@@ -147,17 +145,15 @@ def warnings(made: CostPlan) -> list[str]:
     if capped:
         said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
     said += [row.note for row in made.costs if row.note and row.attack == "none"]
-    rpsi = next(
-        (row for row in made.costs if row.policy == "R-PSI"), None
-    )  # not where something else than medians counts
-    if rpsi is not None and rpsi.accuracy is not None and rpsi.coverage is not None:
-        beyond = any(r > g * (1 + 1e-9) for r, g in zip(rpsi.accuracy, task.accuracy, strict=True))
-        if beyond or any(r > g * (1 + 1e-9) for r, g in zip(rpsi.coverage, task.coverage, strict=True)):
-            said.append(
-                f"R-PSI cannot promise this goal: its pulls are for accuracy "
-                f"{_widths(task, differences_in_units(task.metrics, rpsi.accuracy))} and coverage "
-                f"{_widths(task, differences_in_units(task.metrics, rpsi.coverage))}"
-            )
+    for row in made.costs:
+        if row.policy == "R-PSI" and row.attack == "none" and row.accuracy is not None and row.coverage is not None:
+            promised, asked = (*row.accuracy, *row.coverage), (*task.accuracy, *task.coverage)
+            accuracy, coverage = (differences_in_units(task.metrics, each) for each in (row.accuracy, row.coverage))
+            if any(r > g * (1 + 1e-9) for r, g in zip(promised, asked, strict=True)):
+                said.append(
+                    f"R-PSI cannot promise this goal: its pulls are for accuracy {_widths(task, accuracy)} and "
+                    f"coverage {_widths(task, coverage)}"
+                )
     if task.pilot is not None:
         said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
         rows = int(np.bincount(task.pilot.arm_of_row).min())
@@ -217,7 +213,7 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
 def out_of_reach(settings: Settings) -> list[str]:
     """Of a study that begins: what no number of pulls will tell, of its limits and of its means."""
     asked, threat = settings.question, settings.question.threat
-    said = [never_within(gate, threat.eps) for gate in settings.never_within()]
+    said = [never_told(gate, threat.eps, "in") for gate in settings.never_within()]
     return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)
 
 
