@@ -15,8 +15,8 @@ from frontguard.evidence.ordered import MOST_DIFFERENT, Samples, absorb, in_orde
 from frontguard.evidence.samples import COUNTED, Table, empty_pool, empty_table
 from frontguard.simulation import simulate_one
 from frontguard.simulation.engine import drive_by_turns
-from frontguard.simulation.environments import bernoulli
 from frontguard.simulation.streams import RewardSource, Streams
+from tests.support.worlds import bernoulli
 
 # Few different values, or about as many as are counted, or more.
 BLOCKS = st.lists(st.lists(st.integers(0, 60).map(lambda k: k / 60), max_size=30), min_size=1, max_size=6)

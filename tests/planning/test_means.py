@@ -17,9 +17,9 @@ from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import mean_floor, means_below_floor, pilot_limits
 from frontguard.planning.task import Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
-from frontguard.simulation.environments import bernoulli
 from frontguard.theory.threats import Threat
 from tests.support.snapshots import refused
+from tests.support.worlds import bernoulli
 
 RATE = Objective("solved", tolerance=0.2, statistic="mean", bounds=(0, 1))
 STARS = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))

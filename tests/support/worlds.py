@@ -18,7 +18,7 @@ from frontguard.simulation.contracts import (
     PrescientAdversary,
     draw_kernel,
 )
-from frontguard.simulation.environments import Quantiled, per_entry
+from frontguard.simulation.environments import Quantiled, categorical, per_entry
 from frontguard.simulation.laws import Atoms, LocationScale, NoisyAtoms
 from frontguard.simulation.random import Words, fill_normals, fill_words, unit
 from frontguard.theory.threats import Malicious, Prescient
@@ -130,6 +130,12 @@ def bimodal(
     reals = np.stack([left, right, deviation, share], axis=-1).ravel()
     medians = law.medians_of_interest()
     return Quantiled(_draw_bimodal, medians, reals, means=atoms.means(), law=law)
+
+
+def bernoulli(rates: npt.ArrayLike) -> Quantiled:
+    """1 with probability `rates` (K, M), else 0: solved or not, converted or not. The means are the rates."""
+    shares = as_points(rates, name="rates")
+    return categorical(np.stack([1.0 - shares, shares], axis=-1), [0.0, 1.0])
 
 
 def _of_front(environment: Environment) -> Bools:

@@ -10,15 +10,14 @@ import errno
 import hashlib
 import math
 import os
-import re
 import signal
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 SHOWN = 1 << 16
 """Bytes of the end of each stream that an outcome carries."""
 
-_LONGEST_NAME = 60
 _LONGEST_DETAIL = 300
 _LEAST_FOR_A_PATTERN = 1.0  # seconds, however near its timeout the command ended
 _PATIENCE = 2.0  # seconds of cleaning up after which a person is told
@@ -131,20 +129,18 @@ def run_pull(
             return found.last(pattern, text, seconds=left, cancel=cancel)
 
         try:
-            reading = read_metrics(
-                sources, stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
+            read = partial(
+                read_metrics, stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
             )
+            reading = read(sources)
             if cost is not None and cost.kind not in measured:
-                said = read_metrics(
-                    [cost], stdout=stdout, stderr=stderr, measured=measured, cut=ended.cut, last_match=last_match
-                )
-                found_cost = said.values[cost.name]
-                outcome = replace(outcome, cost=math.nan if found_cost is None or found_cost < 0.0 else found_cost)
+                spent = read([cost]).values[cost.name]
+                outcome = replace(outcome, cost=math.nan if spent is None or spent < 0.0 else spent)
         except Stopped:
             return replace(outcome, reason=CANCELLED)
     detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
-    read = replace(outcome, values=reading.values, reason=reading.reason, kind=reading.kind)
-    return replace(read, detail=detail, explained=bool(detail))
+    outcome = replace(outcome, values=reading.values, reason=reading.reason, kind=reading.kind)
+    return replace(outcome, detail=detail, explained=bool(detail))
 
 
 def _text(data: bytes) -> str:
@@ -227,8 +223,8 @@ class Commands:
             return self._prepared[arm]
 
     def workdir(self, arm: int) -> Path:
-        """The folder of the arm with this index."""
-        return self.base / folder_name(self.spec.arms[arm].name, arm)
+        """The folder of the arm with this index: a number, which any file system takes."""
+        return self.base / str(arm)
 
     def clean_up(self) -> None:
         """Run the `cleanup` of every arm that was begun, once; as many at a time as pulls."""
@@ -377,14 +373,3 @@ def seed_of_pull(seed: int, pull: int) -> int:
     (1419524863, 1323506485, 1419524863)
     """
     return int.from_bytes(hashlib.sha256(f"{seed}/{pull}".encode()).digest()[:4]) >> 1
-
-
-def folder_name(arm: str, index: int) -> str:
-    """A name for a folder that any file system takes, from any name of an arm; different for different indices.
-
-    >>> folder_name("opt=-O2 unroll=yes", 3), folder_name("../../etc", 0), folder_name("größe/µ", 12)
-    ('3-opt=-O2-unroll=yes', '0-etc', '12-groe')
-    """
-    plain = unicodedata.normalize("NFKD", arm).encode("ascii", "ignore").decode()
-    readable = re.sub(r"[^A-Za-z0-9_=+.-]+", "-", plain).strip("-.")[:_LONGEST_NAME].strip("-.")
-    return f"{index}-{readable}" if readable else str(index)

@@ -325,8 +325,9 @@ def strongest(
 
     Replacements lie `within` ends, where values have bounds: then means are moved as far as can be, too.
 
-    >>> from frontguard.simulation.environments import bernoulli
-    >>> strongest(bernoulli([[0.5], [0.9]]), Prescient(0.1), [-1, 1], within=(0.0, 1.0)).reals
+    >>> from frontguard.simulation.environments import categorical
+    >>> solved = categorical([[[1, 1]], [[1, 9]]], [0.0, 1.0])
+    >>> strongest(solved, Prescient(0.1), [-1, 1], within=(0.0, 1.0)).reals
     array([0., 1.])
     """
     if isinstance(threat, Malicious):

@@ -148,18 +148,6 @@ def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
     return Quantiled(draws.draw_categorical, law.medians_of_interest(), reals, ints, law.means(), law=law)
 
 
-def bernoulli(rates: npt.ArrayLike) -> Quantiled:
-    """1 with probability `rates` (K, M), else 0: solved or not, converted or not. The means are the rates.
-
-    >>> bernoulli([[0.9, 0.25]]).means
-    array([[0.9 , 0.25]])
-    """
-    shares = _centres(rates, "rates")
-    if not ((shares >= 0.0) & (shares <= 1.0)).all():
-        raise BadInput(f"rates must lie in [0, 1]; got {shares[(shares < 0.0) | (shares > 1.0)][0]}")
-    return categorical(np.stack([1.0 - shares, shares], axis=-1), [0.0, 1.0])
-
-
 def _grouped_rows(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> tuple[Floats, Ints]:
     """The points ordered by arm, and the first row and the number of rows of each arm, (K, 2)."""
     table = _centres(points, "points")
