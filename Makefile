@@ -42,7 +42,7 @@ pytest: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(PYTEST_ARGS)
 
 collected: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest --collect-only --quiet --no-header --snapshot-warn-unused -p no:cacheprovider > $(VENV)/collected || cat $(VENV)/collected
+	@$(BIN)/python -m pytest --collect-only --quiet --no-header -p no:cacheprovider -p no:syrupy > $(VENV)/collected || cat $(VENV)/collected
 
 # What commands, reports, pages and errors say, written anew: read the diff.
 snapshots: $(VENV)/dev.stamp

@@ -484,7 +484,7 @@ def test_users_who_interrupt_an_arm_do_not_set_it_aside() -> None:
 def test_a_time_limit_that_is_met_again_and_again_never_stops_a_slow_pull(functions: ModuleType) -> None:
     """Stopped and measured anew until they happen to be fast, slow pulls would never be seen."""
     storage = MemoryStorage()
-    options: dict[str, Any] = {"executor": "processes", "workers": 1, "storage": storage, "max_time": 0.5}
+    options: dict[str, Any] = {"executor": "processes", "workers": 1, "storage": storage, "max_time": 1.0}
     seen = 0
     while seen < 3:
         assert run(functions.slow_always, **options).status == "budget"

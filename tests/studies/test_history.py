@@ -101,7 +101,7 @@ def test_many_arms_have_fewer_moments(storage: MemoryStorage) -> None:
     assert Recorder(settings).most == MOST_MOMENTS
     many = replace(settings, arms=tuple(str(arm) for arm in range(20_000)))
     assert 8 * 20_000 * (2 + 3 * 2) * Recorder(many).most <= history.MOST_BYTES < 8 * 20_000 * 8 * 41
-    assert Recorder(replace(settings, arms=tuple(map(str, range(5 * 10**6))))).most == 2
+    assert Recorder(replace(settings, arms=tuple(map(str, range(400_000))))).most == 2
 
 
 def test_a_study_without_pulls_has_the_present_alone() -> None:
