@@ -50,8 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than cores: tests wait a quarter of their time, for browsers, servers and clocks."""
-    return usable_cores() + 1
+    """Return two workers more than cores: tests wait a quarter of their time, for browsers, servers and clocks."""
+    return usable_cores() + 2
 
 
 @pytest.fixture(scope="session")
