@@ -16,39 +16,19 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
-IMPORTED = (
-    "frontguard.cli.app",
-    "frontguard.schema",
-    "frontguard.commands.live",
-    "frontguard.commands.run",
-    "frontguard.demo.pictures",
-    "frontguard.experiments.setup",
-    "frontguard.logs.analyze",
-    "frontguard.logs.of_study",
-    "frontguard.logs.sketch",
-    "frontguard.measure.identify",
-    "frontguard.planning.cost",
-    "frontguard.plot.charts.front",
-    "frontguard.plot.paper",
-    "frontguard.plot.svg.draw",
-    "frontguard.reports.demonstration",
-    "frontguard.reports.of_log",
-    "frontguard.reports.of_study",
-    "frontguard.storage.sqlite.storage",
-    "frontguard.studies.follow",
-    "frontguard.web.server",
-    "frontguard.words.analysis",
-    "frontguard.words.plan",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.figure",
-    "rich.live",
-    "rich.markdown",
-    "rich.table",
-    "scipy.stats",
+LEFT_OUT = (
+    "frontguard.logs.sources.",  # Polars begins threads
+    "frontguard._common.machine_code",  # looks once for what was compiled
+    "frontguard.__main__",
 )
-"""All that commands import but for Polars, PyArrow and DuckDB, which begin threads."""
+"""How the names of modules begin that a fork imports for itself."""
+
+OF_OTHERS = ("matplotlib.backends.backend_agg", "matplotlib.figure", "rich.live", "rich.markdown", "scipy.stats")
+"""Modules that many commands import when they need them."""
 
 AT_THE_START = ("PYTHON", "NUMBA", "OMP", "OPENBLAS", "MPL", "LANG", "LC_", "HOME", "TMPDIR", "SOURCE_DATE_EPOCH")
 """How the names of variables begin that are read when Python or a library begins."""
@@ -68,8 +48,12 @@ class Request:
 def begin() -> None:
     """Import all, and have numba's registries filled, which it does when it loads the first kernel."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a fork would not have its threads
-    for name in IMPORTED:
-        __import__(name)
+    import frontguard
+
+    ours = [found.name for found in walk_packages(frontguard.__path__, "frontguard.")]
+    for name in (*ours, *OF_OTHERS):
+        if not name.startswith(LEFT_OUT):
+            import_module(name)
     from numba.core.registry import cpu_target
 
     from frontguard.cli.app import COMMANDS, function_of
