@@ -216,7 +216,11 @@ def _legend(figure: Figure, picture: Picture) -> None:
     kinds = [picture.drawn_as(look) for look in picture.legend]
     handles = [_legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
     names = [short(look.label, 44) for look in picture.legend]
-    beside = max(1, min(len(names), int(13.0 * picture.width / (max(map(cells_of, names)) + 6))))
+    widths = [cells_of(name) + 6 for name in names]
+    beside = next(  # as many as fit, read line by line
+        count for count in range(len(names), 0, -1)
+        if count == 1 or sum(max(widths[column::count]) for column in range(count)) <= 13.0 * picture.width
+    )  # fmt: skip
     order = [at for column in range(beside) for at in range(column, len(names), beside)]  # it fills column by column
     figure.legend(
         [handles[at] for at in order], [names[at] for at in order], loc="outside lower center", ncols=beside,

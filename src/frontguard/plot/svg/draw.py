@@ -53,6 +53,7 @@ class PanelRoom:
     title: list[str]
     note: list[str]
     left: float  # room for the y ticks
+    right: float  # room for half of the last word under the x axis
     top: float
     bottom: float
     tick_lines: int  # lines of the words under the x ticks
@@ -69,11 +70,16 @@ def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     found, size = beside(panel.y, shown[1], frame_height)
     widest = max((width(word, size) for _, word in found), default=0.0)
     left = min(widest, 0.44 * cell_width) + _GAP + 2.0 if widest else 4.0
-    plan = PanelRoom(panel, shown, title, note, left, top + 6.0, 0.0, 1)
+    plan = PanelRoom(panel, shown, title, note, left, 0.0, top + 6.0, 0.0, 1)
     wide = max(cell_width - left, 1.0)
     x = sheet_of(panel, shown, (left, 0.0, left + wide, 1.0)).x
     found_below = below(panel.x, shown[0], x, (0.0, cell_width + _FREE), 2)
     plan.tick_lines = max((len(tick.lines) for tick in found_below), default=1)
+    # By how much the last word would reach beyond what is always free.
+    ends = [tick.centre + width(text) / 2.0
+            for tick in below(panel.x, shown[0], x, (0.0, 2.0 * cell_width), 1) for text in tick.lines]  # fmt: skip
+    named = bool(panel.x.names) or panel.x.ticks is not None
+    plan.right = 0.0 if named else min(max(max(ends, default=0.0) - cell_width - _FREE, 0.0), 0.15 * wide)
     plan.bottom = plan.tick_lines * SIZE * LINE + 4.0
     plan.bottom += SIZE * LINE + 3.0 if panel.x.title or panel.x.better else 0.0
     return plan
@@ -374,27 +380,27 @@ def cells(
         [planned(panel, cell_width, max(_LEAST, share * room - 60.0)) if panel else None for panel in row]
         for row, share in zip(picture.rows, shares, strict=True)
     ]
-    around = np.zeros((3, len(plans), columns))  # left, top and bottom of each frame
+    around = np.zeros((4, len(plans), columns))  # left, right, top and bottom of each frame
     for i, j in np.ndindex(around.shape[1:]):
         plan = plans[i][j] if j < len(plans[i]) else None
         if plan:
-            around[:, i, j] = plan.left, plan.top, plan.bottom
+            around[:, i, j] = plan.left, plan.right, plan.top, plan.bottom
     shown = {(plan.panel.x.title, plan.panel.x.scale, plan.shown[0]) for row in plans for plan in row if plan}
     if columns > 1 or len(shown) == 1:  # panels below each other that show different things need not be aligned
-        around[0] = around[0].max(axis=0, keepdims=True)
-    tops, bottoms = around[1:].max(axis=2)
+        around[:2] = around[:2].max(axis=1, keepdims=True)
+    tops, bottoms = around[2:].max(axis=2)
     free = room - tops.sum() - bottoms.sum() - (len(plans) - 1) * _BETWEEN * 0.6
     found = []
     y = top
     for i, row in enumerate(plans):
         frame_height = max(_LEAST, shares[i] * free)
-        frame_width = max(_LEAST, cell_width - around[0, i].sum() / columns)
+        frame_width = max(_LEAST, cell_width - around[:2, i].sum() / columns)
         x, start = EDGE, y + tops[i]
-        for plan, left in zip(row, around[0, i, : len(row)], strict=True):
+        for plan, left, right in zip(row, *around[:2, i, : len(row)], strict=True):
             frame = (x + left, start, x + left + frame_width, start + frame_height)
             if plan:
-                found.append((plan, (x, y, frame[2], frame[3] + bottoms[i]), frame))
-            x = frame[2] + _BETWEEN
+                found.append((plan, (x, y, frame[2] + right, frame[3] + bottoms[i]), frame))
+            x = frame[2] + right + _BETWEEN
         y = start + frame_height + bottoms[i] + 0.6 * _BETWEEN
     return found, y - 0.6 * _BETWEEN
 

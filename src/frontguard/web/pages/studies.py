@@ -384,7 +384,7 @@ _BY = ("decided by", "instead")  # columns that name another arm
 def _column_head(column: ArmColumn, result: Result, address: Address) -> Element:
     """The head of a column, which leads to the table sorted by it where that can be."""
     name, sort = "name" if column.name == "arm" else column.name, address.options.sort
-    label = called(column.heading)
+    label = called(column.heading) if column.below else column.heading  # names of metrics and limits are anybody's
     if name in _BY or name.startswith("limit"):
         return element("th", {"scope": "col", "class": "by" if name in _BY else None}, label)
     now, turned = sort.removeprefix("-") == name, sort.startswith("-")
