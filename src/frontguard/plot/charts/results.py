@@ -15,7 +15,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.robustness import Profile
 from frontguard.objectives import parse_tolerance
 from frontguard.phrases import are, natural, number_of, percent
-from frontguard.plot.arms import Arms, drawable, frame, in_rows, read
+from frontguard.plot.arms import Arms, axis_of, drawable, frame, in_rows, read
 from frontguard.plot.looks import BY_MEANS, GOAL, GREEN, GREY, PINK, VERDICTS, VERMILION, Look
 from frontguard.plot.picture import Axis, Bars, Layer, Panel, Picture, Points, Region, Rule, Spans, looks_of
 from frontguard.plot.text import sentences, short
@@ -164,13 +164,7 @@ def _panel(compared: Comparisons, d: int, looks: dict[Contrast, Look]) -> Panel:
         if len(some):
             layers += _marks(compared, d, some, (at, centre, low, high), look)
     return Panel(
-        Axis(
-            short(metric.name, 40),
-            "lower" if metric.minimized else "higher",
-            "log" if log else "linear",
-            low=begin,
-            high=end,
-        ),
+        axis_of(short(metric.name, 40), metric.minimized, begin, end, log),
         Axis(names=tuple(compared.arms), reverse=True),  # in each: on a narrow page they stand below each other
         tuple(layers),
         title=f"{'times' if by_ratio else 'more than'} {baseline}",
