@@ -90,14 +90,17 @@ def test_a_session_that_is_not_worse_passes(tmp_path: Path, snapshot: SnapshotAs
         (("--frontguard-gate", "no.json"), 4, "--frontguard-gate: no such file or directory: no.json"),
         (("--frontguard-gate", "bad.json"), 4, "bad.json"),
         (("--frontguard-gate", "main-0.json", "--frontguard-tolerance", "x"), 4, "must be a number such as 0.5"),
-        (("--frontguard-gate", "main-0.json", "-k", "plain"), 0, "no benchmark ran: there is nothing to compare"),
+        (("--frontguard-gate", "main-0.json", "-k", "plain"), 4, "nothing was compared: no benchmark ran"),
+        (("--frontguard-gate", "main-0.json", "--benchmark-disable"), 4, "nothing was compared: --benchmark-disable"),
+        (("--frontguard-gate", "main-0.json", "--benchmark-skip"), 4, "nothing was compared: --benchmark-skip"),
+        (("--frontguard-gate", "main-0.json", "-n", "2"), 4, "nothing was compared: benchmarks do not run in"),
         (("--frontguard-gate", "main-0.json", "-p", "no:benchmark", "-k", "plain"), 4, "needs pytest-benchmark"),
     ],
 )
 def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
     baseline(tmp_path, 0.001, 1)
     (tmp_path / "bad.json").write_text("{}")
-    ran = session(tmp_path, *arguments)
+    ran = session(tmp_path, *arguments, python=[sys.executable] if "-n" in arguments else None)
     assert ran.returncode == code, ran.stdout + ran.stderr
     assert said in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stdout + ran.stderr

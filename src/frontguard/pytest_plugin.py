@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Look at the baseline before anything takes long."""
     baseline = config.getoption("--frontguard-gate")
-    if baseline is None:
+    if baseline is None or hasattr(config, "workerinput"):  # a worker of xdist, of which the controller decides
         return
     import pytest
 
@@ -94,7 +94,9 @@ class _SessionGate:
         from frontguard.errors import BadInput
 
         if not self._benchmarks:
-            self._trouble = "no benchmark ran: there is nothing to compare"
+            self._trouble = f"nothing was compared: {self._why_none()}"
+            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return
         try:
             self._found = self._compared()
@@ -104,6 +106,16 @@ class _SessionGate:
             return
         if self._found.outcome == Outcome.WORSE and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _why_none(self) -> str:
+        """Return why there are no benchmarks, and what to do."""
+        option = self._config.getoption
+        if option("numprocesses", None):
+            return "benchmarks do not run in the processes of pytest-xdist; leave -n out"
+        for name in ("disable", "skip"):
+            if option(f"benchmark_{name}", False) and not option("benchmark_enable", False):
+                return f"--benchmark-{name} keeps benchmarks from being measured; leave it out"
+        return "no benchmark ran; select tests that use the fixture benchmark"
 
     def _compared(self) -> GateResult:
         import json
@@ -134,7 +146,7 @@ class _SessionGate:
         """A short section: the answer, a line for each benchmark, what is promised."""
         terminalreporter.section("frontguard gate")
         if self._found is None:
-            terminalreporter.line(self._trouble)
+            terminalreporter.line(self._trouble, red=True)
             return
         from frontguard.comparisons.outcomes import Outcome
         from frontguard.notices import warnings_in_short

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frontguard._common.secrets import MASK, fingerprint, hidden, without_password
+from frontguard._common.secrets import MASK, fingerprint, hidden, without_password, without_passwords
 from frontguard.commands.masked import masked_spec
 
 S = "5ecret"
@@ -26,6 +26,8 @@ S = "5ecret"
         ("postgresql://ann:5432@host:5432/db", "postgresql://ann:***@host:5432/db"),
         ("POSTGRES://ann:123/4@host/db", "POSTGRES://ann:***@host/db"),
         ("tcp://ann:1234@host:8786", "tcp://ann:***@host:8786"),
+        (f"https://ann:{S}@host:8443/x", "https://ann:***@host:8443/x"),
+        (f"fatal: https://ann:{S}@host:8443/x?a=1, refused", "fatal: https://ann:***@host:8443/x?a=1, refused"),
         ("see http://host:8080/studies/a@b", "see http://host:8080/studies/a@b"),
         ("http://host:8080/studies/a@b", "http://host:8080/studies/a@b"),
         (f"postgresql://ann:%35{S}%40@host/db", "postgresql://ann:***@host/db"),
@@ -55,6 +57,30 @@ S = "5ecret"
 def test_addresses(address: str, shown: str) -> None:
     assert without_password(address) == shown
     assert without_password(shown) == shown
+
+
+WORDS = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
+PASSWORDS = st.from_regex(r"[A-Za-z0-9%~!$&*+;=:.,_-]{6,20}", fullmatch=True).map(lambda text: f"Q{text}")
+
+
+@settings(max_examples=1000)
+@given(
+    scheme=st.sampled_from(["postgresql", "https", "tcp", "tls", "ssh+git", "amqp"]),
+    user=WORDS,
+    password=PASSWORDS,
+    host=WORDS,
+    port=st.none() | st.integers(1, 65535),
+    path=st.lists(WORDS | st.just("a@b"), max_size=3),
+    around=st.sampled_from(["{}", "fatal: {} refused", "curl '{}'", '"{}"', "({})", "x={};", "{}\n{}"]),
+)
+def test_no_password_of_an_address_is_left_in_a_text(
+    scheme: str, user: str, password: str, host: str, port: int | None, path: list[str], around: str
+) -> None:
+    address = f"{scheme}://{user}:{password}@{host}{'' if port is None else f':{port}'}{''.join(f'/{p}' for p in path)}"
+    text = around.format(address, address)
+    for shown in (without_password(text), without_passwords(text), hidden(text, [])):
+        assert password not in shown
+        assert host in shown or "@" in "".join(path)
 
 
 @given(st.text(max_size=12) | st.from_regex("[0-9]{1,6}[/?,@:0-9]{0,3}"))

@@ -24,7 +24,7 @@ _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in ma
 
 _ADDRESS = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>]*""")
 _USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
-_PORT = re.compile(r"(?!postgres).*://[^/]*:[0-9]{1,5}[/?,]", re.IGNORECASE)  # of a server whose path has an @
+_PORT = re.compile(r"(?!postgres).*://[^/@]*:[0-9]{1,5}[/?,]", re.IGNORECASE)  # of a server whose path has an @
 _PAIR = re.compile(
     rf"((?<!\w)(?:{'|'.join(SECRET_KEYS)})\s*=\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\s&'\"]+)", re.IGNORECASE
 )
@@ -42,9 +42,16 @@ def without_password(text: str) -> str:
     """
     if _ADDRESS.match(text) and not text.startswith("file:"):
         text = _masked_address(text)  # all of it: who does not know of %-codes writes any character into a password
-    else:
-        text = _ADDRESS.sub(lambda found: _masked_address(found[0]), text)
-    return _PAIR.sub(rf"\1{MASK}", text)
+    return without_passwords(text)
+
+
+def without_passwords(text: str) -> str:
+    """A text with the passwords of all addresses in it masked.
+
+    >>> without_passwords("fatal: https://ann:secret@host:8443/x refused")
+    'fatal: https://ann:***@host:8443/x refused'
+    """
+    return _PAIR.sub(rf"\1{MASK}", _ADDRESS.sub(lambda found: _masked_address(found[0]), text))
 
 
 def _masked_address(address: str) -> str:
@@ -75,7 +82,9 @@ def forms(value: str) -> set[str]:
 
 
 def hidden(text: str, values: Iterable[str]) -> str:
-    """The text with these values masked, also where the text was cut in one. Very short values are left.
+    """The text with these values masked, also where the text was cut in one, and passwords of addresses.
+
+    Very short values are left.
 
     >>> hidden("login with hunter22 failed, hunt…", ["hunter22", "in"])
     'login with *** failed, ***…'
@@ -85,7 +94,7 @@ def hidden(text: str, values: Iterable[str]) -> str:
         if text.endswith("…"):
             longest = max((n for n in range(_SHORTEST, len(secret)) if text[:-1].endswith(secret[:n])), default=0)
             text = text[: -1 - longest] + MASK + "…" if longest else text
-    return text
+    return without_passwords(text)
 
 
 def fingerprint(values: Any, salt: str) -> str:

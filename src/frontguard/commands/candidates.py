@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from frontguard._common.secrets import MASK
+from frontguard._common.secrets import MASK, without_passwords
 from frontguard.commands.templates import (
     NAME,
     OF_A_PULL,
@@ -52,11 +52,21 @@ class Arm:
     warmups: int = 0
 
     def identity(self) -> dict[str, Any]:
-        """What determines its measurements; of variables the names only."""
+        """What determines its measurements; of variables the names only, and no password of an address."""
         kept = {key: getattr(self, key) for key in ("name", "parameters", "command", "prepare")}
         optional = {key: getattr(self, key) for key in ("before", "after", "warmups")}
         named = {"env": dict.fromkeys(self.env, MASK)}
-        return kept | named | {key: value for key, value in optional.items() if value}
+        all_of_it = kept | named | {key: value for key, value in optional.items() if value}
+        return {key: _masked(value) for key, value in all_of_it.items()}
+
+
+def _masked(value: Any) -> Any:
+    """A value of JSON without the passwords of the addresses in its texts."""
+    if isinstance(value, str):
+        return without_passwords(value)
+    if isinstance(value, dict):
+        return {key: _masked(each) for key, each in value.items()}
+    return [_masked(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
