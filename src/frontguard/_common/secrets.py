@@ -22,7 +22,7 @@ _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in ma
 
 # Addresses ------------------------------------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>]*""")
+_ADDRESS = re.compile(r"""(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://[^\s'"`<>]*""")  # looked for once in a run of letters
 _USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
 _PORT = re.compile(r"(?!postgres).*://[^/@]*:[0-9]{1,5}[/?,]", re.IGNORECASE)  # of a server whose path has an @
 _PAIR = re.compile(
