@@ -300,19 +300,15 @@ class Polished(Notice):
     """
 
     warns: ClassVar[bool] = False
+    template: ClassVar[str] = (
+        "estimates of {unsteady:,} of the {arms:,} arms that are not out are not steady: they moved by more than "
+        "{share:.3g} of their tolerance, or of how far apart arms are where nothing is tolerated, while pulls doubled"
+    )
     arms: int
     unsteady: int
     share: float
     over: bool  # or pulls go on
     apart: bool = False
-
-    def __str__(self) -> str:
-        apart = ", or of how far apart the arms are where nothing is tolerated," if self.apart else ""
-        moved = f"moved by more than {percent(self.share)} of its tolerance{apart} while the pulls of its arm doubled"
-        if not self.unsteady:
-            return f"estimates are steady: none of an arm that is not out {moved}"
-        steady = f"{self.arms - self.unsteady:,} of the {number_of(self.arms)} that are not out"
-        return f"{'polishing ended' if self.over else 'estimates are being polished'}: of {steady}, none {moved}"
 
 
 @dataclass(frozen=True)
@@ -322,21 +318,14 @@ class CostsUnknown(Notice):
     That is taken to be what others of the arm did; of the arms of which none did, what a pull of other arms does.
     """
 
+    template: ClassVar[str] = (
+        "{pulls:,} of {of:,} pulls did not say what they cost, a number from 0 as metric {metric!r}: they are taken to "
+        "have cost what others did, and nothing where none said so"
+    )
     metric: str
     pulls: int
     of: int
     silent: int = 0  # such arms
-
-    def __str__(self) -> str:
-        taken = "what others of their arm did"
-        if self.pulls == self.of:
-            taken = "nothing"
-        elif self.silent:
-            taken += f", and those of {number_of(self.silent)} of which none said so, what a pull of other arms does"
-        return (
-            f"{self.pulls:,} of {self.of:,} pulls did not say what they cost, a number from 0 as metric "
-            f"{self.metric!r}: they are taken to have cost {taken}"
-        )
 
 
 @dataclass(frozen=True)
@@ -669,13 +658,11 @@ class Stopping(Notice):
     """The run is to stop, by a person or because its time is over, and waits for the pulls that are under way."""
 
     warns: ClassVar[bool] = False
+    template: ClassVar[str] = (
+        "stopping: waiting for pulls that are under way ({under_way:,}); Ctrl-C now gives them up, to count as failed"
+    )
     under_way: int
     why: Literal["interrupted", "time"] = "interrupted"
-
-    def __str__(self) -> str:
-        pulls, them = ("1 pull that is", "it") if self.under_way == 1 else (f"{self.under_way} pulls that are", "them")
-        why, again = ("the time is over", "Ctrl-C") if self.why == "time" else ("stopping", "Ctrl-C once more")
-        return f"{why}: waiting for {pulls} under way; {again} gives {them} up, to count as failed"
 
 
 @dataclass(frozen=True)
@@ -711,14 +698,10 @@ class StepFailed(Notice):
     """A step beside the pulls of an arm failed: a warm-up, what comes after a pull, or its cleanup."""
 
     about: ClassVar[tuple[str, ...]] = ("arm", "step")
+    template: ClassVar[str] = "arm {arm!r}: its {step} step failed ({why}); the pulls count as they are"
     arm: str
     step: Literal["warm-up", "after", "cleanup"]
     why: str
-
-    def __str__(self) -> str:
-        step = {"warm-up": "a warm-up", "after": "what is run after a pull", "cleanup": "the cleanup"}[self.step]
-        counts = "" if self.step == "cleanup" else "; the pulls count as they are"
-        return f"arm {self.arm!r}: {step} failed ({self.why}){counts}"
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,19 @@
 Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later,
 with more runs, other policies or another number of workers.
 
-Finished runs are an append-only file of one JSON object a line, a line a finished chunk of runs: the key of what was
-run, the numbers of its runs and, for each, the pulls and the returned arms. Metrics are computed from the runs, so that
-a change of judgement needs no new run. The key is a hash of everything that determines a run, the code included. A line
-that cannot be read (the machine stopped while it was written) is passed over.
+Finished runs are a table of an SQLite file: the key of what was run, the number of the run, its pulls and the returned
+arms. Metrics are computed from the runs, so that a change of judgement needs no new run. The key is a hash of
+everything that determines a run, the code included.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
+import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import metadata, resources
@@ -130,7 +129,7 @@ class Campaign:
                 show(0)
                 started = time.perf_counter()
                 runs = _simulated(cell, chunk, seed=self.seed, workers=workers, on_run=show)
-                self.store.add(cell.key, _about(cell, self.seed), chunk.start, runs)
+                self.store.add(cell.key, chunk.start, runs)
                 cell.runs.update(zip(chunk, runs, strict=True))
                 took = time.perf_counter() - started
                 seconds += took
@@ -179,82 +178,52 @@ def _simulated(
     ]
 
 
-def _about(cell: PlannedRow, seed: int) -> dict[str, object]:
-    experiment = cell.setting.experiment
-    return {
-        "dataset": experiment.dataset,
-        "variant": experiment.variant,
-        "policy": cell.contestant.name,
-        "epsilon": cell.setting.eps,
-        "seed": seed,
-    }
-
-
 # Finished runs on disk ------------------------------------------------------------------------------------------------
 
-FILE_NAME = "runs.jsonl"
-FORMAT = 1
+FILE_NAME = "runs.db"
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS runs "
+    "(key TEXT, run INTEGER, pulls INTEGER, returned TEXT, seconds REAL, PRIMARY KEY (key, run))"
+)
 
 
 class RunStore:
-    """The runs under one directory: `add` appends a chunk, `runs` gives what is there for a key."""
+    """The runs under one directory: `add` takes a chunk, `runs` gives what is there for a key.
+
+    A fresh one knows only what is added to it. Of two that were added for one run the later counts.
+    """
 
     def __init__(self, directory: Path, *, fresh: bool = False) -> None:
         self.path = directory / FILE_NAME
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab"):
-                pass
-            self._end_torn_line()
-        except OSError as error:
-            raise BadInput(f"--output {directory}: cannot be written: {error.strerror or error}") from None
-        self._runs: dict[str, dict[int, Run]] = {}
-        if not fresh:
-            self._read()
+            with self._open() as db:
+                db.execute(_TABLE)
+                ((last,),) = db.execute("SELECT coalesce(max(rowid), 0) FROM runs")
+        except (OSError, sqlite3.Error) as error:
+            why = getattr(error, "strerror", None) or error
+            raise BadInput(f"--output {directory}: cannot be written: {why}") from None
+        self._after = last if fresh else 0
 
     def runs(self, key: str) -> dict[int, Run]:
         """Number of the run → run, for all finished runs of a key."""
-        return dict(self._runs.get(key, {}))
+        with self._open() as db:
+            rows = db.execute(
+                "SELECT run, pulls, returned, seconds FROM runs WHERE key = ? AND rowid > ?", (key, self._after)
+            )
+            return {number: Run(pulls, tuple(json.loads(returned)), took) for number, pulls, returned, took in rows}
 
-    def add(self, key: str, about: dict[str, Any], first_run: int, runs: list[Run]) -> None:
-        """Append a finished chunk. `about` is for readers of the file; the key alone decides."""
-        line = {
-            "format": FORMAT,
-            "key": key,
-            **about,
-            "first_run": first_run,
-            "pulls": [run.pulls for run in runs],
-            "returned": [list(run.returned) for run in runs],
-            "seconds": round(sum(run.seconds for run in runs), 6),
-        }
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, separators=(",", ":")) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._keep(key, first_run, runs)
+    def add(self, key: str, first_run: int, runs: list[Run]) -> None:
+        """Keep a finished chunk, all of it or, if the machine stops, nothing."""
+        rows = [(key, number, run.pulls, json.dumps(run.returned), run.seconds)
+                for number, run in enumerate(runs, start=first_run)]  # fmt: skip
+        with self._open() as db:
+            db.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", rows)
 
-    def _end_torn_line(self) -> None:
-        """End a line that was torn off, so that the next one starts on its own."""
-        with self.path.open("rb+") as file:
-            if file.seek(0, os.SEEK_END) > 0:
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":
-                    file.write(b"\n")
-
-    def _read(self) -> None:
-        """Take the runs of all lines that can be read; of two for one run the later, which was computed afresh."""
-        with self.path.open(encoding="utf-8", errors="replace") as file:
-            for text in file:
-                with suppress(ValueError, KeyError, TypeError):
-                    line = json.loads(text)
-                    if line["format"] == FORMAT:
-                        share = float(line["seconds"]) / max(1, len(line["pulls"]))
-                        pairs = zip(line["pulls"], line["returned"], strict=True)
-                        runs = [Run(int(pulls), tuple(map(int, returned)), share) for pulls, returned in pairs]
-                        self._keep(str(line["key"]), int(line["first_run"]), runs)
-
-    def _keep(self, key: str, first_run: int, runs: list[Run]) -> None:
-        self._runs.setdefault(key, {}).update(enumerate(runs, start=first_run))
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path)) as db, db:
+            yield db
 
 
 def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
@@ -307,7 +276,7 @@ def _feed(digest: Any, thing: object) -> None:
         raise TypeError(f"a part of a run of type {type(thing).__name__} cannot be hashed by its content")
 
 
-_ROOMS = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
+_DECIDING = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
 """Where it is decided what a run is: whatever a policy, an environment or an adversary computes."""
 
 
@@ -316,8 +285,8 @@ def code_fingerprint() -> str:
     """The library's version and a hash of the sources that decide what a run is: an edited library recomputes."""
     package = Path(str(resources.files("frontguard")))
     digest = hashlib.sha256()
-    for room in _ROOMS:
-        place = package / room
+    for part in _DECIDING:
+        place = package / part
         for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             digest.update(str(source.relative_to(package).as_posix()).encode() + b"\0" + source.read_bytes())
     return f"{metadata.version('frontguard')}+{digest.hexdigest()[:16]}"
