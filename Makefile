@@ -14,16 +14,16 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test checked lint types imports collected pytest snapshots kernels audit bench gallery clean
+.PHONY: demo test checked lint types imports collected pytest snapshots kernels kernels-of-studies kernels-of-logs audit bench gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/frontguard demo
 
 # Kernels are compiled, and modules of tests prepared, beside the checks that need neither: otherwise each worker of the
-# tests would do both for itself.
+# tests would do both for itself. The kernels of logs come last: by then, those that they share with studies are there.
 test: $(VENV)/dev.stamp
-	$(MAKE) --no-print-directory --jobs=2 kernels checked
+	$(MAKE) --no-print-directory --jobs=2 kernels-of-studies checked kernels-of-logs
 	$(MAKE) --no-print-directory pytest
 
 checked: lint imports types collected
@@ -48,8 +48,13 @@ collected: $(VENV)/dev.stamp
 snapshots: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" --snapshot-update $(PYTEST_ARGS)
 
-kernels: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.support.kernels
+kernels: kernels-of-studies kernels-of-logs
+
+kernels-of-studies: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.support.kernels simulate study
+
+kernels-of-logs: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.support.kernels pairs analyze
 
 audit: $(VENV)/audit.stamp
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)

@@ -1,11 +1,14 @@
 """Compile what most tests need, once: each of several workers would begin by compiling it for itself.
 
+    python -m tests.support.kernels [PART...]
+
 `make test` runs this before the tests. A second time takes a second or two, for what is compiled is kept.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pandas as pd
@@ -61,8 +64,10 @@ def analyze() -> None:
         fg.analyze(frame, maximize=["x", "rate"], tolerance=0.5, cluster=cluster)
 
 
+PARTS = {part.__name__: part for part in (simulate, study, pairs, analyze)}
+
 if __name__ == "__main__":
     gc.disable()  # the search for cycles takes a tenth of the time, and finds half a gigabyte
     with kernels(COMPILED):  # what is small would be interpreted otherwise
-        for compiled in (simulate, study, pairs, analyze):
-            compiled()
+        for name in sys.argv[1:] or PARTS:
+            PARTS[name]()
