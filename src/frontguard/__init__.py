@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
 
-# What lower rooms offer as methods and higher ones do: see `_common.attached`.
+# What lower packages offer as methods and higher ones do: see `_common.attached`.
 attach("certificate", "frontguard.words.certificate:sentence")  # str(certificate)
 attach("explanation", "frontguard.words.certificate:explanation")  # result.explain(arm)
 attach("comparison", "frontguard.words.comparisons:comparison_in_words")  # str(result.compare(arm, baseline))

@@ -72,9 +72,9 @@ def test_a_house_that_keeps_its_table(
         ("high.py", "def late():\n    from house import words\n", "high knows words, which its row does not allow"),
         ("new.py", "", "new has no row"),
         ("_tools.py", "import house.words\n", "_tools knows words, which its row does not allow"),
-        ("_tools.py", "import house.low\n", "rooms know each other in a circle: "),
+        ("_tools.py", "import house.low\n", "packages know each other in a circle: "),
         ("middle/part.py", "-", "middle may know low, and does not"),
-        ("low.py", "import house.high\n", "rooms know each other in a circle: "),
+        ("low.py", "import house.high\n", "packages know each other in a circle: "),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -1,4 +1,4 @@
-"""Functions of higher rooms that lower ones offer as methods: `result.plot()`, `study.report(path)`.
+"""Functions of higher packages that lower ones offer as methods: `result.plot()`, `study.report(path)`.
 
 A result knows no pictures, reports or sentences. The front of the package attaches what makes them, by name and place,
 and nothing is imported before it is first called.

@@ -214,8 +214,7 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
         screen.print(line)
     for said in (
         rates(found.notices),
-        summary.clusters(found),
-        summary.boxes_only(found),
+        *summary.what_counts_as_one(found),
         summary.robustness(found),
         summary.by_means(found),
         summary.failures(found),

@@ -18,6 +18,7 @@ from frontguard import __version__, plot
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
+from frontguard.notices import InClusters, RowsLeftOut
 from frontguard.phrases import duration, joined, listed, number_of, percent
 from frontguard.reports.arms import failed_pulls, failures_part, report_of
 from frontguard.reports.model import (
@@ -100,9 +101,9 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         failed=failed_pulls(found),
         facts=(
             Fact("Verdicts", verdicts),
-            *(Fact("Rows", each) for each in summary.rows_chosen(found)),
+            *(Fact("Rows", str(each)) for each in found.notices if isinstance(each, RowsLeftOut)),
             *(Fact("Rates", each) for each in (rates(found.notices),) if each),
-            *(Fact("Clusters", each) for each in (summary.clusters(found),) if each),
+            *(Fact("Clusters", str(each)) for each in found.notices if isinstance(each, InClusters)),
         ),
         parts=(
             robustness_part(plain),

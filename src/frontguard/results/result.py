@@ -41,7 +41,7 @@ Kind = TypeVar("Kind", bound=Notice)
 
 
 class Drawing(Protocol):
-    """What `Result.plot` gives: a `frontguard.plot.Picture`, which this room need not know."""
+    """What `Result.plot` gives: a `frontguard.plot.Picture`, which this package need not know."""
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file, in the format that its ending names."""

@@ -1,4 +1,4 @@
-"""Facts put into words: the one room in which records and numbers become sentences, tables and progress.
+"""Facts put into words: the one package in which records and numbers become sentences, tables and progress.
 
 It may know everything that holds facts (results, notices, studies, logs, plans); terminal, reports and the live page
 take their words from here, and nothing reads words back. Where to start:

@@ -15,7 +15,7 @@ import numpy as np
 from frontguard._common.typing import Bools
 from frontguard.logs.analysis import Analysis
 from frontguard.logs.robustness import FARTHEST, LIMITS
-from frontguard.notices import InClusters, InPairs, RowsLeftOut
+from frontguard.notices import InClusters, InPairs
 from frontguard.phrases import are, percent, rounded
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -77,21 +77,11 @@ def table(found: Analysis, most: int = MOST_ROWS) -> ArmTable:
     )
 
 
-def rows_chosen(found: Analysis) -> list[str]:
-    """Which rows of the log count, where not all do."""
-    return [str(each) for each in found.notices if isinstance(each, RowsLeftOut)]
-
-
-def clusters(found: Analysis) -> str | None:
-    """What counts as one observation, where that is not every row; None where it is."""
-    said = found.noticed(InClusters)
-    return None if said is None else str(said)
-
-
-def boxes_only(found: Analysis) -> str | None:
-    """That pairs are too many to be looked at; None where they are not."""
-    said = found.noticed(InPairs)
-    return None if said is None or said.looked else str(said)
+def what_counts_as_one(found: Analysis) -> list[str]:
+    """Of clusters, what counts as one observation; of pairs, that they are too many to be looked at."""
+    pairs = found.noticed(InPairs)
+    said = [found.noticed(InClusters), None if pairs is None or pairs.looked else pairs]
+    return [str(each) for each in said if each is not None]
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------
@@ -214,7 +204,7 @@ def next_step(found: Analysis, append: Path | None = None) -> str:
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
     elif found.status == "budget":
         where = f"add the new rows (--append {append or 'STATE for both'})"
-        if clusters(found):
+        if found.noticed(InClusters) is not None:
             where = "give the new rows, in new clusters, together with these"
         steps.append(f"measure the open arms and those that decide them, and {where}")
     suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
