@@ -319,10 +319,12 @@ def _warnings(overview: Overview) -> Element:
 
 def _reproduce(overview: Overview) -> Element:
     """What was asked, and what is needed to make it again: the spec as it was written, if there is one."""
-    *facts, spec = *facts_of(overview.snapshot.result, overview.snapshot.failed), *study_steps(overview)
+    *facts, spec = *facts_of(overview.snapshot.result), *study_steps(overview)
     if (most := overview.snapshot.max_pulls) is not None:
         facts.append(Fact("Budget", f"{most:,} pulls"))
-    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in facts if not fact.verbatim]
+    # How many pulls there are stands above: nothing changes here while a study goes on.
+    kept = [fact for fact in facts if not fact.verbatim and fact.label != "Pulls"]
+    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in kept]
     text = element("pre", {"tabindex": "0"}, spec.value)
     folded = element("details", {"id": "spec"}, element("summary", {}, spec.label), text)
     return region("reproduce", "How it was made", parts.definition(terms), folded)
