@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from frontguard.objectives import Objective
@@ -15,7 +17,7 @@ from frontguard.results import Inner
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_sheet import on_terminal
-from frontguard.words.arm_table import arm_table, order, order_by, shown
+from frontguard.words.arm_table import arm_table, estimate_cells, order, order_by, shown
 from frontguard.words.certificate import guarantee
 from frontguard.words.study import answer, table
 from tests.words.results import result
@@ -143,3 +145,14 @@ def test_what_is_exact_has_no_interval() -> None:
     made = arm_table(result([Verdict.IN], [size, rate], **boxes), [0])
     assert [column.below for column in made.columns[2:4]] == ["exact", "mean [low, high]"]
     assert [made.rows[0].cells[name].full for name in ("m0", "m1")] == ["950", "0.88 [0.8, 0.96]"]
+
+
+@given(st.floats(-1e8, 1e8), st.floats(0.0, 1e3))
+def test_printed_intervals_contain_what_the_intervals_do(low: float, width: float) -> None:
+    """Ends are rounded outwards, but for what is beyond twelve digits."""
+    score = Objective("score")
+    found = result([Verdict.IN], [score], lower=[[low]], upper=[[low + width]])
+    cell = estimate_cells(found, 0, np.array([0]))[0]
+    least, most = (float(end.replace(",", "")) for end in cell.beside.strip("[]").split(", "))
+    assert least <= low + 1e-11 * abs(low)
+    assert most >= low + width - 1e-11 * abs(low + width)

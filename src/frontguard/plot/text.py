@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from frontguard._common.typing import Floats
-from frontguard.phrases import LEAST_NAME, cells_of, fitting_names, joined, number, visible
+from frontguard.phrases import LEAST_NAME, between, cells_of, fitting_names, joined, number, visible
 
 SIZE = 12.0
 """Of most words in an SVG, in units of the drawing; a drawing of 7 inches is 504 units wide."""
@@ -153,7 +153,7 @@ def interval(low: float, high: float) -> str:
     """
     if not math.isfinite(low) and not math.isfinite(high):
         return "not bounded yet"
-    return f"[{number(low)}, {number(high)}]"
+    return between(low, high)
 
 
 def with_intervals(names: Sequence[str], middle: Floats, low: Floats, high: Floats, wide: int) -> str:

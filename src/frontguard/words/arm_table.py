@@ -16,7 +16,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.phrases import MOST_NAMES, cut_in_the_middle, fitting_names, listed, natural, number, percent, visible
+from frontguard.phrases import (
+    MOST_NAMES,
+    between,
+    cut_in_the_middle,
+    fitting_names,
+    listed,
+    natural,
+    number,
+    percent,
+    visible,
+)
 from frontguard.results import Result
 from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
 
@@ -234,13 +244,13 @@ def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
     assert kept is not None
     low, high = (ends[arms, q].tolist() for ends in kept.ends)
     return [
-        ArmCell(Keeping(code).word, float(code), f"[{number(a)}, {number(b)}]")
+        ArmCell(Keeping(code).word, float(code), between(a, b))
         for code, a, b in zip(kept.codes[arms, q].tolist(), low, high, strict=True)
     ]
 
 
 def _estimate(centre: float, low: float, high: float, least: float, exact: bool) -> ArmCell:
-    interval = "" if exact and low == centre == high else f"[{number(low)}, {number(high)}]"
+    interval = "" if exact and low == centre == high else between(low, high)
     if math.isfinite(centre):
         return ArmCell(number(centre), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say
