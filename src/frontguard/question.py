@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 from frontguard._common.checks import checked_count, real_number
+from frontguard._common.entries import plain
 from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, checked_truth
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Columns, Limit, columns_for, parse_limits
@@ -445,7 +446,10 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, in a form that JSON can hold: what `from_dict` reads."""
-        found = asdict(self) | {"threat": self.threat.name, "contamination": self.threat.eps}
+        found = asdict(self, dict_factory=lambda pairs: {name: plain(value) for name, value in pairs}) | {
+            "threat": self.threat.name,
+            "contamination": self.threat.eps,
+        }
         return found | {"spread": None if self.spread is None else _spread_to_dict(self.spread)}
 
     @classmethod

@@ -14,12 +14,24 @@ from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from frontguard._common.reading import wrong
+from frontguard.errors import BadInput
 from frontguard.limits import Limit
 from frontguard.notices import KINDS, Notice
 from frontguard.objectives import Objective, parse_objectives
+from frontguard.question import Question
 from frontguard.theory.threats import threat_named
 
 FARTHEST = 1e300
@@ -46,6 +58,19 @@ if TYPE_CHECKING:
 else:
     AnyNotice = reduce(or_, KINDS)  # told apart by their `kind`
 Notices = tuple[Annotated[AnyNotice, Field(discriminator="kind")], ...]
+
+
+def _question(given: object) -> Question:
+    """Read a question, with the complaint of its own readers."""
+    try:
+        return Question.from_dict(given)
+    except BadInput as error:
+        raise PydanticCustomError("wanted", "{wanted}", {"wanted": f"a question ({error})"}) from None
+
+
+AskedQuestion = Annotated[
+    Question, PlainValidator(_question), PlainSerializer(Question.to_dict), WithJsonSchema({"type": "object"})
+]
 
 
 class Described(BaseModel):
@@ -238,7 +263,7 @@ class Answer(Described):
     certificate: CertificateEntries
     outlook: CertificateEntries | None = None
     """While it goes on: the certificate with which the present candidates could be returned."""
-    question: dict[Text, Any] | None = None
+    question: AskedQuestion | None = None
     """All that was asked, as `Question.to_dict` has it; null of a policy that was run by itself."""
     pulls: Count = 0
     objectives: list[Objective] = []
@@ -491,7 +516,7 @@ class GateAnswer(Made):
     confidence: Probability
     threat: Text
     contamination: Share
-    question: dict[Text, Any]
+    question: AskedQuestion
     """All that was asked, as `Question.to_dict` has it."""
     stands_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
@@ -519,6 +544,9 @@ class GateAnswer(Made):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         names = [metric.name for metric in self.objectives]
+        asked = [metric.name for metric in self.question.objectives]
+        if asked != names or len(self.question.limits) != len(self.limits):
+            raise wrong(("question",), "the objectives and limits of the gate", asked)
         for place, pair in enumerate(self.pairs):
             if list(pair.metrics) != names:
                 raise wrong(("pairs", place, "metrics"), f"the objectives {', '.join(names)[:200]}", list(pair.metrics))

@@ -249,7 +249,7 @@ def test_a_pilot_of_true_and_false_is_one_of_rates(folder: Path, snapshot: Snaps
     )
     ran = plan(*options, "--json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    assert said(ran.stderr) == snapshot
+    assert said(ran.stderr.splitlines()[-1]) == snapshot  # behind the progress of a slow machine
     declared = plan(*options, "--mean", "solved", "--json", cwd=folder)
     assert "'solved'" not in declared.stderr
     assert json.loads(ran.stdout) == json.loads(declared.stdout)

@@ -103,8 +103,8 @@ def test_all_with_data(shared_data: Path) -> None:
 
 def test_wrong_choices_are_one_line(tmp_path: Path) -> None:
     for dataset, data, message in [
-        ("movielense", None, "did you mean movielens?"),
-        ("xyz", None, "known: movielens, sw-llvm, diabetes, compiler-flags, synthetic, all"),
+        ("movielense", None, "did you mean 'movielens'?"),
+        ("xyz", None, "wanted one of movielens, sw-llvm, diabetes, compiler-flags, synthetic, all"),
         ("sw-llvm", None, "not part of the package; pass --data"),
         ("sw-llvm", tmp_path / "absent", "no such file or directory"),
         ("movielens", tmp_path, "lacks u.data, u.user, u.item"),

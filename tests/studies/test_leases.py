@@ -8,6 +8,7 @@ import time
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study
+from frontguard.reports.model import ASSUMED
 from frontguard.reports.of_results import study_report
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
@@ -94,7 +95,7 @@ def test_pulls_side_by_side_are_noticed_and_said() -> None:
     assert several.state().side_by_side
     for study in (one, several):
         report = study_report(study.storage, study.name)
-        assert (SIDE_BY_SIDE in report.assumptions) == study.state().side_by_side
+        assert (SIDE_BY_SIDE in report.part(ASSUMED).listed) == study.state().side_by_side
 
 
 def test_an_arm_is_set_aside_for_its_failures_and_not_because_its_users_stop_it() -> None:

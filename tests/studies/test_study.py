@@ -12,6 +12,7 @@ import pytest
 
 from frontguard import Objective, Prescient, Study
 from frontguard.notices import SetAside
+from frontguard.reports.model import FAILED
 from frontguard.reports.of_results import study_report
 from frontguard.storage.contract import Plan
 from frontguard.studies.follow import Follower
@@ -153,4 +154,4 @@ def test_what_failed_pulls_said_survives_a_resume(place: Place) -> None:
         report = study_report(storage, "study")
         shown = str(report)
         assert aside.last in shown
-        assert aside.last in str(report.failures)
+        assert aside.last in str(report.part(FAILED))

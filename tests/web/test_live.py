@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frontguard import Study
-from frontguard.phrases import number
+from frontguard.phrases import between, number
 from tests.support.browsers import OpenPage, Watched, until
 from tests.support.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
 from tests.support.servers import PostgresServer
@@ -74,7 +74,7 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
     for row in cells:
         arm = result.arms.index(row[0])
         for d in range(len(OBJECTIVES)):
-            wanted = f"{number(estimates[arm, d])} [{number(low[arm, d])}, {number(high[arm, d])}]"
+            wanted = f"{number(estimates[arm, d])} {between(low[arm, d], high[arm, d])}"
             assert row[2 + d] == wanted
         assert row[2 + len(OBJECTIVES)] == f"{result.pulls_per_arm[arm]:,}"
     twin = server.json(f"{where}.json")

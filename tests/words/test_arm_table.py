@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from frontguard.objectives import Objective
-from frontguard.phrases import natural, number
+from frontguard.phrases import between, natural
 from frontguard.results import Inner
 from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
@@ -38,7 +38,7 @@ def test_the_table_has_the_front_first_and_every_interval(few: Snapshot) -> None
     assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
     for row in rows:
         for low, high in few.result.intervals[row[:5]].values():
-            assert f"[{number(low)}, {number(high)}]" in row
+            assert between(low, high) in row
 
 
 def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:

@@ -328,7 +328,7 @@ class GateResult:
         from frontguard.schema import GateAnswer
 
         given = read(GateAnswer, values, where)
-        question = Question.from_dict(given.question)
+        question = given.question
         return cls(
             pairs=tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs),
             question=question,

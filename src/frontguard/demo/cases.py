@@ -218,7 +218,7 @@ def read_reviews() -> Ordered:
 def analyze_reviews() -> Reviews:
     """The short list of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
     medians = tuple(Objective(age, tolerance=HALF_A_STAR, quantile=0.5) for age in AGES)  # ties and all
-    question = Question(medians, Prescient(CONTAMINATION))
+    question = Question(medians, Prescient(CONTAMINATION), anytime=False)
     found = answer(read_reviews(), question)
     counts = score_counts(found.arms)
     return Reviews(found, counts @ np.array(SCORES, np.float64) / counts.sum(axis=2))

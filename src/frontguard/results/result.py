@@ -390,7 +390,7 @@ class Result:
             "apart": _apart(given, arms, names) if given.differences else None,
             "cost": CostSoFar.of(given.cost, arms),
             "goal": given.aim,
-            "question": None if given.question is None else Question.from_dict(given.question),
+            "question": given.question,
         }
 
     def place(self, arm: str, what: str = "arm") -> int:
