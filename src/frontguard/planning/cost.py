@@ -383,7 +383,7 @@ def plan(
 
     >>> from frontguard import Gaussian, plan
     >>> made = plan(2, ["ms"], tolerance=1.0, spread=Gaussian(0.5), baseline="main", runs=2)
-    >>> made.task.names, made.of("certified").certified
+    >>> made.task.names, made.of("certified").runs
     (('main', '1', '2'), 2)
     """
     wanted = Question.of(objectives, threat, question=question, **asked)
@@ -392,7 +392,7 @@ def plan(
         measured, wanted = read_pilot(pilot, arm or "arm", wanted)
         names = measured.names
     elif arms is None:
-        raise BadInput("arms: give how many there are, or their names, or a pilot log")
+        raise BadArgument("arms", "give how many there are, or their names, or a pilot log")
     else:
         names = _names(arms, wanted.baseline)
     if wanted.baseline is not None and wanted.baseline not in names:
