@@ -39,7 +39,7 @@ imports: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.contract
 
 pytest: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" --durations=5 $(PYTEST_ARGS)
 
 collected: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest --collect-only --quiet --no-header -p no:cacheprovider -p no:syrupy > $(VENV)/collected || cat $(VENV)/collected

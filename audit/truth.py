@@ -33,13 +33,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from frontguard import Certificate, Comparison, Contrast, GateResult, Objective, Outcome, Result, Verdict
+from frontguard import Answer, Objective
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Comparison, Contrast
 from frontguard.comparisons.hypervolume import hypervolume
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import tolerances
-from frontguard.results import Kept
-from frontguard.verdicts import BEYOND, WITHIN
+from frontguard.results import Certificate, Kept
+from frontguard.verdicts import BEYOND, WITHIN, Verdict
 
 MOST_BASELINES = 6
 """Arms with which all others are compared: an interval of a pair misses only if one of the two arms' does."""
@@ -61,15 +63,16 @@ class Truth:
         """The same as inner values."""
         return np.stack([each.inward(self.values[:, d]) for d, each in enumerate(self.objectives)], axis=1)
 
-    def false_statements(self, result: Result | GateResult) -> set[str]:
+    def false_statements(self, result: Answer) -> set[str]:
         """The kinds of statements that are false in an answer, or in that of a gate with the first arm as baseline."""
-        return set(self._false_in_gate(result) if isinstance(result, GateResult) else self._false(result))
+        return set(self._false(result) if result.gate is None else self._false_in_gate(result))
 
-    def _false_in_gate(self, found: GateResult) -> Iterator[str]:
+    def _false_in_gate(self, found: Answer) -> Iterator[str]:
+        assert found.gate is not None
         names, inner = [f"arm {i}" for i in range(len(self.values))], self.inner
-        for pair in found.pairs:
+        for pair in found.gate.pairs:
             effects = tuple(check.effect for check in pair.checks)
-            compared = Comparison(pair.name, names[0], effects, found.confidence)
+            compared = Comparison(pair.name, names[0], effects, found.certificate.confidence)
             if self._false_in_comparison(compared, names, inner):
                 yield "comparison"
             for d, check in enumerate(pair.checks):
@@ -86,7 +89,7 @@ class Truth:
                 if limited.outcome == Outcome.NOT_WORSE and true < limited.limit.within - ROUNDING:
                     yield "within"
 
-    def _false(self, result: Result) -> Iterator[str]:
+    def _false(self, result: Answer) -> Iterator[str]:
         if result.certificate.confidence is None:  # it promises nothing
             return
         m = self.inner
@@ -119,7 +122,7 @@ class Truth:
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
         yield from self._false_of_list(result, m, about & keeps)
 
-    def _false_of_list(self, result: Result, m: Floats, about: Bools) -> Iterator[str]:
+    def _false_of_list(self, result: Answer, m: Floats, about: Bools) -> Iterator[str]:
         """What is said of arms that are not returned, and of what those that are returned are best at."""
         coverage = _inner(result.certificate.coverage, self.objectives)
         returned = m[result.having(Verdict.IN)]
@@ -167,7 +170,7 @@ class Truth:
         called_within = (kept.codes == WITHIN) & (self.limited < within - ROUNDING)
         return bool((missed | called_beyond | called_within).any())
 
-    def _false_in_choices(self, result: Result, inner: Floats, about: Ints) -> Iterator[str]:
+    def _false_in_choices(self, result: Answer, inner: Floats, about: Ints) -> Iterator[str]:
         metrics = result.boxes.metrics  # of a bare policy, inner values are its metrics
         values = self.values if result.metrics else inner
         chosen = result.pick(weights={each.name: 1.0 for each in metrics})

@@ -58,14 +58,20 @@ def _share_of(runs: npt.NDArray[np.bool_]) -> tuple[int, float]:
 
 
 LOGS = (
-    ("2 arms by medians", 2, 0.2, Objective("value"), False),
-    ("5 arms by medians", 5, 0.3, Objective("value"), False),
-    ("20 arms by medians", 20, 0.3, Objective("value"), False),
-    ("5 arms by medians, many looks", 5, 0.3, Objective("value"), True),
-    ("2 arms by rates", 2, 0.25, Objective("value", statistic="mean", bounds=(0, 1)), False),
-    ("5 arms by rates", 5, 0.2, Objective("value", statistic="mean", bounds=(0, 1)), False),
-    ("5 arms by means with known σ", 5, 0.3, Objective("value", statistic="mean", sigma=1.0), False),
-    ("5 arms by means with known σ, many looks", 5, 0.3, Objective("value", statistic="mean", sigma=1.0), True),
+    ("2 arms by medians", 2, 0.2, Objective("value", "maximize"), False),
+    ("5 arms by medians", 5, 0.3, Objective("value", "maximize"), False),
+    ("20 arms by medians", 20, 0.3, Objective("value", "maximize"), False),
+    ("5 arms by medians, many looks", 5, 0.3, Objective("value", "maximize"), True),
+    ("2 arms by rates", 2, 0.25, Objective("value", "maximize", statistic="mean", bounds=(0, 1)), False),
+    ("5 arms by rates", 5, 0.2, Objective("value", "maximize", statistic="mean", bounds=(0, 1)), False),
+    ("5 arms by means with known σ", 5, 0.3, Objective("value", "maximize", statistic="mean", sigma=1.0), False),
+    (
+        "5 arms by means with known σ, many looks",
+        5,
+        0.3,
+        Objective("value", "maximize", statistic="mean", sigma=1.0),
+        True,
+    ),
 )
 """Arms a step apart, in units of σ; rates are those of a normal value above 0, of which the middle arm has half."""
 

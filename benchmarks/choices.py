@@ -25,7 +25,7 @@ from tools.document import with_tables
 
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
-from frontguard.evidence import averages, boxes
+from frontguard.evidence import quantiles
 from frontguard.evidence.boundaries import rank_table
 from frontguard.experiments.setup import AS_THEORY, CONTESTANTS, Setting
 from frontguard.pareto import rule as certified_rule
@@ -118,8 +118,8 @@ def _strength(value: float) -> Callable[[], None]:
     """Another prior of the mixture, before anything is compiled."""
 
     def change() -> None:
-        setattr(averages, "STRENGTH", value)  # noqa: B010
-        setattr(boxes, "rank_table", functools.partial(rank_table, strength=value))  # noqa: B010
+        setattr(quantiles, "STRENGTH", value)  # noqa: B010
+        setattr(quantiles, "rank_table", functools.partial(rank_table, strength=value))  # noqa: B010
 
     return change
 
@@ -143,15 +143,15 @@ SHIFT_GRIDS: tuple[tuple[float, ...], ...] = (
 
 CHOICES: tuple[Choice, ...] = (
     *(Choice("strength of the mixture (2)", f"{v:g}", _strength(v), compiled=True) for v in (1.0, 8.0)),
-    *(Choice("shifts (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)", ", ".join(f"{f:g}" for f in v), _setting(boxes, "SHIFTS", v))
-      for v in SHIFT_GRIDS),
-    *(Choice("weight without a shift (4)", f"{v:g}", _setting(boxes, "UNSHIFTED_SHARE", v))
+    *(Choice("shifts (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)", ", ".join(f"{f:g}" for f in v),
+             _setting(quantiles, "SHIFTS", v)) for v in SHIFT_GRIDS),
+    *(Choice("weight without a shift (4)", f"{v:g}", _setting(quantiles, "UNSHIFTED_SHARE", v))
       for v in (1.0, 2.0, 8.0)),
     *(Choice("growth of batches (0.01)", f"{v:g}", arguments=_growth(v)) for v in (0.005, 0.02, 0.1)),
     *(Choice("margin / (γ − c) (0.5)", f"{v:g}", arguments=_margin(v)) for v in (0.0, 0.25, 1.0)),
     Choice("sampling (the more gain per pull)", "both", _want_both, compiled=True),
     Choice("sampled (the most urgent)", "all wanted", _setting(sampling, "AT_A_TIME", 1.0), compiled=True),
-    *(Choice("doubt (0.5)", f"{v:g}", _setting(boxes, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
+    *(Choice("doubt (0.5)", f"{v:g}", _setting(quantiles, "DOUBT", v), compiled=True) for v in (0.0, 1.0)),
 )  # fmt: skip
 
 
@@ -163,11 +163,11 @@ def measured(choice: Choice) -> list[Figures]:
             environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
         return [Figures(**fields) for fields in json.loads(done.stdout)]
-    before = boxes.SHIFTS, boxes.UNSHIFTED_SHARE
+    before = quantiles.SHIFTS, quantiles.UNSHIFTED_SHARE
     try:
         return figures(choice)
     finally:
-        boxes.SHIFTS, boxes.UNSHIFTED_SHARE = before
+        quantiles.SHIFTS, quantiles.UNSHIFTED_SHARE = before
 
 
 def ratio(found: Sequence[Figures], default: Sequence[Figures], policy: str) -> tuple[float, float]:

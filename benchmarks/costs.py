@@ -93,7 +93,7 @@ def prices() -> World:
         for p, dollars in zip(right, price, strict=True)
     )
     objectives = (
-        Objective("right", tolerance=0.1, statistic="mean", bounds=(0, 1)),
+        Objective("right", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1)),
         Objective("dollars", "minimize", "1%", exact=True),
     )
     costs = tuple(np.full(4000, dollars) for dollars in price)

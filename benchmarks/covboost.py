@@ -15,7 +15,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.pareto.points import suboptimality_gaps
+from frontguard.pareto.dominance import suboptimality_gaps
 from frontguard.simulation.environments import Quantiled, gaussian
 
 TABLE = Path(__file__).with_name("covboost.json")

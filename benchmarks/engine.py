@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.tables import Row, heading
-from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Policy, Subgaussian, simulate
+from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Subgaussian, simulate
 from frontguard._common.compiled import entry
+from frontguard.policies.base import Policy
 from frontguard.simulation.contracts import BLOCK
 from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 

@@ -17,15 +17,15 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import betainc, betaln
+from tests.support.bets import upper_mean, upper_mean_at
 
 from benchmarks.tables import Row, heading
 from frontguard._common.compiled import COMPILED, kernels
 from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import box_rule, refresh_all, unknown_boxes
-from frontguard.evidence.means import upper_mean, upper_mean_at
 from frontguard.evidence.ordered import Samples, absorb
-from frontguard.evidence.samples import COUNTED, empty_pool, empty_table
+from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.objectives import Objective
 from frontguard.policies.certified import GROWTH, Certified
@@ -150,10 +150,10 @@ def half_width_of_one_look(x: Floats) -> float:
 
 
 KINDS = {
-    "medians": Objective("y"),
-    "rates, one by one": Objective("y", statistic="mean", bounds=(0, 1)),
-    "rates": Objective("y", statistic="mean", bounds=(0, 1)),
-    "means": Objective("y", statistic="mean", bounds=(0, 1)),
+    "medians": Objective("y", "maximize"),
+    "rates, one by one": Objective("y", "maximize", statistic="mean", bounds=(0, 1)),
+    "rates": Objective("y", "maximize", statistic="mean", bounds=(0, 1)),
+    "means": Objective("y", "maximize", statistic="mean", bounds=(0, 1)),
 }
 
 
@@ -170,7 +170,7 @@ def seconds_to_refresh(kind: str, arms: int, pulls: int) -> float:
     if kind.startswith("rates"):
         values = (values < 0.3).astype(float)
     if kind in COUNTED_KINDS:
-        table["low_heap"][:-1] = COUNTED
+        table["counted"][:-1] = 1
     pool = absorb(pool, table, np.arange(arms).repeat(pulls), values[:, None], True)
     samples, best = Samples(pool, np.empty(0), table), np.inf
     for _ in range(5):
@@ -213,7 +213,7 @@ def held_and_decided(kind: str, arms: int, pulls: int) -> tuple[int, float]:
         values = (values < rng.random(arms).repeat(pulls)[:, None]).astype(float)
     policy = Certified.for_objectives(arms, [KINDS[kind]], threat=Prescient(0.05), delta=ALPHA)
     if kind not in COUNTED_KINDS:
-        policy.columns["low_heap"][:-1] = -1
+        policy.columns["counted"][:-1] = 0
     policy.expect(np.repeat(np.arange(arms), pulls))
     policy.take(np.repeat(np.arange(arms), pulls), values)
     began = time.thread_time()

@@ -20,14 +20,14 @@ from audit.truth import Truth
 from benchmarks.tables import Row, heading
 from frontguard import Malicious, Oblivious, Prescient, Share, Study, Threat
 from frontguard.objectives import Objective
-from frontguard.results import Result
+from frontguard.results import Answer
 
 STUDIES = 100
 CONFIDENCE = 0.95
 MOST = 6000
 ACCURACIES = np.array([0.92, 0.75, 0.60, 0.55])
 OBJECTIVES = (
-    Objective("right", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+    Objective("right", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1)),
     Objective("price", "minimize", exact=True),
 )
 
@@ -52,7 +52,7 @@ def attack(threat: Threat, rng: np.random.Generator) -> Callable[[int, bool], bo
     return told
 
 
-def one_study(threat: Threat, prices: tuple[float, ...], seed: int) -> tuple[bool, Result]:
+def one_study(threat: Threat, prices: tuple[float, ...], seed: int) -> tuple[bool, Answer]:
     """Whether any answer on the way was false, and the last one."""
     rng = np.random.default_rng([seed, *threat.name.encode()])
     truth = Truth(OBJECTIVES, np.column_stack([ACCURACIES, prices]))

@@ -27,7 +27,7 @@ from frontguard.studies.study import Study
 from frontguard.theory.threats import Prescient
 
 ARMS = 50
-OBJECTIVES = (Objective("speed"), Objective("quality"))
+OBJECTIVES = (Objective("speed", "maximize"), Objective("quality", "maximize"))
 SIZES = (10**4, 10**5, 10**6)
 ASKS = 2000
 TIMES = 3

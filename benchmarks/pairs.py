@@ -25,8 +25,8 @@ QUESTIONS = 400
 MODELS = 6
 RUNS = 6
 DELTA = 0.05
-SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
-SOLVED = Objective("solved", tolerance=0.02, statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", tolerance=0.01, statistic="mean", bounds=(0, 1))
+SOLVED = Objective("solved", "maximize", tolerance=0.02, statistic="mean", bounds=(0, 1))
 
 WAYS: dict[str, dict[str, Any]] = {"unpaired": {}, "paired": {"paired": True}, "a list": {"items": QUESTIONS}}
 

@@ -16,7 +16,7 @@ from tools.document import with_tables
 from benchmarks.certified import Measured, corrected, measure, name_of, settings, table
 from benchmarks.tables import Row, heading
 from frontguard.experiments.setup import CONTESTANTS
-from frontguard.policies.polish import POLISH
+from frontguard.pareto.sampling import POLISH
 
 RUNS = 100
 SHARES = (POLISH, 0.02)

@@ -1,4 +1,4 @@
-"""Growing samples with exact medians against np.median at every read, against two heaps, and as n grows."""
+"""Growing samples with exact medians against np.median at every read, against heapq, and as n grows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmarks.engine import best_of
 from benchmarks.tables import Row, heading, peer
 from frontguard._common.compiled import kernel
-from frontguard.evidence.samples import _change_to_heaps, empty_pool, empty_table, median, push, push_one, reserve
+from frontguard.evidence.samples import empty_pool, empty_table, median, push, push_one, reserve
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,19 +39,6 @@ def one_by_one(values: Floats, pool: Floats, table: Any) -> Floats:
             total += median(pool, table, 0)
     pool[0] = total
     return pool
-
-
-@kernel
-def with_heaps(values: Floats, step: int, pool: Floats, table: Any) -> float:
-    """The same with two heaps from the start."""
-    pool = reserve(pool, table, 0, values.shape[0], True)
-    push(pool, table, 0, values[:2])
-    _change_to_heaps(pool, table[0])
-    total = 0.0
-    for start in range(2, values.shape[0] - step + 1, step):
-        push(pool, table, 0, values[start : start + step])
-        total += median(pool, table, 0)
-    return total
 
 
 def blocks_cost(values: Floats, times: int = 5) -> float:
@@ -82,7 +69,6 @@ def main() -> list[Row]:
     warm = rng.normal(size=1000)
     by_blocks(warm, 100, empty_pool(1), empty_table(1))
     one_by_one(warm, empty_pool(1), empty_table(1))
-    with_heaps(warm, 100, empty_pool(1), empty_table(1))
 
     heading("exact medians read every 100 values: np.median / ours")
     for count in (10_000, 100_000):
@@ -91,25 +77,10 @@ def main() -> list[Row]:
         numpy = best_of(1, lambda: with_numpy(values, 100))  # noqa: B023
         what, details = f"np.median at every read / ours, n = {count:,}", f"ours {ours / count * 1e9:.1f} ns a value"
         rows.append(Row(what, numpy / ours, at_least=10, details=details, beside=peer("numpy")))
-    heading("two heaps / window, read every 100 values (compiled alike)")
-    for count in (10_000, 1_000_000):
-        values = rng.normal(size=count)
-        ours = blocks_cost(values)
-        heaps = best_of(3, lambda: with_heaps(values, 100, empty_pool(1), empty_table(1)))  # noqa: B023
-        rows.append(
-            Row(
-                f"two heaps / window, read every 100 values, n = {count:,}",
-                heaps / ours,
-                details=f"window {ours / count * 1e9:.1f} ns, heaps {heaps / count * 1e9:.1f} ns a value",
-            )
-        )
-    heading("two heaps / window, read at every value (compiled alike)")
+    heading("two heaps of the standard library / ours, read at every value")
     values = rng.normal(size=100_000)
     pool = one_by_one(values, empty_pool(1), empty_table(1))
     ours = best_of(5, lambda: one_by_one(values, pool, empty_table(1)))
-    heaps = best_of(3, lambda: with_heaps(values, 1, empty_pool(1), empty_table(1)))
-    details = f"window {ours * 1e4:.1f} ns, heaps {heaps * 1e4:.1f} ns a value"
-    rows.append(Row("two heaps / window, read at every value", heaps / ours, details=details))
     plain = best_of(1, lambda: with_heapq(values))
     rows.append(Row("two heaps of the standard library / ours, read at every value", plain / ours, at_least=5))
     heading("cost of a value as n grows, relative to n = 10,000")
@@ -119,7 +90,7 @@ def main() -> list[Row]:
         each = blocks_cost(values) / count
         base = base or each
         rows.append(Row(f"a value at n = {count:,} / at n = 10,000", each / base, details=f"{each * 1e9:.1f} ns"))
-    heading("drift: rising values / independent ones (the window gives up and heaps take over)")
+    heading("drift: rising values / independent ones (a window lasts for as many values as it is long)")
     values = np.arange(1_000_000.0)
     drift = blocks_cost(values) / len(values)
     rows.append(Row("rising values / independent ones", drift / (base or 1.0), details=f"{drift * 1e9:.1f} ns a value"))

@@ -1,9 +1,13 @@
-"""Durable tells a second, with 8 processes on one disk: ours, Optuna's on SQLite, and bare commits of SQLite itself.
+"""Durable tells, and asks with their tells, of 8 processes: ours, Optuna's, and bare commits of SQLite itself.
 
-Timed is telling alone: trials and pulls are made beforehand. The contestants take turns in short rounds, because the
-speed of a disk changes from minute to minute; each round has a new file in the current folder. All commits are synced
-in full: Optuna's in the rollback journal that it uses as it comes, with the SQLite of Python itself; ours and
-the bare ones in a write-ahead log. The bare ones insert a row of 40 bytes and wait for each other as ours do.
+Tells are timed alone, on SQLite: trials and pulls are made beforehand. An ask and a tell is timed as users make them,
+by `Study` and by Optuna's random sampler, with the longest that a process took for one after its first; also on
+PostgreSQL, where there is one (tests/support/servers.py). Ours is an adaptive study of 8 arms.
+
+The contestants take turns in short rounds, because the speed of a disk changes from minute to minute; each round has a
+new file in the current folder, or a new database. All commits are synced in full: Optuna's in the rollback journal that
+it uses as it comes, with the SQLite of Python itself; ours and the bare ones in a write-ahead log. The bare ones insert
+a row of 40 bytes, wait for each other as ours do, and sync under the lock, as SQLite does.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ from __future__ import annotations
 import multiprocessing
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -23,6 +28,7 @@ import numpy as np
 from benchmarks.tables import Row, heading, peer
 from frontguard.storage.contract import Plan, Tell
 from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.studies.study import Study
 
 WORKERS = 8
 SECONDS = 3.0  # a round
@@ -118,38 +124,88 @@ def optunas(path: Path, worker: int, batch: int) -> Work:
     return work
 
 
-CONTESTANTS: dict[str, tuple[Callable[[Path], None], Callable[[Path, int, int], Work], int]] = {
+def make_our_study(place: Path | str) -> None:
+    Study(8, [("a", "maximize"), ("b", "maximize")], contamination=0.1, storage=place, name="s").close()
+
+
+def our_asks(place: Path | str, worker: int, batch: int) -> Work:
+    study, draw = Study.open(place, "s"), random.Random(worker).gauss
+
+    def work() -> int:
+        (pull,) = study.ask()
+        assert study.tell(pull, (draw(0.02 * pull.index, 1.0), draw(-0.02 * pull.index, 1.0)))
+        return 1
+
+    return work
+
+
+def _address(place: Path | str) -> str:
+    return f"sqlite:///{place}" if isinstance(place, Path) else place.replace("postgresql:", "postgresql+psycopg:")
+
+
+def make_optunas_study(place: Path | str) -> None:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    optuna.create_study(storage=_address(place), study_name="s", directions=["minimize", "minimize"])
+
+
+def optunas_asks(place: Path | str, worker: int, batch: int) -> Work:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.load_study(storage=_address(place), study_name="s", sampler=optuna.samplers.RandomSampler())
+
+    def work() -> int:
+        study.tell(study.ask(), [0.5, 1.5])
+        return 1
+
+    return work
+
+
+CONTESTANTS: dict[str, tuple[Callable[[Any], None], Callable[[Any, int, int], Work], int]] = {
     "bare SQLite commits": (make_bare, bare, 1),
     "ours, one at a time": (make_ours, ours, 1),
     "ours, in batches of ten": (make_ours, ours, 10),
     "Optuna": (make_optuna, optunas, 1),
+    "our asks": (make_our_study, our_asks, 1),
+    "Optuna's asks": (make_optunas_study, optunas_asks, 1),
 }
+TELLS, ASKS = tuple(CONTESTANTS)[:4], tuple(CONTESTANTS)[4:]
 
 
 # Rounds ---------------------------------------------------------------------------------------------------------------
 
 
-def work_for_a_while(name: str, path: Path, worker: int, start: Any, results: Any) -> None:
-    work = CONTESTANTS[name][1](path, worker, CONTESTANTS[name][2])
+class Round(NamedTuple):
+    """What the workers did together a second, and the longest that any of them took for one after its first."""
+
+    rate: float
+    longest: float
+
+
+def work_for_a_while(name: str, place: Path | str, worker: int, start: Any, results: Any) -> None:
+    work = CONTESTANTS[name][1](place, worker, CONTESTANTS[name][2])
     start.wait()
-    begun = time.perf_counter()
-    done = 0
+    begun = now = time.perf_counter()
+    done, longest = 0, 0.0
     try:
-        while time.perf_counter() - begun < SECONDS:
-            done += work()
+        while now - begun < SECONDS:
+            before, more = now, work()
+            now = time.perf_counter()
+            longest = max(longest, now - before if done else 0.0)
+            done += more
     except StopIteration:  # all that were made are told
         pass
-    results.put((done, time.perf_counter() - begun))
+    results.put((done, time.perf_counter() - begun, longest))
 
 
-def rate(name: str, folder: Path) -> float:
-    """Tells a second of all workers together."""
-    path = folder / "studies.db"
-    CONTESTANTS[name][0](path)
+def one_round(name: str, place: Path | str) -> Round:
+    CONTESTANTS[name][0](place)
     processes = multiprocessing.get_context("spawn")  # nothing is inherited
     start, results = processes.Barrier(WORKERS), processes.Queue()
     workers = [
-        processes.Process(target=work_for_a_while, args=(name, path, worker, start, results))
+        processes.Process(target=work_for_a_while, args=(name, place, worker, start, results))
         for worker in range(WORKERS)
     ]
     for process in workers:
@@ -157,26 +213,59 @@ def rate(name: str, folder: Path) -> float:
     found = [results.get(timeout=600.0) for _ in workers]
     for process in workers:
         process.join()
-    return float(sum(done for done, _ in found) / max(seconds for _, seconds in found))
+    done, seconds, longest = zip(*found, strict=True)
+    return Round(sum(done) / max(seconds), max(longest))
 
 
-def main() -> list[Row]:
+def in_turns(names: Sequence[str], database: Callable[[], str] | None = None) -> dict[str, list[Round]]:
+    """Rounds of these contestants, each in a new file, or in a new database."""
+    rounds: dict[str, list[Round]] = {name: [] for name in names}
+    for _ in range(ROUNDS):
+        for name in names:
+            with TemporaryDirectory(prefix="benchmark-", dir=".") as folder:
+                place = Path(folder).resolve() / "studies.db" if database is None else database()
+                rounds[name].append(one_round(name, place))
+    for name, found in rounds.items():
+        rates = [each.rate for each in found]
+        longest = median(each.longest for each in found)
+        print(f"  {median(rates):8.0f}    {name}  (from {min(rates):.0f} to {max(rates):.0f}; longest {longest:.2f} s)")
+    return rounds
+
+
+def ratio(one: Sequence[Round], other: Sequence[Round], what: Callable[[Round], float]) -> float:
+    # Round by round: what shared a minute shared the disk.
+    return median(what(a) / what(b) for a, b in zip(one, other, strict=True))
+
+
+def rows_of_asks(where: str, database: Callable[[], str] | None = None) -> list[Row]:
+    heading(f"an ask and its tell on {where}, {WORKERS} processes: median of {ROUNDS} rounds")
+    ours, others = in_turns(ASKS, database).values()
+    optuna = peer("optuna")
+    return [
+        Row(f"asks on {where} / Optuna's", ratio(ours, others, attrgetter("rate")), at_least=3, beside=optuna),
+        Row(
+            f"longest of them on {where} / Optuna's",
+            ratio(ours, others, attrgetter("longest")),
+            at_most=1,
+            beside=optuna,
+        ),
+    ]
+
+
+def main() -> Iterator[Row]:
+    from tests.support.servers import NoServer, shared_server
+
     optuna, sqlite = peer("optuna"), f"SQLite {apsw.sqlite_lib_version()}"
     heading(f"durable tells a second, {WORKERS} processes, {sqlite}: median of {ROUNDS} rounds")
-    rates: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    for _ in range(ROUNDS):
-        for name in CONTESTANTS:
-            with TemporaryDirectory(prefix="benchmark-", dir=".") as folder:
-                rates[name].append(rate(name, Path(folder).resolve()))
-    for name, found in rates.items():
-        print(f"  {median(found):8.0f}    {name}  (from {min(found):.0f} to {max(found):.0f})", flush=True)
-
-    def ratio(one: str, other: str) -> float:
-        # Round by round: what shared a minute shared the disk.
-        return median(a / b for a, b in zip(rates[one], rates[other], strict=True))
-
-    return [
-        Row("tells, one at a time / Optuna's", ratio("ours, one at a time", "Optuna"), at_least=10, beside=optuna),
-        Row("in batches of ten / Optuna's", ratio("ours, in batches of ten", "Optuna"), at_least=100, beside=optuna),
-        Row("one at a time / bare commits", ratio("ours, one at a time", "bare SQLite commits"), beside=sqlite),
-    ]
+    bare_ones, single, batches, others = in_turns(TELLS).values()
+    rate = attrgetter("rate")
+    yield Row("tells, one at a time / Optuna's", ratio(single, others, rate), at_least=10, beside=optuna)
+    yield Row("in batches of ten / Optuna's", ratio(batches, others, rate), at_least=100, beside=optuna)
+    yield Row("one at a time / bare commits", ratio(single, bare_ones, rate), beside=sqlite)
+    yield from rows_of_asks("SQLite")
+    try:
+        server = shared_server()
+    except NoServer as reason:
+        print(f"  not measured on PostgreSQL: {reason}")
+    else:
+        yield from rows_of_asks("PostgreSQL", server.new_database)

@@ -92,7 +92,7 @@ def _shrinking(studio: Studio) -> Picture:
 
 def _certainty(studio: Studio) -> Picture:
     overview = _followed(studio, _machines(studio, pulls=500))[1]
-    return plot.certainty(overview.history, overview.snapshot.pulls_left)
+    return plot.certainty(overview.history, overview.answer.state.pulls_left)
 
 
 def _rate(studio: Studio) -> Picture:
@@ -101,7 +101,7 @@ def _rate(studio: Studio) -> Picture:
 
 def _measurements(studio: Studio) -> Picture:
     follower, overview = _followed(studio, _machines(studio))
-    arm = overview.snapshot.result.arms.index("metal old")
+    arm = overview.answer.arms.index("metal old")
     return plot.measurements(follower.measurements(arm), overview.history, contamination=0.05)
 
 

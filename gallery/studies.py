@@ -91,4 +91,4 @@ def experiment_rows(folder: Path) -> Sequence[Any]:
 
     settings = settings_of(choose("movielens", None).experiments, [0.0, 0.05, 0.1, 0.2])
     plan = Campaign(settings, contestants_named([]), runs=20, seed=0, store=RunStore(folder / "runs"))
-    return plan.execute().results
+    return plan.execute()

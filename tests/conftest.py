@@ -25,7 +25,7 @@ settings.register_profile(
     derandomize=True,
     deadline=None,  # the first call of a kernel compiles it
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-    max_examples=60,
+    max_examples=25,
 )
 settings.load_profile("frontguard")
 

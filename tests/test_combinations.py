@@ -42,7 +42,7 @@ SOURCES = ("live", "log", "simulated", "planned")
 
 
 def objective(statistic: str) -> Objective:
-    return Objective("score", tolerance=0.1, **STATISTICS[statistic])
+    return Objective("score", "maximize", tolerance=0.1, **STATISTICS[statistic])
 
 
 def measured(statistic: str, arms: np.ndarray, items: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def live(statistic: str, asked: dict[str, Any]) -> None:
     while pulls := study.ask(16):
         arms, items = np.array([pull.index for pull in pulls]), np.array([float(pull.rep) for pull in pulls])
         study.tell_many(list(zip(pulls, measured(statistic, arms, items).tolist(), strict=True)))
-    study.gate() if "baseline" in asked else study.result()
+    study.result()
 
 
 def log(statistic: str, asked: dict[str, Any]) -> None:

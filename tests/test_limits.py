@@ -66,7 +66,7 @@ def test_several_limits_come_as_a_list(snapshot: SnapshotAssertion) -> None:
 
 
 def test_what_is_not_said_is_as_the_objective_has_it() -> None:
-    stars = Objective("stars", statistic="mean", bounds=(1, 5))
+    stars = Objective("stars", "maximize", statistic="mean", bounds=(1, 5))
     size = Objective("bytes", "minimize", exact=True)
     p99 = Objective("latency", "minimize", tolerance="2%", quantile=0.99)
     found = columns_for((stars, size, p99), parse_limits(["mean(stars)>=3", "bytes<=1000", "latency<=300"]))

@@ -26,9 +26,7 @@ ANY_TEXT = st.text(
 
 def naively_clean(text: str) -> str:
     def fit(character: str) -> bool:
-        if character in "\t\n\r":
-            return True
-        return unicodedata.category(character) not in ("Cc", "Cs") and character not in "\ufffe\uffff"
+        return character in " \t\n\r\xa0\u3000\u200c\u200d" or unicodedata.category(character)[0] not in "CZ"
 
     return "".join(character if fit(character) else "\ufffd" for character in text)
 

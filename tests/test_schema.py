@@ -6,6 +6,7 @@ import json
 import math
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,17 +14,14 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from tools.schemas import main, schema
 
-from frontguard import GateResult, Objective, Prescient, Study, analyze, gate
+from frontguard import Objective, Prescient, Study, analyze, gate
 from frontguard._common.entries import json_pieces
 from frontguard.comparisons.effects import Contrast
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.robustness import LIMITS
 from frontguard.notices import KINDS
-from frontguard.results import Certificate, Origin, Result
-from frontguard.schema import AnyAnswer, CertificateEntries, ContrastWord, OutcomeWord, VerdictWord
-from frontguard.studies.overview import Snapshot
+from frontguard.results import LIMITS, Answer, Certificate, Origin
+from frontguard.schema import CertificateEntries, ContrastWord, LogEntries, OutcomeWord, VerdictWord
 from frontguard.verdicts import VERDICT_ORDER
 from tests.policies.conftest import POLICIES
 from tests.reports.samples import flags, large, open_analysis, study_in
@@ -98,11 +96,10 @@ def test_the_answer_of_a_study_comes_back(study: str) -> None:
     result = made.result()
     comes_back(result)
     failures = made.failures()
-    state = Snapshot(
-        "it", result, failures, pulls_left=7, max_pulls=3000, cost_left=1.5, seconds=1.25, rate=3.0, busy=2
-    )
-    back = comes_back(state)
-    assert (back.failures, back.pulls_left_range, back.aside) == (failures, state.pulls_left_range, state.aside)
+    more = {"pulls_left": 7, "pulls_left_range": (3, 9), "cost_left": 1.5, "seconds": 1.25, "pulls_a_second": 3.0}
+    state = replace(result.state, **more)
+    back = comes_back(replace(result, study=state))
+    assert (back.state.failures, back.state.pulls_left_range, back.aside) == (failures, (3, 9), result.aside)
 
 
 def test_the_studies_have_something_of_everything() -> None:
@@ -113,12 +110,12 @@ def test_the_studies_have_something_of_everything() -> None:
     assert study_in(None).result().aside
 
 
-def limited() -> Analysis:
+def limited() -> Answer:
     log = {"arm": ["a", "b", "c"] * 99, "s": [1.0, 2.0, 3.0] * 99, "mb": [5.0 + i % 7 for i in range(297)]}
     return analyze(log, minimize="s", limits=["p75(mb)<=12", "s>=1.5"], tolerance="1%")
 
 
-ANALYSES: dict[str, Callable[[], Analysis]] = {
+ANALYSES: dict[str, Callable[[], Answer]] = {
     "certified": flags,
     "open": open_analysis,
     "limits": limited,
@@ -136,37 +133,39 @@ def test_an_analysis_comes_back(found: str) -> None:
     comes_back(ANALYSES[found]())
 
 
-def gate_of_logs() -> GateResult:
+def gate_of_logs() -> Answer:
     old, new = ({"arm": ["app", "lib"] * 60, "s": [x + i % 5 / 10 for i in range(120)]} for x in (1.0, 2.0))
     return gate(old, new | {"arm": ["app", "new"] * 60}, minimize="s", tolerance="5%")
 
 
-def gate_of_study() -> GateResult:
-    metrics = [Objective("s", "minimize", "5%"), Objective("q", tolerance=0.1)]
+def gate_of_study() -> Answer:
+    metrics = [Objective("s", "minimize", "5%"), Objective("q", "maximize", tolerance=0.1)]
     study = Study(["old", "pr"], metrics, Prescient(0.1), baseline="old", limits=["p75(s)<=1.5", "q>=0.5"])
     study.tell_many([(pull, [1.0 + pull.index, float(pull.id % 3)]) for pull in study.ask(80)])
-    found = study.gate()
-    assert len(found.pairs[0].limits) == 2
+    found = study.result()
+    assert len(found.gate.pairs[0].limits) == 2
     return found
 
 
 @pytest.mark.parametrize("found", [gate_of_logs, gate_of_study])
-def test_a_gate_comes_back(found: Callable[[], GateResult]) -> None:
+def test_a_gate_comes_back(found: Callable[[], Answer]) -> None:
     before = found()
     after = comes_back(before)
-    assert json.dumps(after.to_dict()) == json.dumps(before.to_dict())
-    assert (after.outcome, after.stands_up_to, after.broken) == (before.outcome, before.stands_up_to, before.broken)
+    assert after.gate.outcome == before.gate.outcome
+    assert [(pair.outcome, pair.aside) for pair in after.gate.pairs] == [
+        (pair.outcome, pair.aside) for pair in before.gate.pairs
+    ]
 
 
 def test_a_gate_that_is_none_is_refused_with_its_place(snapshot: SnapshotAssertion) -> None:
     plain = gate_of_study().to_dict()
-    del plain["pairs"][0]["metrics"]["q"]
+    del plain["gate"]["pairs"][0]["metrics"]["q"]
     with refused(BadInput, snapshot):
-        GateResult.from_dict(plain, "gate.json")
+        Answer.from_dict(plain, "gate.json")
 
 
 def test_what_a_page_knows_of_a_study_comes_back() -> None:
-    comes_back(Example(failing=[1]).go(300).overview.snapshot)
+    comes_back(Example(failing=[1]).go(300).overview.answer)
 
 
 def test_a_certificate_comes_back_with_what_it_does_not_promise_and_of_whom_it_speaks() -> None:
@@ -199,7 +198,7 @@ def test_a_certificate_comes_back_with_what_it_does_not_promise_and_of_whom_it_s
 )
 def test_entries_that_do_not_agree_are_refused(change: dict[str, Any], snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
-        Result.from_dict(flags().to_dict() | change, "x.json")
+        Answer.from_dict(flags().to_dict() | change, "x.json")
 
 
 # What is printed ------------------------------------------------------------------------------------------------------
@@ -209,7 +208,7 @@ def test_words_are_those_that_are_printed() -> None:
     assert get_args(VerdictWord) == tuple(verdict.word for verdict in VERDICT_ORDER)
     assert get_args(ContrastWord) == tuple(contrast.word for contrast in Contrast)
     assert get_args(OutcomeWord) == tuple(outcome.word for outcome in Outcome)
-    _, words = get_args(get_args(AnyAnswer.model_fields["more_pulls"].annotation)[1])
+    _, words = get_args(get_args(LogEntries.model_fields["more_pulls"].annotation)[1])
     assert get_args(words) == LIMITS[1:]
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study, analyze
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.answer import looks_dirtier
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.notices import LooksDirtier
 from frontguard.pareto.judge import Verdicts
 from frontguard.question import Question
@@ -204,7 +204,7 @@ def test_the_hint_costs_the_same_with_many_arms() -> None:
         Ordered([f"{i:05}" for i in range(K)], ("x",), np.full(K, n), np.arange(K + 1)[None] * n, (values.ravel(),))
     )
     verdicts = Verdicts(np.full(K, int(Verdict.IN)), np.full(K, -1), np.ones(K, np.bool_), 0.0, 0.0)
-    question = Question((Objective("x"),), Prescient(0.0))
+    question = Question((Objective("x", "maximize"),), Prescient(0.0))
     assert looks_dirtier(log, question, verdicts) == ()  # type: ignore[arg-type]
     assert 0 < log.read <= MOST_ARMS * MOST_VALUES
 
@@ -230,7 +230,7 @@ def test_it_stands_beside_the_answers_of_logs_and_studies(tmp_path: Path) -> Non
     assert (hint.arm, hint.objective, hint.contamination) == ("arm 0", "seconds", 0.0)
     assert hint in analyze(tmp_path / "s.db").notices
     assert str(hint) in study_report(study.storage, "study").warnings
-    calm = Study(["a", "b"], [Objective("x", tolerance=0.01)], Prescient(0.0))
+    calm = Study(["a", "b"], [Objective("x", "maximize", tolerance=0.01)], Prescient(0.0))
     for _ in range(4):
         calm.tell_many([(pull, [float(rng.normal(pull.index, 1.0))]) for pull in calm.ask(100)])
     assert not [notice for notice in calm.result().notices if isinstance(notice, LooksDirtier)]

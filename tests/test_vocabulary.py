@@ -85,7 +85,7 @@ def test_what_is_asked_is_given_the_same_way_everywhere(function: Callable[..., 
 
 
 def test_without_a_word_the_threat_is_the_same_everywhere() -> None:
-    threat = Study(2, ["x"]).settings.question.threat
+    threat = Study(2, [("x", "maximize")]).settings.question.threat
     assert (threat.name, threat.eps) == ("prescient", 0.1)
     certificate = analyze({"arm": ["a", "b"], "x": [1.0, 2.0]}, maximize="x").certificate
     assert (certificate.threat, certificate.contamination, certificate.confidence) == ("prescient", 0.1, 0.95)

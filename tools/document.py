@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.readers import text_of
 
 BEGIN = "<!-- measured tables: begin -->"
 END = "<!-- measured tables: end -->"
@@ -45,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("page", type=Path, help="Markdown page with the two marker lines")
     given = parser.parse_args(arguments)
     try:
-        page = with_tables(text_of(given.page), text_of(given.results / "tables.md"), where=str(given.page))
-    except BadInput as error:
+        page, tables = (path.read_text(encoding="utf-8") for path in (given.page, given.results / "tables.md"))
+        page = with_tables(page, tables, where=str(given.page))
+    except (BadInput, OSError) as error:
         print(f"frontguard: {error}", file=sys.stderr)
         return 2
     given.page.write_text(page, encoding="utf-8")

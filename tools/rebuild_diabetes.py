@@ -22,7 +22,7 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE
-from frontguard.pareto.points import pareto_mask, suboptimality_gaps
+from frontguard.pareto.dominance import pareto_mask, suboptimality_gaps
 
 PATIENT = "adult#006"
 MINUTES = 360

@@ -10,6 +10,7 @@ import inspect
 import json
 import sys
 import textwrap
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,11 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from frontguard.schema import Answer, AnyAnswer, DemoAnswer, GateAnswer
+from frontguard.schema import AnswerEntries, AnyAnswer, DemoAnswer
 
 FILE = Path(__file__).parents[1] / "docs" / "schemas" / "answer.json"
 
-PRINTED: dict[str, Any] = {"run": AnyAnswer, "analyze": AnyAnswer, "gate": GateAnswer, "demo": DemoAnswer}
+PRINTED: dict[str, Any] = {"run": AnyAnswer, "analyze": AnyAnswer, "gate": AnyAnswer, "demo": DemoAnswer}
 """What commands that answer print."""
 
 
@@ -82,13 +83,14 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
     }
 
 
+@cache
 def schema() -> str:
     """The text of the schema."""
-    found = TypeAdapter(AnyAnswer | GateAnswer | DemoAnswer).json_schema(mode="serialization", schema_generator=Printed)
+    found = TypeAdapter(AnyAnswer | DemoAnswer).json_schema(mode="serialization", schema_generator=Printed)
     kinds = found["$defs"]
-    # Entries of logs, of studies, and of what commands print alone.
-    optional = {*(AnyAnswer.model_fields.keys() - Answer.model_fields.keys()), "exit_code", "seconds"}
-    for name in ("AnyAnswer", "ReviewsAnswer", "DemoAnswer", "GateAnswer"):
+    # Entries of what commands print alone.
+    optional = AnyAnswer.model_fields.keys() - AnswerEntries.model_fields.keys()
+    for name in ("AnyAnswer", "ReviewsAnswer", "DemoAnswer"):
         kinds[name]["required"] = [each for each in kinds[name]["required"] if each not in optional]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "frontguard --json"}
     return json.dumps(head | found, indent=1) + "\n"

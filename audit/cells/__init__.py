@@ -14,12 +14,13 @@ measures and analyses are the real ones. Where to start:
 - `gates`: candidates against a baseline, in studies and of logs.
 - `pairs`: studies and logs of arms on the same items, and of finite lists.
 - `costs`: pulls that have costs, and studies that go on after their certificate.
+- `machines`: machines whose speed changes while they measure.
 - `independent`: studies that take arms as independent of each other.
 """
 
 from __future__ import annotations
 
-from audit.cells import clusters, costs, gates, independent, limits, lists, logs, means, pairs, studies
+from audit.cells import clusters, costs, gates, independent, limits, lists, logs, machines, means, pairs, studies
 from audit.cells.contract import CELLS, DELTA, Cell, Rng
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "limits",
     "lists",
     "logs",
+    "machines",
     "means",
     "pairs",
     "studies",

@@ -13,7 +13,7 @@ from frontguard import Objective, Study, analyze
 _APART, _WITHIN = 1.0, 0.2  # deviations of hosts from each other, and of pulls on one
 _HOSTS = 10
 _SECONDS = Objective("seconds", "minimize", 0.1)
-_SOLVED = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
+_SOLVED = Objective("solved", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
 
 def _hosts_of(world: World, study: Study, rng: Rng, value: Callable[[int, str], float]) -> Answers:
@@ -49,7 +49,7 @@ def rates_on_hosts(rng: Rng) -> Answers:
     """On a host nearly everything is solved, or nearly nothing: true and false, of which the rate counts by itself."""
     chances = (0.5, 0.5, 0.6)
     world = World((_SOLVED,), tuple((rate(chance),) for chance in chances))
-    study = begun(World((Objective("solved", tolerance=0.1),), world.laws), rng, max_pulls=240)
+    study = begun(World((Objective("solved", "maximize", tolerance=0.1),), world.laws), rng, max_pulls=240)
     works: dict[tuple[int, str], bool] = {}
 
     def value(arm: int, host: str) -> bool:

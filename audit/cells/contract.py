@@ -12,7 +12,7 @@ import numpy as np
 
 from audit.truth import Truth
 from audit.worlds import World
-from frontguard import GateResult, Measurement, Oblivious, Result, Study, Threat, analyze
+from frontguard import Answer, Measurement, Oblivious, Study, Threat, analyze
 from frontguard.measure.drive import drive
 from frontguard.studies.study import Pull
 
@@ -22,7 +22,7 @@ CONFIDENCE = 0.9
 DELTA = round(1.0 - CONFIDENCE, 12)
 
 Rng = np.random.Generator
-Answers = Iterator[tuple[Truth, Result | GateResult]]
+Answers = Iterator[tuple[Truth, Answer]]
 Told = Sequence[float | None] | str
 """What comes of a pull: its values, or why it failed."""
 
@@ -60,6 +60,7 @@ def begun(
     max_pulls: int = 600,
     goal: str = "list",
     independent: bool = False,
+    blocks: bool = False,
     baseline: str | None = None,
 ) -> Study:
     """A study of a world, in memory."""
@@ -73,6 +74,7 @@ def begun(
         goal=goal,
         limits=world.limits,
         independent=independent,
+        blocks=blocks,
         baseline=baseline,
     )
 
@@ -95,13 +97,8 @@ def watched(
             told(study, pull, measured(pull))
         count += len(pulls)
         if count % look_every < at_once:
-            yield truth, answer_of(study)
-    yield truth, answer_of(study)
-
-
-def answer_of(study: Study) -> Result | GateResult:
-    """What the study says: of a gate, what is certain of its candidates."""
-    return study.result() if study.settings.question.baseline is None else study.gate()
+            yield truth, study.result()
+    yield truth, study.result()
 
 
 def one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:

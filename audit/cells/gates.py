@@ -34,8 +34,8 @@ def _watched(world: World, rng: Rng, measured: Callable[[Pull], Told], *, look_e
             told(study, pull, measured(pull))
         count += len(pulls)
         if count % look_every < 12:
-            yield world.truth, study.gate()
-    yield world.truth, study.gate()
+            yield world.truth, study.result()
+    yield world.truth, study.result()
 
 
 @cell

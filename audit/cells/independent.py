@@ -41,31 +41,31 @@ def _pushed(rng: Rng, threat: Threat, values: Floats, *, up: bool) -> Told:
 @cell
 def independent_arms_hit_by_value(rng: Rng) -> Answers:
     """Arms that are alike and independent, compared in pairs; a malicious attacker hits what hurts most."""
-    yield from _drives(rng, Malicious(0.25), _alike(Objective("quality")))
+    yield from _drives(rng, Malicious(0.25), _alike(Objective("quality", "maximize")))
 
 
 @cell
 def independent_rivals_hit_by_value(rng: Rng) -> Answers:
     """Of independent arms the best is pushed down and the next one up, which is in only if nobody is better."""
-    yield from _drives(rng, Malicious(0.25), _nearly_best(Objective("quality")))
+    yield from _drives(rng, Malicious(0.25), _nearly_best(Objective("quality", "maximize")))
 
 
 @cell
 def gates_of_independent_arms_hit_by_value(rng: Rng) -> Answers:
     """A gate of independent arms that are alike; a malicious attacker pushes the baseline up and the others down."""
-    yield from _drives(rng, Malicious(0.25), _alike(Objective("quality")), baseline="arm 0")
+    yield from _drives(rng, Malicious(0.25), _alike(Objective("quality", "maximize")), baseline="arm 0")
 
 
 @cell
 def independent_means(rng: Rng) -> Answers:
     """Arms that are alike and independent, compared in pairs, by means with a known deviation."""
-    yield from _drives(rng, Oblivious(0.0), _alike(Objective("quality", statistic="mean", sigma=1.0)))
+    yield from _drives(rng, Oblivious(0.0), _alike(Objective("quality", "maximize", statistic="mean", sigma=1.0)))
 
 
 @cell
 def independent_arms_in_a_log(rng: Rng) -> Answers:
     """A log of arms that are alike and independent, compared in pairs; a malicious attacker hits what hurts most."""
-    world, threat, rows = _alike(Objective("quality")), Malicious(0.25), 5 * _PULLS
+    world, threat, rows = _alike(Objective("quality", "maximize")), Malicious(0.25), 5 * _PULLS
     log: dict[str, list[object]] = {"arm": [], "quality": []}
     for arm, name in enumerate(world.arms):
         for _ in range(rows):

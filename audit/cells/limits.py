@@ -11,7 +11,7 @@ from audit.worlds import FAR, World, categories, normal, rate
 from frontguard import Malicious, Objective, Prescient
 from frontguard.studies.study import Pull
 
-_SOLVED = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
+_SOLVED = Objective("solved", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
 
 _REACH = 0.6744897501960817  # deviations from the median of a normal law to its third quartile
@@ -64,7 +64,7 @@ def _driven_to_the_edge(rng: Rng, baseline: str | None) -> Answers:
 @cell
 def limits_that_fail_by_value(rng: Rng) -> Answers:
     """Nobody lies, and pulls fail the more often the nearer they are to what a limit forbids."""
-    stars = Objective("stars", tolerance=0.2, statistic="mean", bounds=(1, 5))
+    stars = Objective("stars", "maximize", tolerance=0.2, statistic="mean", bounds=(1, 5))
     rows = (((0, 1, 1, 3, 5), 1.8), ((1, 1, 3, 4, 1), 1.0), ((3, 3, 2, 1, 1), 0.5))
     laws = tuple((categories([1.0, 2.0, 3.0, 4.0, 5.0], row), normal(middle, 0.4)) for row, middle in rows)
     world = World((stars,), laws, ("median(seconds)<=1.8",))

@@ -38,7 +38,7 @@ def log_of_what_is_back(rng: Rng) -> Answers:
 def share_of_a_log(rng: Rng) -> Answers:
     """An attacker replaces a share of a log's rows once all of them lie before it."""
     eps, rows = 0.2, 150
-    world = World((Objective("quality"),), ((normal(0.0, 1.0),), (normal(0.3, 1.0),)))
+    world = World((Objective("quality", "maximize"),), ((normal(0.0, 1.0),), (normal(0.3, 1.0),)))
     samples = [np.sort(world.sample(arm, rows, rng)[:, 0]) for arm in range(2)]
     taken = int(np.floor(eps * rows + 1e-9))
     samples[0][:taken] = FAR  # the lowest of the worse arm, and the highest of the better one

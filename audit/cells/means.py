@@ -12,9 +12,9 @@ from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Threat
 from frontguard._common.typing import Bools, Floats
 from frontguard.studies.study import Pull
 
-SOLVED = Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1))
-SAFE = Objective("safe", tolerance=0.05, statistic="mean", bounds=(0, 1))
-STARS = Objective("stars", tolerance=0.1, statistic="mean", bounds=(1, 5))
+SOLVED = Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
+SAFE = Objective("safe", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
+STARS = Objective("stars", "maximize", tolerance=0.1, statistic="mean", bounds=(1, 5))
 COST = Objective("cost", "minimize", "10%", statistic="mean", bounds=(1, 10))
 PRICE = Objective("price", "minimize", exact=True)
 

@@ -15,8 +15,8 @@ from frontguard.studies.study import Pull
 
 ITEMS = 60
 BLOCKS = 90
-SCORE = Objective("score", tolerance=0.02, statistic="mean", bounds=(0, 1))
-EXACTLY = Objective("score", tolerance=0.0, statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", tolerance=0.02, statistic="mean", bounds=(0, 1))
+EXACTLY = Objective("score", "maximize", tolerance=0.0, statistic="mean", bounds=(0, 1))
 
 _FLIPS = (0.1, 0.1, 0.02)  # with which probability each arm differs from what an item is like
 
@@ -39,7 +39,6 @@ def _drives(
         names, [objective], threat, confidence=CONFIDENCE, seed=int(rng.integers(2**31)), paired=True,
         items=blocks if listed else None, max_pulls_per_arm=blocks - (not listed), baseline=names[0] if gated else None,
     )  # fmt: skip
-    answer = study.gate if gated else study.result
     out: list[Pull] = []
     count = 0
     while True:
@@ -57,8 +56,8 @@ def _drives(
         study.tell(pull, [float(value)])
         count += 1
         if count % 60 == 0:
-            yield truth, answer()
-    yield truth, answer()
+            yield truth, study.result()
+    yield truth, study.result()
 
 
 def _block(pull: Pull, listed: bool) -> int:
@@ -127,11 +126,23 @@ def share_of_pairs_in_a_log(rng: Rng) -> Answers:
 
 @cell
 def part_of_a_list_in_a_log(rng: Rng) -> Answers:
-    """A log of some items of a list, in the order in which they were drawn, looked at once and while it grows."""
-    values = _solved(rng, ITEMS)
-    truth = Truth((SOLVED,), values.mean(axis=1)[:, None])
-    for items in (10, 25, 40, 60):
-        yield truth, analyze(_log(values[:, :items]), **_HOW, threat=Prescient(0.0), items=ITEMS, anytime=True)
+    """A log of a list in its own order, first all that are solved; of some arms, a random part of it."""
+    values = np.tile((np.arange(400) < 200).astype(float), (3, 1))
+    here = np.stack([rng.permutation(400) < items for items in (400, 300, 200)])
+    log = {name: column[here.ravel()] for name, column in _log(values).items()}
+    for eps in (0.0, 0.05):
+        found = analyze(log, **_HOW, threat=Prescient(eps), items=400, absent="random")
+        yield Truth((SOLVED,), values.mean(axis=1)[:, None]), found
+
+
+@cell
+def rows_absent_where_an_arm_failed(rng: Rng) -> Answers:
+    """A log of arms on the same items that lacks what one of them failed on, or was never given because it is hard."""
+    hard = rng.random(300)
+    values = (rng.random((3, 300)) > hard).astype(float)
+    here = np.stack([np.ones(300), (values[1] == 1.0) | (rng.random(300) < 0.5), hard < 0.7]).astype(bool)
+    log = {name: column[here.ravel()] for name, column in _log(values).items()}
+    yield Truth((SOLVED,), np.full((3, 1), 0.5)), analyze(log, **_HOW, threat=Prescient(0.0))
 
 
 _HOW: dict[str, Any] = {

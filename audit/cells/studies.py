@@ -20,8 +20,9 @@ from audit.cells.contract import (
     watched,
 )
 from audit.worlds import FAR, World, categories, exactly, normal, two_sided
-from frontguard import RPSI, AuerA1, Gaussian, Malicious, Objective, Prescient, Share, Study, Threat, open_storage
+from frontguard import RPSI, AuerA1, Gaussian, Malicious, Objective, Prescient, Share, Study, Threat
 from frontguard._common.typing import Floats
+from frontguard.storage.open import open_storage
 from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize")
@@ -94,7 +95,7 @@ def failures_by_value(rng: Rng) -> Answers:
 @cell
 def set_aside(rng: Rng) -> Answers:
     """The best arm breaks while it is measured, and cannot be measured any more."""
-    objectives = (Objective("quality"), Objective("speed"))
+    objectives = (Objective("quality", "maximize"), Objective("speed", "maximize"))
     middles = ((10.0, 5.0), (10.1, 4.9), (9.0, 4.0), (5.0, 10.0))
     world = World(objectives, tuple(tuple(normal(middle, 1.0) for middle in row) for row in middles))
     breaks_after, done = int(rng.integers(20, 60)), 0
@@ -124,7 +125,7 @@ def ties(rng: Rng) -> Answers:
 @cell
 def atoms(rng: Rng) -> Answers:
     """Values are whole stars, and medians lie on the edge between two of them."""
-    objectives = (Objective("stars", quantile=0.5), Objective("taste", quantile=0.4))
+    objectives = (Objective("stars", "maximize", quantile=0.5), Objective("taste", "maximize", quantile=0.4))
     stars = [1.0, 2.0, 3.0, 4.0, 5.0]
     weights = ((1, 1, 3, 4, 1), (2, 1, 2, 4, 1), (1, 3, 1, 4, 1), (4, 1, 2, 1, 2))
     world = World(objectives, tuple((categories(stars, row), categories(stars, row[::-1])) for row in weights))
@@ -136,7 +137,7 @@ def atoms(rng: Rng) -> Answers:
 
 def _attacked(threat: Threat, rng: Rng, replaced: Callable[[World, Study, Pull, Floats], Floats]) -> Answers:
     """Two objectives and four arms, of which the best are hard to tell from the rest."""
-    objectives = (Objective("quality", tolerance=0.2), Objective("speed", tolerance=0.2))
+    objectives = (Objective("quality", "maximize", tolerance=0.2), Objective("speed", "maximize", tolerance=0.2))
     middles = ((3.0, 1.0), (1.0, 3.0), (2.5, 0.5), (0.5, 2.6))
     world = World(objectives, tuple(tuple(normal(middle, 0.5) for middle in row) for row in middles))
     study = begun(world, rng, threat)
@@ -218,7 +219,7 @@ def share_of_a_study(rng: Rng) -> Answers:
 @cell
 def budget_over(rng: Rng) -> Answers:
     """A budget ends the study, and what is printed must hold of the set that is printed."""
-    objectives = (Objective("quality", tolerance=0.1), Objective("speed", tolerance=0.1))
+    objectives = (Objective("quality", "maximize", tolerance=0.1), Objective("speed", "maximize", tolerance=0.1))
     middles = rng.uniform(0.0, 2.0, (8, 2))
     world = World(objectives, tuple(tuple(normal(middle, 0.5) for middle in row) for row in middles))
     study = begun(world, rng, max_pulls=int(rng.integers(100, 400)))
@@ -228,7 +229,7 @@ def budget_over(rng: Rng) -> Answers:
 @cell
 def policies_without_a_promise(rng: Rng) -> Answers:
     """R-PSI before it has stopped, and Auer-A1 on measurements that lie, promise nothing."""
-    objectives = (Objective("quality"), Objective("speed"))
+    objectives = (Objective("quality", "maximize"), Objective("speed", "maximize"))
     world = World(objectives, tuple(tuple(normal(m, 0.2) for m in row) for row in rng.uniform(0.0, 1.0, (4, 2))))
     truth = world.truth
     running = RPSI(4, 2, threat=Prescient(0.1), spread=Gaussian(0.2), accuracy=0.1, delta=DELTA)

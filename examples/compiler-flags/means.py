@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.experiments.datasets.compiler_flags import Recording, bundled_recording
-from frontguard.pareto.points import pareto_mask
+from frontguard.pareto.dominance import pareto_mask
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import random
 
 from provider import MODELS, QUESTIONS, ask
 
-from frontguard import Objective, Result, identify
+from frontguard import Answer, Objective, identify
 
 OBJECTIVES = [
     Objective("solved", "maximize", tolerance=0.08, statistic="mean", bounds=(0, 1)),
@@ -22,7 +22,7 @@ def answer(model: str, seed: int) -> dict[str, bool | float]:
     return ask(model, random.Random(seed).randrange(QUESTIONS), seed)
 
 
-def evaluate(seed: int = 0) -> Result:
+def evaluate(seed: int = 0) -> Answer:
     """The few of the eight models that are enough, although one grade in fifty may be wrong."""
     return identify(
         answer,

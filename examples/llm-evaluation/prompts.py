@@ -13,10 +13,10 @@ import random
 
 from provider import QUESTIONS, difficulty
 
-from frontguard import Objective, Result, identify
+from frontguard import Answer, Objective, identify
 
 PROMPTS = {"plain": 0.8, "polite": 0.85, "step by step": 1.3, "examples": 1.6, "examples, twice": 1.55}
-SOLVED = Objective("solved", tolerance=0.04, statistic="mean", bounds=(0, 1))
+SOLVED = Objective("solved", "maximize", tolerance=0.04, statistic="mean", bounds=(0, 1))
 
 
 def solves(prompt: str, question: int) -> bool:
@@ -35,7 +35,7 @@ def on_its_own(prompt: str, seed: int) -> bool:
     return solves(prompt, random.Random(seed).randrange(QUESTIONS))
 
 
-def evaluate(*, same: bool) -> Result:
+def evaluate(*, same: bool) -> Answer:
     """The best prompt, where nothing lies."""
     shared = {"items": QUESTIONS} if same else {}
     return identify(

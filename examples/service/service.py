@@ -43,7 +43,7 @@ def text() -> bytes:
     """Something to compress: words of a made-up language, some frequent and most rare."""
     rng = random.Random(0)
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(2000)]
-    return " ".join(rng.choices(words, weights=[1 / rank for rank in range(1, 2001)], k=60_000)).encode()
+    return " ".join(rng.choices(words, weights=[1 / rank for rank in range(1, 2001)], k=20_000)).encode()
 
 
 def create(url: str) -> Study:

@@ -1,14 +1,6 @@
 from . import plot as plot
-from .comparisons.effects import Comparison as Comparison
-from .comparisons.effects import Comparisons as Comparisons
-from .comparisons.effects import Contrast as Contrast
-from .comparisons.outcomes import GateResult as GateResult
-from .comparisons.outcomes import Outcome as Outcome
 from .errors import BadInput as BadInput
-from .errors import OutOfTurn as OutOfTurn
-from .evidence.samples import GrowingSample as GrowingSample
 from .limits import Limit as Limit
-from .logs.analysis import Analysis as Analysis
 from .logs.analyze import analyze as analyze
 from .logs.sides import gate as gate
 from .measure.identify import identify as identify
@@ -16,28 +8,20 @@ from .objectives import Objective as Objective
 from .planning.cost import plan as plan
 from .policies.auer import AuerA1 as AuerA1
 from .policies.auer import AuerA1M as AuerA1M
-from .policies.base import Policy as Policy
 from .policies.certified import Certified as Certified
 from .policies.rpsi import RPSI as RPSI
 from .question import Question as Question
 from .reports.write import write_report as write_report
-from .results import Certificate as Certificate
-from .results import Result as Result
+from .results import Answer as Answer
 from .simulation.engine import simulate as simulate
-from .storage.open import open_storage as open_storage
 from .studies.measurement import Measurement as Measurement
 from .studies.study import Study as Study
-from .theory.schedule import Schedule as Schedule
-from .theory.spread import CustomSpread as CustomSpread
 from .theory.spread import Gaussian as Gaussian
-from .theory.spread import LinearAroundMedian as LinearAroundMedian
 from .theory.spread import Subgaussian as Subgaussian
-from .theory.spread import Uniform as Uniform
 from .theory.threats import Malicious as Malicious
 from .theory.threats import Oblivious as Oblivious
 from .theory.threats import Prescient as Prescient
 from .theory.threats import Share as Share
 from .theory.threats import Threat as Threat
-from .verdicts import Verdict as Verdict
 
 __version__: str

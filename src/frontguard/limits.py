@@ -14,9 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from frontguard._common.checks import real_number
+from frontguard._common.checks import read_amount, real_number
 from frontguard._common.typing import Floats
-from frontguard._common.written import read_amount
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Counted, Direction, Objective, checked_statistic, parse_tolerance
 

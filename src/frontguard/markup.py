@@ -20,6 +20,8 @@ from functools import cache
 from html import escape
 from typing import Any, TypeAlias
 
+from frontguard.phrases import visible
+
 Child: TypeAlias = "Element | str"
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
@@ -30,8 +32,7 @@ _REFUSED = frozenset(("script", "style", "iframe", "frame", "object", "embed", "
     ("set", "animate", "animatemotion", "animatetransform")
 )  # these could turn a link into another one
 _LINKS = frozenset(("href", "src", "action", "formaction", "xlink:href", "poster", "srcset", "ping", "background"))
-# What no document may hold: control characters but for white space, halves of surrogate pairs, two that are none.
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_KEPT = "\t\n\r\xa0\u3000\u200c\u200d"  # white space, and what joins letters of Persian and Hindi, and emoji
 _PAINTS = frozenset(
     ("fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker-start", "marker-mid", "marker-end")
 )
@@ -107,12 +108,12 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
 
 
 def clean(text: str) -> str:
-    """A text without what no document may hold: each control character and half of a surrogate pair becomes �.
+    """A text as documents have it: white space stays, all else that is not visible becomes �.
 
     >>> clean("bell\\x07 and half a pair \\ud800, but tab\\t stays")
     'bell� and half a pair �, but tab\\t stays'
     """
-    return text if text.isascii() and text.isprintable() else _UNFIT.sub("�", text)
+    return visible(text, _KEPT)
 
 
 def _in_text(text: str) -> str:
@@ -130,9 +131,8 @@ def _in_attribute(text: str) -> str:
 @cache
 def _allowed(name: str) -> bool:
     bare = name.lower()
-    return (
-        re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]*", name) is not None and bare != "style" and not bare.startswith("on")
-    )
+    named = re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]*", name) is not None
+    return named and bare != "style" and not bare.startswith("on")
 
 
 def _harmless(link: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from frontguard._common.entries import plain
 from frontguard.objectives import Objective
-from frontguard.phrases import MOST_NAMES, cost_in_words, joined, number_of, one_line, percent
+from frontguard.phrases import MOST_NAMES, cost_in_words, joined, number_of, one_line, percent, quoted
 from frontguard.statements import Statement
 
 Reasons = tuple[tuple[str, int], ...]
@@ -72,15 +72,16 @@ class SpreadRefuted(Notice):
 
 @dataclass(frozen=True)
 class ContaminationRefuted(Notice):
-    """The measurements of some arms cannot come from one distribution with at most a share ε replaced."""
+    """The measurements of some arms, by `names` if known, cannot be of one distribution with at most ε replaced."""
 
     arms: int
     of: int
     contamination: float
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        declared = percent(self.contamination)
-        return Statement.CONTAMINATION_REFUTED(arms=self.arms, of=self.of, contamination=declared)
+        named = quoted(self.names, MOST_NAMES) if self.names else f"{self.arms} of {self.of} arms"
+        return Statement.CONTAMINATION_REFUTED(arms=named, contamination=percent(self.contamination))
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class NotPositive(Notice):
     tolerance: str
 
     def __str__(self) -> str:
-        objective = Objective(self.objective, tolerance=self.tolerance)
+        objective = Objective(self.objective, "maximize", tolerance=self.tolerance)
         said = objective.not_positive(self.count, self.of, self.example, self.arm)
         return f"{said}. They count as failed pulls, which could have measured anything"
 
@@ -231,22 +232,77 @@ class LooksClustered(Notice):
 
     Of one `objective`, rows with the same value in the column have the rank `correlation`, with `rows` of them on
     average, so that the variance of a mean is `inflation` times what it would be of independent rows. `chance` is the
-    probability, about, that independent rows would look so in any column.
+    probability, about, that independent rows would look so in any column. Where clusters were `declared`, by these
+    columns, they stand in the place of rows.
     """
 
     about: ClassVar[tuple[str, ...]] = ("column",)
-    template: ClassVar[str] = (
-        "a hint: rows with the same {column!r} resemble each other: their {objective!r} has a correlation of "
-        "{correlation:.2f} (p = {chance:.1g}), and there are {rows:.3g} of them on average. The answer takes every row "
-        "for an observation of its own, and so is surer than it should be: --cluster {column} (cluster={column!r}) "
-        "allows for it"
-    )
     column: str
     objective: str
     correlation: float
     rows: float
     inflation: float
     chance: float
+    declared: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        each = f"cluster by {_quoted(self.declared)}" if self.declared else "row"
+        these = f"clusters by {_quoted(self.declared)}" if self.declared else "rows"
+        return (
+            f"a hint: {these} with the same {self.column!r} resemble each other: their {self.objective!r} has a "
+            f"correlation of {self.correlation:.2f} (p = {self.chance:.1g}), and there are {self.rows:.3g} of them on "
+            f"average. The answer takes every {each} for an observation of its own, and so is surer than it should be: "
+            f"--cluster {self.column} (cluster={self.column!r}) allows for it"
+        )
+
+
+@dataclass(frozen=True)
+class NeighboursAlike(Notice):
+    """Rows of an arm resemble those beside them: a hint for the eye.
+
+    Of the worst arm and objective, the rank `correlation` from one row to the next; `chance` is the probability, about,
+    that rows in random order would look so anywhere.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ()
+    template: ClassVar[str] = (
+        "a hint: rows that stand side by side resemble each other: of arm {arm!r}, {objective!r} has a correlation of "
+        "{correlation:.2f} from one row to the next (p = {chance:.1g}). The answer takes every row for an observation "
+        "of its own, and so is surer than it should be: give stretches of rows a column, and --cluster COLUMN"
+    )
+    arm: str
+    objective: str
+    correlation: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class OneAfterTheOther(Notice):
+    """By a `column`, the rows of the log `first` end at `until`, before those of `second` begin, at `since`."""
+
+    about: ClassVar[tuple[str, ...]] = ()
+    template: ClassVar[str] = (
+        "a hint: by {column!r}, all of {first} (until {until}) was measured before {second} (from {since}): what "
+        "changed in between looks like a difference. Measure both in turn"
+    )
+    column: str
+    first: str
+    until: str
+    second: str
+    since: str
+
+
+@dataclass(frozen=True)
+class RowsRepeated(Notice):
+    """Every value of every arm stands so many `times` in the log."""
+
+    about: ClassVar[tuple[str, ...]] = ()
+    template: ClassVar[str] = (
+        "every value of each arm stands {times} times in these {rows:,} rows: copies count as measurements, and make "
+        "the answer surer than it should be. Give each row once"
+    )
+    times: int
+    rows: int
 
 
 # What a study finds ---------------------------------------------------------------------------------------------------
@@ -326,6 +382,14 @@ class CostsUnknown(Notice):
     pulls: int
     of: int
     silent: int = 0  # such arms
+
+    def __str__(self) -> str:
+        if self.pulls < self.of:
+            return super().__str__()
+        return (
+            f"none of {number_of(self.of, 'pull')} said what it cost, a number from 0 as metric {self.metric!r}: "
+            "a budget of it, max_cost, cannot be kept, and ends the study"
+        )
 
 
 @dataclass(frozen=True)
@@ -418,8 +482,16 @@ class DriftAlarm(Alarm):
             f"arm {self.arm!r}, {self.objective!r}: {percent(self.same_side)} of successive values among the "
             f"first {self.pulls} lie on the same side of {self.value:.4g}; "
             f"{Statement.DRIFTS(allowed=_allowed(self.contamination), most=percent(self.most))}: a drift, throttling, "
-            "or a neighbour in bursts"
+            f"or a neighbour in bursts{self._remedy}"
         )
+
+    @property
+    def _remedy(self) -> str:
+        """What to measure in place of a time that other programs change."""
+        time = (
+            self.objective is not None and Objective(self.objective, "maximize").is_time and "cpu" not in self.objective
+        )
+        return "; measure cpu_seconds where the work is CPU-bound" if time else ""
 
 
 @dataclass(frozen=True)
@@ -514,6 +586,24 @@ class InClusters(Notice):
 
 
 @dataclass(frozen=True)
+class SizesMatter(Notice):
+    """The estimate by all rows of an `arm` lies outside the interval of a cluster drawn at random, as of `arms`."""
+
+    about: ClassVar[tuple[str, ...]] = ()
+    arm: str
+    objective: str
+    arms: int
+
+    def __str__(self) -> str:
+        others = f", and those of {number_of(self.arms - 1, 'other arm')}" if self.arms > 1 else ""
+        return (
+            f"all rows of arm {self.arm!r}{others} together put {self.objective!r} outside its interval: clusters with "
+            "many rows differ from those with few. What counts is a cluster drawn at random; if slow or bad ones have "
+            "more rows, or fewer, because they are, the answer is wrong"
+        )
+
+
+@dataclass(frozen=True)
 class InPairs(Notice):
     """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
 
@@ -548,6 +638,55 @@ class InPairs(Notice):
             left = Statement.LIST_LEFT if self.hidden else Statement.LIST_KNOWN
             said.append(left(arms=measured, hidden=percent(self.hidden, ROUND_CEILING)))
         return " ".join(said)
+
+
+@dataclass(frozen=True)
+class AbsentPairs(Notice):
+    """So many (`absent`) `of` all arms on what `columns` tell apart have no row; `arm` has most of these, `most`.
+
+    They count as failed, unless chance is said to have decided which they are.
+    """
+
+    about: ClassVar[tuple[str, ...]] = ()
+    columns: tuple[str, ...]
+    absent: int
+    of: int
+    arm: str
+    most: int
+    failed: bool = True
+
+    def __str__(self) -> str:
+        said = (
+            f"{self.absent:,} of {self.of:,} combinations of arm and {_quoted(self.columns)} have no row in the log, "
+            f"{self.most:,} of them of arm {self.arm!r}"
+        )
+        if self.failed:
+            return (
+                f"{said}. They count as failed. If chance alone decided which, and no arm failed there, say --absent "
+                "random (absent='random')"
+            )
+        return (
+            f"{said}. Chance alone must have decided which: if an arm failed there, or was given easy ones, this "
+            "answer is wrong"
+        )
+
+
+@dataclass(frozen=True)
+class UnevenRepeats(Notice):
+    """So many (`often`) `of` all arms on what `columns` tell apart have more rows than others, many those of `arm`."""
+
+    about: ClassVar[tuple[str, ...]] = ()
+    columns: tuple[str, ...]
+    often: int
+    of: int
+    arm: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.often:,} of {self.of:,} combinations of arm and {_quoted(self.columns)} have more rows than "
+            f"others, many of them of arm {self.arm!r}, and count by their mean. If some were repeated because a first "
+            "try was bad, give first tries only"
+        )
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ inner values.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -35,17 +36,37 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import real_number
+from frontguard._common.checks import read_amount, real_number
 from frontguard._common.typing import Floats
-from frontguard._common.written import read_amount
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
 
 Direction = Literal["maximize", "minimize"]
 Counted = Literal["quantile", "mean"]
 
+TIMES = {
+    *("time", "times", "walltime", "runtime", "cputime", "duration", "durations", "latency", "latencies", "elapsed"),
+    *("ns", "nanoseconds", "us", "microseconds", "ms", "milliseconds", "sec", "second", "seconds", "minutes", "hours"),
+}
+"""Words of a name by which a metric is taken for a time."""
+
 _DIRECTIONS: tuple[str, ...] = get_args(Direction)
+_SMALLER_IS_BETTER = TIMES | {
+    *("bytes", "kb", "mb", "gb", "kib", "mib", "gib", "size", "memory", "rss", "cost", "costs", "price", "energy"),
+    *("joules", "delay", "error", "errors", "loss", "regret"),
+}
+"""Last words of a name by which everybody knows that less is better."""
 _COUNTED: tuple[str, ...] = get_args(Counted)
+
+
+def usual_direction(name: str) -> Direction | None:
+    """Return the better direction of a metric with a well-known name; None for others, whose direction must be given.
+
+    >>> usual_direction("cpu_seconds"), usual_direction("latency.ms"), usual_direction("requests per second")
+    ('minimize', 'minimize', None)
+    """
+    words = re.split(r"[^a-z]+", name.lower())
+    return "minimize" if words[-1] in _SMALLER_IS_BETTER and "per" not in words else None
 
 
 class Tolerance(NamedTuple):
@@ -128,7 +149,7 @@ def checked_statistic(
     return WhatCounts(
         None if quantile is None else _checked_level(quantile, f"quantile of {name}"),
         counted,
-        None if bounds is None else _checked_bounds(bounds, f"bounds of {name}", tolerance if relative else ""),
+        None if bounds is None else _checked_bounds(bounds, f"bounds of {name}", tolerance),
         None if sigma is None else _checked_sigma(sigma, name, tolerance if relative else ""),
     )
 
@@ -140,15 +161,20 @@ def _checked_level(quantile: object, name: str) -> float:
     return level
 
 
-def _checked_bounds(bounds: object, name: str, percentage: float | str) -> tuple[float, float]:
+def _checked_bounds(bounds: object, name: str, tolerance: float | str) -> tuple[float, float]:
     if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
         raise BadArgument(name, must="be two numbers, the least and the largest that a value can be", got=repr(bounds))
     low, high = (real_number(end, name) for end in bounds)
     if not -math.inf < low < high < math.inf:
         raise BadArgument(name, must="be finite, the lower one first", got=repr(bounds))
-    if percentage and low < 0.0:
+    if isinstance(tolerance, str) and low < 0.0:
+        must = f"not be negative where the tolerance is a percentage ({tolerance})"
+        raise BadArgument(name, must=must, got=repr(bounds))
+    if not isinstance(tolerance, str) and tolerance > high - low:
+        of = name.removeprefix("bounds of ")
+        likely = f"did you mean {0.01 * tolerance * (high - low):g}, {tolerance:g}% of what lies between them?"
         raise BadArgument(
-            name, must=f"not be negative where the tolerance is a percentage ({percentage})", got=repr(bounds)
+            f"tolerance of {of}", f"{tolerance:g} exceeds the distance of the bounds {low:g} and {high:g}; {likely}"
         )
     return low, high
 
@@ -167,6 +193,9 @@ def _checked_sigma(sigma: object, name: str, percentage: float | str) -> float:
 class Objective:
     """A metric: its name, the better direction, the difference that does not matter, and the statistic that counts.
 
+    Only metrics with well-known names, such as seconds, bytes, latency or cost, have a direction of their own: smaller
+    is better.
+
     `tolerance` is an absolute number, or a percentage as text for a metric that is always positive.
 
     What counts is the median; another `quantile`; or, with `statistic="mean"`, the mean of values that lie between
@@ -179,12 +208,12 @@ class Objective:
     (True, 0.019803, 0.05)
     >>> latency.inward([1.0, 0.5, float("nan")]).round(4).tolist()  # larger is better; a failed pull stays NaN
     [0.0, 0.6931, nan]
-    >>> Objective("solved", statistic="mean", bounds=(0, 1)).observed([True, False, None]).tolist()
+    >>> Objective("solved", "maximize", statistic="mean", bounds=(0, 1)).observed([True, False, None]).tolist()
     [1.0, 0.0, nan]
     """
 
     name: str
-    direction: Direction = "maximize"
+    direction: Direction = None  # type: ignore[assignment]  # filled in by the name, or refused
     tolerance: float | str = 0.0
     quantile: float | None = None
     statistic: Counted | None = None
@@ -196,6 +225,11 @@ class Objective:
         """Refuse what is no objective; bring numbers to floats and percentages to one spelling."""
         if not isinstance(self.name, str) or not self.name.strip():
             raise BadInput(f"the name of an objective must be a text that is not blank; got {self.name!r}")
+        if self.direction is None:
+            object.__setattr__(self, "direction", usual_direction(self.name))
+        if self.direction is None:
+            must = "be given, 'maximize' or 'minimize'; only well-known names such as seconds or bytes have one"
+            raise BadArgument(f"direction of objective {self.name!r}", must=must, got="none")
         if self.direction not in _DIRECTIONS:
             hint = did_you_mean(self.direction, _DIRECTIONS) if isinstance(self.direction, str) else ""
             must = f"be one of {', '.join(_DIRECTIONS)}{hint}"
@@ -249,6 +283,16 @@ class Objective:
         return isinstance(self.tolerance, str)  # an absolute one, written as text, became a number
 
     @property
+    def is_time(self) -> bool:
+        """Whether it is a time by its name, which a machine's speed changes.
+
+        >>> names = ("cpu_seconds", "p95 latency", "wall-time", "bytes", "timeliness")
+        >>> [Objective(name, "minimize").is_time for name in names]
+        [True, True, True, False, False]
+        """
+        return not self.exact and not TIMES.isdisjoint(re.split(r"[^a-z]+", self.name.lower()))
+
+    @property
     def measured(self) -> tuple[object, ...]:
         """All of it but the tolerance: what must not change while a study goes on."""
         return (self.name, self.direction, self.level, self.statistic == "mean", self.bounds, self.sigma, self.exact)
@@ -273,7 +317,7 @@ class Objective:
     def needs_positive(self) -> str:
         """What is wrong where a value is not positive although the tolerance is a percentage, and the remedy.
 
-        >>> Objective("profit", tolerance="5%").needs_positive
+        >>> Objective("profit", "maximize", tolerance="5%").needs_positive
         'a tolerance in percent (5%) needs positive values; give an absolute one, e.g. --tolerance profit=0.5
         (Objective(tolerance=0.5))'
         """
@@ -301,9 +345,9 @@ class Objective:
     def fault(self, value: float) -> str:
         """Why a finite value cannot be used, in a few words that are the same for all such values; "" if it can.
 
-        >>> Objective("profit", tolerance="5%").fault(-1.0)
+        >>> Objective("profit", "maximize", tolerance="5%").fault(-1.0)
         'is not positive, its tolerance is a percentage'
-        >>> Objective("stars", statistic="mean", bounds=(1, 5)).fault(301.0)
+        >>> Objective("stars", "maximize", statistic="mean", bounds=(1, 5)).fault(301.0)
         'is not between its bounds 1 and 5'
         """
         if self.bounds is not None:
@@ -338,7 +382,7 @@ class Objective:
     def only_two(self, low: float, high: float) -> str:
         """Why the median, which counts as nobody said what does, is refused where all values are one of these two.
 
-        >>> print(Objective("solved").only_two(0.0, 1.0))
+        >>> print(Objective("solved", "maximize").only_two(0.0, 1.0))
         'solved' has only the values 0 and 1, of which a median says little: count its mean with --mean solved
         (Objective(statistic="mean", bounds=(0, 1))), or say --quantile solved=0.5 (Objective(quantile=0.5)) if the
         median is meant
@@ -351,7 +395,7 @@ class Objective:
         )
 
     def inward(self, values: npt.ArrayLike) -> Floats:
-        """Inner values: float64, same shape, larger is better. NaN (or None) is a failed measurement and stays NaN.
+        """Intervals values: float64, same shape, larger is better. NaN (or None) is a failed measurement and stays NaN.
 
         >>> Objective("seconds", "minimize", "2%").inward([1.2, 0.0])
         Traceback (most recent call last):
@@ -380,7 +424,7 @@ class Objective:
 
         >>> Objective("cost", "minimize", statistic="mean", bounds=(0, 4)).observed([1.0, 4.0]).tolist()
         [0.75, 0.0]
-        >>> Objective("stars", statistic="mean", bounds=(1, 5)).observed([3.0, 301.0])
+        >>> Objective("stars", "maximize", statistic="mean", bounds=(1, 5)).observed([3.0, 301.0])
         Traceback (most recent call last):
         ...
         frontguard.errors.BadInput: values of objective 'stars' must lie between its bounds 1 and 5; got 301.0 at
@@ -482,10 +526,10 @@ def _position(wrong: npt.NDArray[np.bool_]) -> str:
 
 
 def parse_objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tuple[Objective, ...]:
-    """Objectives, plain names (maximised, no tolerance), and pairs (name, direction), as objectives.
+    """Objectives, well-known names, and pairs (name, direction), as objectives.
 
-    >>> [objective.direction for objective in parse_objectives(["quality", ("seconds", "minimize")])]
-    ['maximize', 'minimize']
+    >>> [objective.direction for objective in parse_objectives(["seconds", ("quality", "maximize")])]
+    ['minimize', 'maximize']
     """
     if isinstance(objectives, (str, Objective, Mapping)) or not isinstance(objectives, Iterable):
         raise BadArgument(
@@ -523,7 +567,7 @@ def _parse_objective(given: object, position: int) -> Objective:
 def inward_matrix(objectives: Sequence[Objective], values: npt.ArrayLike) -> Floats:
     """What samples hold (n, M) of n pulls, one column for each objective, as a policy is told them.
 
-    >>> inward_matrix(parse_objectives(["quality", ("seconds", "minimize")]), [[0.9, 2.0], [0.8, None]]).tolist()
+    >>> inward_matrix(parse_objectives([("quality", "maximize"), "seconds"]), [[0.9, 2.0], [0.8, None]]).tolist()
     [[0.9, -2.0], [0.8, nan]]
     """
     array = np.asarray(values)
@@ -553,5 +597,28 @@ def _share(logarithm: float) -> float:
 
 
 def tolerances(objectives: Sequence[Objective]) -> Floats:
-    """Inner tolerances (M,)."""
+    """Intervals tolerances (M,)."""
     return np.array([objective.inner_tolerance for objective in objectives], np.float64)
+
+
+def refuse_forgotten_percent(objectives: Sequence[Objective], estimates: Floats, whose: str) -> None:
+    """Refuse an absolute tolerance that exceeds all inner estimates (n, M): most likely a percentage was meant.
+
+    With such a tolerance no difference matters, so that whatever is measured passes. Of metrics that need not be
+    positive there are no percentages.
+
+    >>> seconds = Objective("seconds", tolerance=5)
+    >>> refuse_forgotten_percent([seconds], np.array([[-0.1]]), "the baseline")
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadArgument: tolerance: 5 means 5 in seconds, and the baseline is at 0.1; did you mean '5%'?
+    """
+    for d, metric in enumerate(objectives):
+        known = estimates[np.isfinite(estimates[:, d]), d] * (-1.0 if metric.minimized else 1.0)
+        largest = known.max(initial=0.0)
+        if not metric.relative and 0.0 < largest < metric.inner_tolerance and known.min() > 0.0:
+            amount = f"{metric.tolerance:g}"
+            raise BadArgument(
+                "tolerance",
+                f"{amount} means {amount} in {metric.name}, and {whose} is at {largest:.4g}; did you mean '{amount}%'?",
+            )

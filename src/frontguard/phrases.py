@@ -120,13 +120,28 @@ def cells_of(text: str) -> int:
     return cell_len(text)
 
 
-def visible(text: str) -> str:
-    r"""A text in one line, without what a terminal would obey.
+def visible(text: str, kept: str = "") -> str:
+    r"""A text in which control characters, and what turns its direction, are seen as � and obeyed by nobody.
 
-    >>> visible("a\x1b[2J\n")
-    'a�[2J�'
+    All that comes from outside goes through here on its way to a terminal, a report or a page. Signs of `kept` stay.
+
+    >>> visible("a\x1b[2J\n"), visible("a\u202eb\n", "\n")
+    ('a�[2J�', 'a�b\n')
     """
-    return text if text.isprintable() else "".join(sign if sign.isprintable() else "�" for sign in text)
+    fit = (sign if sign.isprintable() or sign in kept else "�" for sign in text)
+    return text if text.isprintable() else "".join(fit)
+
+
+_COMMAND = re.compile(r"##(?=\w*\[)")  # to a runner, wherever it stands in a line
+
+
+def visible_lines(text: str) -> str:
+    r"""The same for a text of several lines, without what runners of continuous integration would obey either.
+
+    >>> visible_lines("a\x1b[2J\nb ##vso[task.complete]")
+    'a�[2J\nb # #vso[task.complete]'
+    """
+    return "\n".join(_COMMAND.sub("# #", visible(line)) for line in text.split("\n"))
 
 
 def cut_in_the_middle(text: str, most: int, tail: int | None = None) -> str:

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-    from frontguard.comparisons.outcomes import GateResult
+    from frontguard.results import Answer
 
 THIS_SESSION = "this-session.json"
+
+OPEN = 3
+"""The exit code of a session of which nothing is certain, as that of `frontguard gate`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="process",
         help="none: rounds of one process count by themselves, on your word.",
     )
+    group.addoption(
+        "--frontguard-open",
+        choices=("fail", "pass"),
+        default="fail",
+        help="What becomes of a session of which nothing is certain: fail (exit code 3) or pass.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,7 +86,7 @@ class _SessionGate:
     def __init__(self, config: pytest.Config, baseline: str) -> None:
         self._config, self._baseline = config, baseline
         self._benchmarks: list[Any] = []
-        self._found: GateResult | None = None
+        self._found: Answer | None = None
         self._trouble = ""
 
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
@@ -87,11 +96,12 @@ class _SessionGate:
             self._benchmarks.append(fixture.stats)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a session that passed, if a benchmark is certainly worse."""
+        """Fail a session that passed, if a benchmark is certainly worse, or may be and nobody lets that pass."""
         import pytest
 
         from frontguard.comparisons.outcomes import Outcome
         from frontguard.errors import BadInput
+        from frontguard.words.gate import of
 
         if not self._benchmarks:
             self._trouble = f"nothing was compared: {self._why_none()}"
@@ -104,8 +114,13 @@ class _SessionGate:
             self._trouble = str(error)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return
-        if self._found.outcome == Outcome.WORSE and session.exitstatus == pytest.ExitCode.OK:
+        if session.exitstatus != pytest.ExitCode.OK:
+            return
+        outcome = of(self._found).outcome
+        if outcome == Outcome.WORSE:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif outcome == Outcome.OPEN and self._config.getoption("--frontguard-open") == "fail":
+            session.exitstatus = OPEN
 
     def _why_none(self) -> str:
         """Return why there are no benchmarks, and what to do."""
@@ -117,7 +132,7 @@ class _SessionGate:
                 return f"--benchmark-{name} keeps benchmarks from being measured; leave it out"
         return "no benchmark ran; select tests that use the fixture benchmark"
 
-    def _compared(self) -> GateResult:
+    def _compared(self) -> Answer:
         import json
 
         from frontguard.logs.sides import gate
@@ -144,20 +159,21 @@ class _SessionGate:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """A short section: the answer, a line for each benchmark, what is promised."""
+        from frontguard.phrases import visible_lines
+
         terminalreporter.section("frontguard gate")
         if self._found is None:
-            terminalreporter.line(self._trouble, red=True)
+            terminalreporter.line(visible_lines(self._trouble), red=True)
             return
         from frontguard.comparisons.outcomes import Outcome
         from frontguard.notices import warnings_in_short
         from frontguard.words import gate as said
 
         found, colours = self._found, {Outcome.WORSE: "red", Outcome.OPEN: "yellow", Outcome.NOT_WORSE: "green"}
-        terminalreporter.line(said.answer(found), **{colours[found.outcome]: True})
+        terminalreporter.line(visible_lines(said.answer(found)), **{colours[said.of(found).outcome]: True})
         for line in said.plain_table(found):
-            terminalreporter.line(line)
-        for sentence in (said.promise(found, of_logs=True), said.robustness(found), *said.remarks(found)):
-            if sentence is not None:
-                terminalreporter.line(sentence)
+            terminalreporter.line(visible_lines(line))
+        for sentence in said.remarks(found):
+            terminalreporter.line(visible_lines(sentence))
         for warning in warnings_in_short(found.notices):
-            terminalreporter.line(f"Warning: {warning}", yellow=True)
+            terminalreporter.line(visible_lines(f"Warning: {warning}"), yellow=True)

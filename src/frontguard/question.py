@@ -19,9 +19,15 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
-from frontguard._common.checks import checked_count, real_number
+from frontguard._common.checks import (
+    checked_confidence,
+    checked_count,
+    checked_goal,
+    checked_seconds,
+    checked_truth,
+    real_number,
+)
 from frontguard._common.entries import plain
-from frontguard._common.written import checked_confidence, checked_goal, checked_seconds, checked_truth
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Columns, Limit, columns_for, parse_limits
 from frontguard.objectives import Counted, Objective, parse_objectives
@@ -202,6 +208,9 @@ class Asked(TypedDict, total=False):
     pair
         Of a log: the column, or several, that say on what a row was measured (question, seed, day). Arms are then
         compared as with `paired`; rows of an arm with the same one count as one observation, by their mean.
+    absent
+        Of a log with `pair`: what it means that an arm has no row of something that others were measured on. "failed",
+        unless given: it counts as failed there. "random": chance alone decided who was measured on what.
     items
         How many items there are, where those of a finite list are measured, each once by an arm; or these items. What
         counts are means over the list, which are known once all are measured. Of a study, its pulls measure them in
@@ -210,12 +219,16 @@ class Asked(TypedDict, total=False):
         Of a log: the column, or several, that say in which cluster (process, host, day) a row was measured. Rows of an
         arm and cluster may depend on each other, and count as one observation. "none": every row counts. Unless
         given, what the results of pyperf and pytest-benchmark say of their processes.
+    blocks
+        Whether pulls come in randomised blocks, each arm that is not out once in each, so that whatever changes the
+        machine's speed meets all arms alike (docs/run.md).
     independent
         Whether what is measured of one arm does not depend on what is measured of another: not on the same items,
         seeds or moments. Arms are then compared in pairs, too, which saves pulls where they are close (docs/pairs.md).
     anytime
         Of a log: whether it was looked at while it grew. Without, the number of rows must not have been chosen by
-        looking at the values. Studies choose what to pull by what they saw: theirs are always so.
+        looking at the values. Studies choose what to pull by what they saw: theirs are always so, and states that grow
+        (`append`) unless it is said.
     cost
         What a pull costs, where that is not all alike: the name of a metric that pulls report (`"seconds"`); a number,
         which may have its unit (`"0.02 dollars"`); or a mapping of arms to such numbers. Pulls go where more is gained
@@ -245,8 +258,10 @@ class Asked(TypedDict, total=False):
     spread: SpreadBound | None
     paired: bool | None
     pair: str | Sequence[str] | None
+    absent: str | None
     cluster: str | Sequence[str] | None
     items: int | Sequence[Any] | None
+    blocks: bool | None
     independent: bool | None
     anytime: bool | None
     cost: str | float | Mapping[str, float | str] | Cost | None
@@ -285,6 +300,12 @@ def _text(given: Any, name: str) -> str:
     return given
 
 
+def _absent(given: Any, name: str) -> str:
+    if given not in ("failed", "random"):
+        raise BadArgument(name, must="be 'failed' or 'random'", got=shown(given, 120))
+    return str(given)
+
+
 def _items(given: Any, name: str) -> int:
     listed = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
     count = checked_count(len(given) if listed else given, name)
@@ -320,8 +341,10 @@ class Question:
     spread: SpreadBound | None = field(default=None, metadata=_by(_spread))
     paired: bool = field(default=False, metadata=_by(checked_truth))
     pair: tuple[str, ...] = field(default=(), metadata=_by(_columns))
+    absent: str = field(default="failed", metadata=_by(_absent))
     items: int | None = field(default=None, metadata=_by(_items))
     cluster: tuple[str, ...] = field(default=(), metadata=_by(_columns))
+    blocks: bool = field(default=False, metadata=_by(checked_truth))
     independent: bool = field(default=False, metadata=_by(checked_truth))
     anytime: bool | None = field(default=None, metadata=_by(checked_truth))
     cost: Cost | None = field(default=None, metadata=_by(lambda given, _: Cost.read(given)))
@@ -427,7 +450,7 @@ class Question:
     def with_rates(self, names: Iterable[str]) -> Question:
         """This question with the rates of some metrics in place of medians that nobody asked for.
 
-        >>> Question.of(["solved"]).with_rates(["solved"]).objectives[0].bounds
+        >>> Question.of(maximize="solved").with_rates(["solved"]).objectives[0].bounds
         (0.0, 1.0)
         """
         wanted = set(names)
@@ -456,7 +479,7 @@ class Question:
     def from_dict(cls, read: object) -> Question:
         """Read what `to_dict` gave. Whatever else it may be is refused as a caller's mistakes are.
 
-        >>> asked = Question.of(["score"], limits=["mean(solved)>=0.5"], cost="2 cents", max_cost=100)
+        >>> asked = Question.of(maximize="score", limits=["mean(solved)>=0.5"], cost="2 cents", max_cost=100)
         >>> Question.from_dict(asked.to_dict()) == asked
         True
         """
@@ -478,6 +501,8 @@ class Question:
 _NOT_TOGETHER = (
     ("independent", "paired", "arms that are measured on the same things depend on them"),
     ("independent", "cluster", "rows of a cluster depend on each other, and arms may share clusters"),
+    ("blocks", "paired", "pulls of pairs come in blocks of their own"),
+    ("blocks", "independent", "arms that share the moments of a machine depend on each other"),
     ("pair", "cluster", "rows of an arm that share a pair count as one observation already"),
 )
 """What mathematics rules out, and why."""
@@ -504,13 +529,13 @@ def entries_of(
 def _as_known(known: Sequence[Objective], entries: Sequence[Entry]) -> tuple[Objective, ...]:
     """The objectives of some entries, with what these do not say as it is known."""
     before = {each.name: each for each in known}
-    found = []
-    for entry, each in zip(entries, parse_objectives(entries), strict=True):
-        if not isinstance(entry, Objective) and each.name in before:
-            direction = before[each.name].direction if isinstance(entry, str) else each.direction
-            each = replace(before[each.name], direction=direction)
-        found.append(each)
-    return parse_objectives(found)
+    given = [before.get(entry, entry) if isinstance(entry, str) else entry for entry in entries]
+    return parse_objectives(
+        replace(before[each.name], direction=each.direction)
+        if isinstance(entry, tuple) and each.name in before
+        else each
+        for entry, each in zip(given, parse_objectives(given), strict=True)
+    )
 
 
 def usual_tolerance(objective: Objective) -> float | str:
@@ -534,7 +559,7 @@ def adjusted(
     What is said of a metric by its name comes first: what is said of all is said of the others. Another statistic takes
     the place of the one that an objective had.
 
-    >>> both = Objective("solved"), Objective("size", "minimize")
+    >>> both = Objective("solved", "maximize"), Objective("size", "minimize")
     >>> solved, size = adjusted(both, statistic={"solved": "mean"}, bounds=(0, 1), exact="size")
     >>> solved.statistic_word, solved.bounds, size.statistic_word
     ('mean', (0.0, 1.0), 'exact')

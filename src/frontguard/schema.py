@@ -1,8 +1,7 @@
 """The JSON of answers, described once: published as docs/schemas/answer.json, and checked where JSON is read back.
 
-Classes with facts write it (`Result.to_dict`, `Analysis.to_dict`, `GateResult.to_dict`, what `--json` prints) and read
-it (`from_dict`); here is what each entry may hold, and which entries must agree with each other. Imported only where
-JSON is read, as pydantic takes long to import.
+`Answer` writes it (`to_dict`, what `--json` prints) and reads it (`from_dict`); here is what each entry may hold, and
+which entries must agree with each other. Imported only where JSON is read, as pydantic takes long to import.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ Amounts = Amount | None | list[Amount | None]
 Share = Annotated[Number, Field(ge=0.0, le=0.5)]  # of measurements that are replaced
 Probability = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Ends = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
-Counts = Annotated[list[Count], Field(min_length=2, max_length=2)]
-Costs = Annotated[list[Amount], Field(min_length=2, max_length=2)]
+Counts = tuple[Count, Count]
+Costs = tuple[Amount, Amount]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Values = dict[Text, dict[Text, Number | None]]
 VerdictWord = Literal["in", "undecided", "covered", "set aside", "out"]
@@ -236,6 +235,109 @@ class WhatIfEntries(Described):
     verdicts: dict[Text, VerdictWord]
 
 
+class LogEntries(Described):
+    """What only a complete log tells."""
+
+    means: Values = {}
+    mean_set: list[Text] = []
+    """The front that a comparison of means would have called."""
+    failed: dict[Text, dict[Text, Count]] = {}
+    """Values that failed, by arm and objective, of arms with any."""
+    failed_pulls: dict[Text, Count] = {}
+    """Pulls that lack any value, by arm, of arms with any."""
+    stands_up_to: dict[Text, Share] | None = None
+    """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
+    front_changes_at: Share | None = None
+    """The ε at which the front as a whole is no longer certain; null where that is not known."""
+    profile: ProfileEntries | None = None
+    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance", "limit"]] = {}
+    """For each open arm how many more pulls of it would settle it, or why no number would."""
+    more_pulls_of_rival: dict[Text, Count] = {}
+    """For each open arm how many more pulls the arm that decides it would need."""
+    what_if: list[WhatIfEntries] = []
+    """Verdicts at a lower confidence or contamination, where no arm is decided."""
+
+
+class StudyEntries(Described):
+    """The state of a study."""
+
+    name: Text
+    failures: dict[Text, dict[Text, Count]] = {}
+    """Failed pulls by arm and reason."""
+    pulls_left: Count | None = None
+    """Until certified, by the forecast."""
+    pulls_left_range: Counts | None = None
+    """Between how many it will likely be: so it was four times out of five in simulated studies."""
+    cost_left: Amount | None = None
+    """The cost of these pulls, in the unit of the cost."""
+    cost_left_range: Costs | None = None
+    """Between how much it will likely be."""
+    max_pulls: Count | None = None
+    max_cost: Amount | None = None
+    """The budget of what pulls may cost, in that unit."""
+    max_time: Amount | None = None
+    """The budget of seconds."""
+    seconds: Amount = 0.0
+    pulls_a_second: Amount | None = None
+    under_way: Count = 0
+    """Pulls that are being measured."""
+    side_by_side: Truth = False
+    """True if pulls were measured several at a time."""
+
+
+class CheckEntries(EffectEntries):
+    """One metric of a candidate against its baseline."""
+
+    outcome: OutcomeWord
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+
+
+class LimitCheckEntries(SpanEntries):
+    """One limit of a candidate, and what is limited in its units."""
+
+    limit: Text
+    outcome: OutcomeWord
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+
+
+class PairEntries(Described):
+    """A candidate against its baseline."""
+
+    name: Text
+    """That of the candidate; of logs with several arms, that of the arm."""
+    candidate: Text
+    baseline: Text
+    outcome: OutcomeWord
+    pulls: Count
+    """Of the candidate."""
+    baseline_pulls: Count
+    aside: list[Text] = []
+    """Those of the two that could not be measured."""
+    metrics: dict[Text, CheckEntries]
+    limits: list[LimitCheckEntries] = []
+    """In the order of the gate's limits."""
+
+
+class GateEntries(Described):
+    """What a gate found of each candidate. All that is certain holds at once."""
+
+    outcome: OutcomeWord
+    """Worse if any candidate is so in any metric, not worse if all are so in all."""
+    status: Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]
+    """Decided, or why it is not."""
+    stands_up_to: Share | None = None
+    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+    pairs: list[PairEntries]
+    only_baseline: list[Text] = []
+    """Arms that the baseline's log has only, and of which nothing is said."""
+    only_candidate: list[Text] = []
+    """Arms that are new."""
+    every_row: Truth = False
+    """True if rows of one process were said to count by themselves."""
+
+
 class Made(Described):
     """The answer in words, and how a command made it."""
 
@@ -250,9 +352,11 @@ class Made(Described):
     seed: Count | None = None
     spec: Text | None = None
     """The text of the spec."""
+    exit_code: Count = 0
+    """With which a gate ends."""
 
 
-class Answer(Described):
+class AnswerEntries(Described):
     """Entries that every answer has. Intervals are in the metrics' units; an end that is not known is null."""
 
     policy: Text = "certified"
@@ -260,6 +364,8 @@ class Answer(Described):
     pareto_set: list[Text] = []
     """The arms that are in."""
     verdicts: dict[Text, VerdictWord]
+    counts: dict[Text, Count] = {}
+    """The number of arms with each verdict."""
     certificate: CertificateEntries
     outlook: CertificateEntries | None = None
     """While it goes on: the certificate with which the present candidates could be returned."""
@@ -304,63 +410,21 @@ class Answer(Described):
     """By arm, its standing to each limit."""
     cost: CostEntries | None = None
     """The cost of pulls so far, where they have one."""
+    anytime: Truth = True
+    """True if it holds however often one looked at the measurements while they grew."""
+    gate: GateEntries | None = None
+    """Of a gate: each candidate against its baseline."""
+    study: StudyEntries | None = None
+    """Of a study: its state."""
+    log: LogEntries | None = None
+    """Of an analysis: what only a complete log tells."""
 
 
-class AnyAnswer(Answer, Made):
-    """The JSON of results, analyses and states of studies: `to_dict()`, and --json of `run` and `analyze`."""
+class AnyAnswer(AnswerEntries, Made):
+    """The JSON of answers: `to_dict()`, and --json of `run`, `analyze` and `gate`."""
 
-    # Of a log
-    counts: dict[Text, Count] = {}
-    """The number of arms with each verdict."""
-    anytime: Truth = False
-    """True if the log may have been looked at while it grew."""
-    means: Values = {}
-    mean_set: list[Text] = []
-    """The front that a comparison of means would have called."""
-    failed: dict[Text, dict[Text, Count]] = {}
-    """Values that failed, by arm and objective, of arms with any."""
-    failed_pulls: dict[Text, Count] | None = None
-    """Pulls that lack any value, by arm, of arms with any."""
-    stands_up_to: dict[Text, Share] | None = None
-    """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
-    front_changes_at: Share | None = None
-    """The ε at which the front as a whole is no longer certain; null where that is not known."""
-    profile: ProfileEntries | None = None
-    more_pulls: dict[Text, Count | Literal["far", "contamination", "failures", "tolerance", "limit"]] = {}
-    """For each open arm how many more pulls of it would settle it, or why no number would."""
-    more_pulls_of_rival: dict[Text, Count] = {}
-    """For each open arm how many more pulls the arm that decides it would need."""
-    what_if: list[WhatIfEntries] = []
-    """Verdicts at a lower confidence or contamination, where no arm is decided."""
-
-    # Of a study
-    study: Text = ""
     storage: Text | None = None
-    failures: dict[Text, dict[Text, Count]] = {}
-    """Failed pulls by arm and reason."""
-    set_aside: list[Text] = []
-    """Arms that cannot be measured: the answer is about the others."""
-    goal: dict[Text, Number | Text] = {}
-    """Tolerances by objective."""
-    pulls_left: Count | None = None
-    """Until certified, by the forecast."""
-    pulls_left_range: Counts | None = None
-    """Between how many it will likely be: so it was four times out of five in simulated studies."""
-    cost_left: Amount | None = None
-    """The cost of these pulls, in the unit of the cost."""
-    cost_left_range: Costs | None = None
-    """Between how much it will likely be."""
-    max_pulls: Count | None = None
-    max_cost: Amount | None = None
-    """The budget of what pulls may cost, in that unit."""
-    max_time: Amount | None = None
-    """The budget of seconds."""
-    seconds: Amount = 0.0
-    pulls_a_second: Amount | None = None
-    under_way: Count = 0
-    """Pulls that are being measured."""
-    side_by_side: Truth = False
-    """True if pulls were measured several at a time."""
+    """Where the study is stored."""
 
     # What was asked for besides
     baseline: Text | None = None
@@ -391,19 +455,17 @@ class AnyAnswer(Answer, Made):
             raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
         relative = dict.fromkeys(self.names, False) | {each.name: each.relative for each in self.metrics}
         self.check_values(relative, intervals=self.intervals, estimates=self.estimates)
-        self.check_values(dict.fromkeys(relative, False), failed=self.failed, means=self.means)
-        for entry in (
-            *("pulls_per_arm", "decided_by", "differences", "best_at", "replaced_by", "arm_parts", "keeping"),
-            *("stands_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls", "failures"),
-        ):
-            self.check_arms(entry, getattr(self, entry) or ())
-        self.check_arms("cost", () if self.cost is None else self.cost.by_arm)
-        for each in self.what_if:
-            self.check_arms("what_if", each.verdicts)
-        self.check_named("replaced_by", ((arm, each.by) for arm, each in self.replaced_by.items()))
-        self.check_named("decided_by", self.decided_by.items())
-        self.check_named("best_guess", enumerate(self.best_guess or ()))
-        self.check_named("mean_set", enumerate(self.mean_set))
+        for entry in ("pulls_per_arm", "decided_by", "differences", "best_at", "replaced_by", "arm_parts", "keeping"):
+            self.check_arms((entry,), getattr(self, entry))
+        self.check_arms(("cost",), () if self.cost is None else self.cost.by_arm)
+        self.check_arms(("study", "failures"), () if self.study is None else self.study.failures)
+        self.check_named(("replaced_by",), ((arm, each.by) for arm, each in self.replaced_by.items()))
+        self.check_named(("decided_by",), self.decided_by.items())
+        self.check_named(("best_guess",), enumerate(self.best_guess or ()))
+        if self.gate is not None:
+            self._check_gate(self.gate)
+        if self.log is not None:
+            self._check_log(self.log, dict.fromkeys(relative, False))
         self._check_lengths("arm_parts", "arm_columns", f"{len(self.arm_columns)} texts")
         self._check_lengths("keeping", "limits", f"{len(self.limits)} entries")
         for entry, name in product(("certificate", "outlook"), ("accuracy", "coverage")):
@@ -411,6 +473,28 @@ class AnyAnswer(Answer, Made):
             if isinstance(given, list) and len(given) != len(relative):
                 raise wrong((entry, name), f"a number for each of {len(relative)} objectives", given)
         return self
+
+    def _check_gate(self, gate: GateEntries) -> None:
+        """Refuse a gate that is of other metrics or limits than the question."""
+        if self.question is None:
+            raise wrong(("question",), "the question of the gate", None)
+        names = [metric.name for metric in self.question.objectives]
+        for place, pair in enumerate(gate.pairs):
+            if list(pair.metrics) != names:
+                wanted, got = f"the objectives {', '.join(names)[:200]}", list(pair.metrics)
+                raise wrong(("gate", "pairs", place, "metrics"), wanted, got)
+            if len(pair.limits) != len(self.question.limits):
+                wanted = f"{len(self.question.limits)} entries, one for each limit"
+                raise wrong(("gate", "pairs", place, "limits"), wanted, pair.limits)
+
+    def _check_log(self, log: LogEntries, relative: Mapping[str, bool]) -> None:
+        """Refuse details of a log that are of other arms or objectives."""
+        self.check_values(relative, ("log",), failed=log.failed, means=log.means)
+        for entry in ("stands_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls"):
+            self.check_arms(("log", entry), getattr(log, entry) or ())
+        self.check_named(("log", "mean_set"), enumerate(log.mean_set))
+        for each in log.what_if:
+            self.check_arms(("log", "what_if"), each.verdicts)
 
     def _check_lengths(self, entry: str, columns: str, wanted: str) -> None:
         """Refuse what arms have for each of some columns unless every arm has as many."""
@@ -420,34 +504,37 @@ class AnyAnswer(Answer, Made):
                 got = list(by_arm.get(arm, ()))
                 raise wrong((entry, arm), f"{wanted}, one for each of {columns}, for every arm", got)
 
-    def check_arms(self, entry: str, arms: Iterable[str]) -> None:
+    def check_arms(self, place: tuple[str, ...], arms: Iterable[str]) -> None:
         """Refuse entries by arm that have one without a verdict."""
         for arm in arms:
             if arm not in self.verdicts:
-                raise wrong((entry,), "the names of arms that have a verdict", arm)
+                raise wrong(place, "the names of arms that have a verdict", arm)
 
-    def check_named(self, entry: str, named: Iterable[tuple[str | int, str]]) -> None:
-        """Refuse an entry that names, at some place, an arm without a verdict."""
-        for place, arm in named:
+    def check_named(self, place: tuple[str, ...], named: Iterable[tuple[str | int, str]]) -> None:
+        """Refuse an entry that names, somewhere, an arm without a verdict."""
+        for where, arm in named:
             if arm not in self.verdicts:
-                raise wrong((entry, place), "the name of an arm that has a verdict", arm)
+                raise wrong((*place, where), "the name of an arm that has a verdict", arm)
 
-    def check_values(self, relative: Mapping[str, bool], **by_arm: Mapping[str, Mapping[str, Any]]) -> None:
+    def check_values(
+        self, relative: Mapping[str, bool], place: tuple[str, ...] = (), **by_arm: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         """Refuse entries by arm and objective that have unknown ones, or values that no such objective has."""
         for entry, given in by_arm.items():
-            self.check_arms(entry, given)
+            self.check_arms((*place, entry), given)
             for arm, row in given.items():
                 for name, value in row.items():
+                    where = (*place, entry, arm)
                     if name not in relative:
-                        raise wrong((entry, arm), f"the objectives {', '.join(relative)[:200]}", name)
+                        raise wrong(where, f"the objectives {', '.join(relative)[:200]}", name)
                     numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
                     if any(abs(each) > FARTHEST for each in numbers):
-                        raise wrong((entry, arm, name), f"numbers from {-FARTHEST:g} to {FARTHEST:g}", value)
+                        raise wrong((*where, name), f"numbers from {-FARTHEST:g} to {FARTHEST:g}", value)
                     # The lower end of an interval may be 0, where nothing is known.
                     upper = value[1] if isinstance(value, list) else value
                     if relative[name] and upper is not None and upper <= 0.0:
                         share = f"positive values of {name!r}, whose tolerance is a percentage"
-                        raise wrong((entry, arm, name), share, value)
+                        raise wrong((*where, name), share, value)
 
 
 class ReviewsAnswer(AnyAnswer):
@@ -469,87 +556,5 @@ class DemoAnswer(AnyAnswer):
     """The true minutes of each treatment above and below the safe range."""
     reviews: ReviewsAnswer
     compiler_flags: AnyAnswer
-
-
-class CheckEntries(EffectEntries):
-    """One metric of a candidate against its baseline."""
-
-    outcome: OutcomeWord
-    stands_up_to: Share | None = None
-    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
-
-
-class LimitCheckEntries(SpanEntries):
-    """One limit of a candidate, and what is limited in its units."""
-
-    limit: Text
-    outcome: OutcomeWord
-    stands_up_to: Share | None = None
-    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
-
-
-class PairEntries(Described):
-    """A candidate against its baseline."""
-
-    name: Text
-    """That of the candidate; of logs with several arms, that of the arm."""
-    candidate: Text
-    baseline: Text
-    outcome: OutcomeWord
-    pulls: Count
-    """Of the candidate."""
-    baseline_pulls: Count
-    aside: list[Text] = []
-    """Those of the two that could not be measured."""
-    metrics: dict[Text, CheckEntries]
-    limits: list[LimitCheckEntries] = []
-    """In the order of the gate's limits."""
-
-
-class GateAnswer(Made):
-    """The JSON of gates: `GateResult.to_dict()`, and --json of `gate`. All that is certain holds at once."""
-
-    outcome: OutcomeWord
-    """Worse if any candidate is so in any metric, not worse if all are so in all."""
-    status: Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]
-    """Decided, or why it is not."""
-    confidence: Probability
-    threat: Text
-    contamination: Share
-    question: AskedQuestion
-    """All that was asked, as `Question.to_dict` has it."""
-    stands_up_to: Share | None = None
-    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
-    objectives: list[Objective]
-    """With the tolerances, by which a candidate may be worse."""
-    limits: list[Limit] = []
-    """Constraints on candidates."""
-    pairs: list[PairEntries]
-    pulls: Count
-    anytime: Truth
-    """True if it holds however often one looked while it was measured."""
-    every_row: Truth
-    """True if rows of one process were said to count by themselves."""
-    only_baseline: list[Text] = []
-    """Arms that the baseline's log has only, and of which nothing is said."""
-    only_candidate: list[Text] = []
-    """Arms that are new."""
-    warnings: list[Text] = []
-    notices: Notices = ()
-    exit_code: Count = 0
-    """With which the command ends."""
-    seconds: Amount | None = None
-    """That measuring took; null of logs."""
-
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
-        names = [metric.name for metric in self.objectives]
-        asked = [metric.name for metric in self.question.objectives]
-        if asked != names or len(self.question.limits) != len(self.limits):
-            raise wrong(("question",), "the objectives and limits of the gate", asked)
-        for place, pair in enumerate(self.pairs):
-            if list(pair.metrics) != names:
-                raise wrong(("pairs", place, "metrics"), f"the objectives {', '.join(names)[:200]}", list(pair.metrics))
-            if len(pair.limits) != len(self.limits):
-                raise wrong(("pairs", place, "limits"), f"{len(self.limits)} entries, one for each limit", pair.limits)
-        return self
+    seconds: Amount
+    """That measuring the treatments took."""

@@ -50,7 +50,8 @@ class Statement(Enum):
     )
     CLUSTERS = (
         "Rows of an arm with the same {columns} count as one observation and may depend on each other in any way; "
-        "those with different ones must not, and how many rows there are must not depend on what they measured.",
+        "those with different ones must not. What counts is a cluster drawn at random: how many rows it has must not "
+        "depend on what they measured, and it must be complete when one looks.",
         "(n)",
     )
     PAIRS = (
@@ -63,8 +64,14 @@ class Statement(Enum):
         "is measured of another: not on the same items, seeds or moments.",
         "(u)",
     )
+    BLOCKS = (
+        "Arms were measured in randomised blocks: their {quantiles} are those of the moments of this run, and how arms "
+        "differ is taken not to depend on when they are measured.",
+        "(aa)",
+    )
     LIST = (
-        "What counts are means over the list of {items} items, which must be measured in random order, or all of them.",
+        "What counts are means over the list of {items} items: an arm must have measured all of them, or some drawn at "
+        "random.",
         "(t)",
     )
     LIST_KNOWN = "The means of {arms} are known: all items were measured.", "(t)"
@@ -277,8 +284,8 @@ class Statement(Enum):
         "(e)",
     )
     CONTAMINATION_REFUTED = (
-        "the measurements of {arms} of {of} arms contradict that they come from one distribution, with at most "
-        "{contamination} contamination: they drift, or there is more contamination than declared",
+        "the measurements of {arms} contradict that they come from one distribution, with at most {contamination} "
+        "contamination: they drift, or there is more contamination than declared, and nothing is certain of them",
         "(e)",
     )
     TOO_MANY_FAILED = (

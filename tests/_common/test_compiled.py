@@ -80,6 +80,18 @@ with compiled.kernels("compiled"):
     assert in_a_process(gone, tmp_path) == ["29", "4"]
 
 
+def test_machine_code_is_kept_where_nobody_else_can_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine_code.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(machine_code, "_stamp", lambda package: "stamp")
+    folder = tmp_path / "frontguard" / "stamp"
+    assert machine_code._find_folder() == folder
+    for each in (folder, folder.parent):
+        assert each.stat().st_mode & 0o777 == 0o700
+        each.chmod(0o770)
+        assert machine_code._find_folder() is None
+        each.chmod(0o700)
+
+
 def test_an_edit_of_a_file_with_kernels_begins_a_new_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontguard import Objective, Prescient, Study, write_report
-from frontguard._common.private import private
+from frontguard._common.secrets import private
 from tests.cli.commands import run
 
 LOG = "arm,x\n" + "".join(f"{arm},{value}\n" for arm in "ab" for value in range(30))
@@ -34,7 +34,7 @@ def mode(path: Path) -> int:
 
 
 def study_in(path: Path) -> Study:
-    study = Study(["a", "b"], [Objective("x", tolerance=1.0)], Prescient(0.1), storage=path)
+    study = Study(["a", "b"], [Objective("x", "maximize", tolerance=1.0)], Prescient(0.1), storage=path)
     study.tell_many([(pull, 1.0) for pull in study.ask(4)])
     return study
 

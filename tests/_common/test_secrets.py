@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frontguard._common.secrets import MASK, fingerprint, hidden, without_password, without_passwords
-from frontguard.commands.masked import masked_spec
+from frontguard.commands.format import masked_spec
 
 S = "5ecret"
 
@@ -63,7 +63,7 @@ WORDS = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 PASSWORDS = st.from_regex(r"[A-Za-z0-9%~!$&*+;=:.,_-]{6,20}", fullmatch=True).map(lambda text: f"Q{text}")
 
 
-@settings(max_examples=1000)
+@settings(max_examples=200)
 @given(
     scheme=st.sampled_from(["postgresql", "https", "tcp", "tls", "ssh+git", "amqp"]),
     user=WORDS,
@@ -128,7 +128,7 @@ AROUND = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(WRITTEN),
     st.lists(st.sampled_from(AROUND), unique=True),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard._common.written import checked_confidence, checked_seconds, checked_share, explains_arguments
+from frontguard._common.checks import checked_confidence, checked_seconds, checked_share, explains_arguments
 from frontguard.errors import BadInput
 from tests.support.snapshots import refused
 

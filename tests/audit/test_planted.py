@@ -13,17 +13,16 @@ import pytest
 from audit.cells import CELLS, Cell, Rng
 from audit.runner import run_cell
 from frontguard.evidence import apart as independent_arms
-from frontguard.evidence.apart import LOWEST, STEP, STRENGTH
-from frontguard.evidence.averages import log_priors_of
-from frontguard.logs import clustered
-from frontguard.logs.boxes import Ahead
-from frontguard.logs.paired import IndependentBoxReader
+from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentBoxReader
+from frontguard.evidence.clusters import ClusterBoxReader
+from frontguard.evidence.quantiles import log_priors_of
+from frontguard.evidence.readers import Ahead
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
 from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
-from frontguard.studies.clusters import CountedPulls
+from frontguard.studies.pulls import CountedPulls
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import OPEN, WITHIN
@@ -116,7 +115,7 @@ def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
 
 def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     """Rows of one cluster are taken for observations of their own."""
-    patch.setattr(clustered.ClusterBoxReader, "_designed", lambda reader, boxes, threat, ahead: boxes)
+    patch.setattr(ClusterBoxReader, "_designed", lambda reader, boxes, threat, ahead: boxes)
 
 
 def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:

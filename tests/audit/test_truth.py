@@ -10,24 +10,24 @@ import pytest
 from audit.truth import Truth, beats, dominates
 from frontguard.comparisons import effects
 from frontguard.objectives import Objective
-from frontguard.results import Certificate, Inner, Result
+from frontguard.results import Answer, Certificate, Intervals
 from frontguard.verdicts import Verdict
 
 IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
-QUALITY, SPEED = Objective("quality", tolerance=0.1), Objective("speed", tolerance=0.1)
+QUALITY, SPEED = Objective("quality", "maximize", tolerance=0.1), Objective("speed", "maximize", tolerance=0.1)
 TRUTH = Truth((QUALITY, SPEED), np.array([[2.0, 1.0], [1.0, 2.0], [1.95, 0.95], [0.5, 0.5]]))
 
 
-def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, confidence: float | None = 0.9) -> Result:
+def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, confidence: float | None = 0.9) -> Answer:
     shape = (len(verdicts), 2)
     inner = Certificate(accuracy, coverage, confidence, "oblivious", 0.0)
-    return Result(
+    return Answer(
         policy="certified",
         status="certified",
         arms=tuple(map(str, range(len(verdicts)))),
         objectives=("quality", "speed"),
         verdict_codes=np.array(verdicts),
-        inner=Inner(np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)),
+        inner=Intervals(np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf)),
         pulls_per_arm=np.ones(len(verdicts), np.int64),
         decided_by=np.full(len(verdicts), -1),
         certificate=inner,
@@ -49,7 +49,7 @@ def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, con
         (answer(OUT, IN, COVERED, IN, confidence=None), set()),  # promises nothing
     ],
 )
-def test_what_is_false_is_found(result: Result, false: set[str]) -> None:
+def test_what_is_false_is_found(result: Answer, false: set[str]) -> None:
     assert TRUTH.false_statements(result) == false
 
 
@@ -77,16 +77,16 @@ def test_relative_amounts_are_compared_as_shares() -> None:
     truth = Truth((seconds,), np.array([[1.0], [1.09], [1.2]]))
     promise = Certificate(seconds.inner_tolerance, 0.0, 0.9, "oblivious", 0.0)
     bounds = np.full((3, 1), np.inf)
-    shown = Result(
+    shown = Answer(
         "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([IN, IN, IN]),
-        Inner(np.zeros((3, 1)), -bounds, bounds), np.ones(3, np.int64), np.full(3, -1), promise,
+        Intervals(np.zeros((3, 1)), -bounds, bounds), np.ones(3, np.int64), np.full(3, -1), promise,
     ).in_units([seconds])  # fmt: skip
     assert truth.false_statements(shown) == {"in", "accuracy"}  # the third is 20 % slower, the second 9 %
     two = Truth((seconds,), truth.values[:2])
     some = slice(0, 2)
-    fewer = Result(
+    fewer = Answer(
         "certified", "certified", ("a", "b"), ("seconds",), shown.verdict_codes[some],
-        Inner(np.zeros((2, 1)), -bounds[some], bounds[some]), np.ones(2, np.int64), np.full(2, -1), promise,
+        Intervals(np.zeros((2, 1)), -bounds[some], bounds[some]), np.ones(2, np.int64), np.full(2, -1), promise,
     ).in_units([seconds])  # fmt: skip
     assert two.false_statements(fewer) == set()
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from frontguard.reports import plain as ci
 from tests.cli import commands
 from tests.cli.run.toy import told, wait_until
 from tests.logs.test_gate import benchmark_file, hyperfine
@@ -74,14 +75,19 @@ def test_a_candidate_that_is_worse_fails_in_a_process_of_its_own(folder: Path, s
 def test_candidates_that_are_not_worse_pass(folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = run(*measured(command("pr", 1.0), command("small", 0.9, 90.0)), "--json", cwd=folder)
     plain = as_published("gate", ran.stdout)
-    assert (ran.returncode, plain["exit_code"], plain["outcome"], plain["status"]) == (0, 0, "not worse", "decided")
+    assert (ran.returncode, plain["exit_code"], plain["gate"]["outcome"], plain["gate"]["status"]) == (
+        0,
+        0,
+        "not worse",
+        "decided",
+    )
     assert said(plain["answer"]) == snapshot
-    assert {pair["name"]: pair["metrics"]["bytes"]["ratio"]["low"] for pair in plain["pairs"]} == {
+    assert {pair["name"]: pair["metrics"]["bytes"]["ratio"]["low"] for pair in plain["gate"]["pairs"]} == {
         "pr": 1.0,
         "small": 0.9,
     }
-    assert all(pair["pulls"] <= pair["baseline_pulls"] for pair in plain["pairs"])
-    assert plain["stands_up_to"] >= 0.1
+    assert all(pair["pulls"] <= pair["baseline_pulls"] for pair in plain["gate"]["pairs"])
+    assert plain["gate"]["stands_up_to"] >= 0.1
 
 
 def test_what_is_open_is_3_or_passes_on_request(folder: Path, snapshot: SnapshotAssertion) -> None:
@@ -182,7 +188,7 @@ def test_two_logs(tmp_path: Path) -> None:
     assert ran.returncode == 1
     plain = as_published("gate", ran.stdout)
     assert plain["source"] == [main, pr]
-    assert plain["seconds"] is None
+    assert plain["study"] is None
     assert run(pr, main, cwd=tmp_path).returncode == 0
     assert run(main, pr, "--tolerance", "50%", cwd=tmp_path).returncode == 0
 
@@ -223,6 +229,19 @@ def test_files_are_written(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert ET.parse(tmp_path / "j.xml").getroot().get("failures") == "1"
 
 
+def test_files_are_written_whole_or_not_at_all_and_links_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, pr = logs(tmp_path)
+    (tmp_path / "j.xml").write_text("before")
+    (tmp_path / "s.md").symlink_to("j.xml")
+    assert run(main, pr, "--summary", "s.md", cwd=tmp_path).returncode == 2
+    monkeypatch.setattr(ci, "junit", lambda *_, **__: "half \ud800")
+    assert run(main, pr, "--junit", "j.xml", cwd=tmp_path).returncode == 4
+    assert (tmp_path / "j.xml").read_text() == "before"
+    assert sorted(os.listdir(tmp_path)) == ["j.xml", "main.json", "pr.json", "s.md"]
+
+
 def test_on_github_it_annotates_and_appends_its_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
@@ -239,7 +258,7 @@ def test_on_github_it_annotates_and_appends_its_summary(
     text = (tmp_path / "step.md").read_text()
     assert said(text) == snapshot
     machine = run(main, pr, "--json", cwd=tmp_path)
-    assert json.loads(machine.stdout)["outcome"] == "worse"  # and nothing but it
+    assert json.loads(machine.stdout)["gate"]["outcome"] == "worse"  # and nothing but it
     assert said(machine.stderr) == snapshot
 
 
@@ -247,7 +266,9 @@ def test_a_hostile_arm_cannot_speak_to_the_runner(tmp_path: Path, monkeypatch: p
     rng = np.random.default_rng(0)
     for name, mean in (("main", 1.0), ("pr", 1.2)):
         times = rng.normal(mean, 0.01, 60).tolist()
-        hyperfine(tmp_path / f"{name}.json", **{"::error::hacked\n::error::hacked": times, "other": times})
+        hyperfine(tmp_path / f"{name}.json", **{"::error::hacked\n::error::hacked": times, "##[add-mask]other": times})
+    for more in ((), ("--json",)):
+        assert "##[" not in run("main.json", "pr.json", *more, cwd=tmp_path).stdout
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     ran = run("main.json", "pr.json", cwd=tmp_path)
     lines = ran.stdout.splitlines()

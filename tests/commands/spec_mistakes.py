@@ -8,7 +8,7 @@ MISTAKES = [  # in the shortest spec: what is replaced, by what, and the line th
     ('tolerance = "2%"', 'tolerance = "2 percent"', 3),
     ('tolerance = "2%"', "tolerance = true", 3),
     ('name = "seconds"', "name = 3", 2),
-    ('name = "seconds"', 'name = "size"', 1),
+    ('name = "seconds"', 'name = "score"', 1),
     ('name = "seconds"', 'name = "seconds"\ndirection = "min"', 3),
     ('name = "seconds"', 'name = "seconds"\nquantile = 1', 3),
     ('name = "seconds"', 'name = "seconds"\nstatistic = "median"', 3),

@@ -15,8 +15,7 @@ from frontguard.cli.app import application
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Spec, read_spec
 from frontguard.limits import with_limits
-from frontguard.logs.analysis import Analysis
-from frontguard.results import Result
+from frontguard.results import Answer
 from tests.support.snapshots import said
 
 PROGRAM = """
@@ -130,7 +129,7 @@ def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path, snaps
     assert told["keeping"]["fast"][0]["interval"][0] > 4.0
     assert said(told["answer"]) == snapshot
 
-    back = Result.from_dict(told, "it")
+    back = Answer.from_dict(told, "it")
     assert said(back.explain("fast")) == snapshot
     assert said(back.explain("good")) == snapshot
 
@@ -173,5 +172,5 @@ def test_log_with_limits_on_the_command_line(tmp_path: Path, snapshot: SnapshotA
     told = json.loads(CliRunner().invoke(application(), [*arguments[:-2], "--json"]).stdout)
     assert told["keeping"]["good"][0]["keeping"] == "within"
 
-    back = Analysis.from_dict(told, "it")
+    back = Answer.from_dict(told, "it")
     assert said(back.explain("fast")) == snapshot

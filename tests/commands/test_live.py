@@ -16,26 +16,28 @@ from rich.console import Console
 from rich.live import Live
 
 from frontguard import Objective
-from frontguard.commands.live import Pace, PlainLines, Screen, drawn
+from frontguard.commands.run import Pace, PlainLines, Screen, drawn
 from frontguard.phrases import LEAST_NAME, at_most, number
+from frontguard.policies.forecast import likely
+from frontguard.results import Answer
 from frontguard.studies import Study
-from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
-from frontguard.words.study import in_a_line
-from tests.words.snapshots import result_of, set_aside, snapshot_of
+from frontguard.words.answers import in_a_line
+from frontguard.words.terminal import console
+from tests.words.snapshots import in_state, result_of, set_aside, snapshot_of
 
 
 @pytest.fixture(scope="module")
-def few() -> Snapshot:
+def few() -> Answer:
     return snapshot_of(4, 2000)
 
 
 @pytest.fixture(scope="module")
-def many() -> Snapshot:
+def many() -> Answer:
     return snapshot_of(60, 700)
 
 
-def on_screen(snapshot: Snapshot, width: int, height: int) -> list[str]:
+def on_screen(snapshot: Answer, width: int, height: int) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height, color_system=None)
     console.print(drawn(snapshot, width - 1, height - 1))
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
@@ -45,14 +47,14 @@ def on_screen(snapshot: Snapshot, width: int, height: int) -> list[str]:
 
 
 @given(st.integers(40, 200), st.integers(8, 60))
-def test_the_view_fits_any_screen(many: Snapshot, width: int, height: int) -> None:
-    lines = on_screen(replace(many, preparing=("arm 7",), pulls_left=10**6), width, height)
+def test_the_view_fits_any_screen(many: Answer, width: int, height: int) -> None:
+    lines = on_screen(in_state(many, preparing=("arm 7",), pulls_left=10**6), width, height)
     assert len(lines) <= height - 1
     assert all(cell_len(text) < width for text in lines)
 
 
-def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot) -> None:
-    shown = replace(few, failures={"arm 1": Counter({"exit code 1": 3})}, seconds=75.0, busy=2)
+def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Answer) -> None:
+    shown = in_state(few, failures={"arm 1": Counter({"exit code 1": 3})}, seconds=75.0, under_way=2)
     lines = on_screen(shown, 100, 30)
     assert lines[0].startswith(f"study  {few.pulls:,} pulls, 3 failed, 2 under way, 1 min 15 s: ")
     assert lines[1].split()[:4] == ["arm", "verdict", "seconds", "score"]
@@ -60,27 +62,27 @@ def test_each_arm_shows_median_interval_verdict_pulls_and_failures(few: Snapshot
     rows = {text[:5]: text for text in lines[3:7]}
     assert list(rows) == ["arm 0", "arm 1", "arm 3", "arm 2"]  # which is out
     for name, row in rows.items():
-        i = few.result.arms.index(name)
+        i = few.arms.index(name)
         cells = row.split()
-        assert cells[2] == few.result.verdicts[name]
-        assert str(few.result.pulls_per_arm[i]) in cells
+        assert cells[2] == few.verdicts[name]
+        assert str(few.pulls_per_arm[i]) in cells
         assert ("3" in cells[3:]) == (name == "arm 1")  # failures
-        assert number(float(few.result.estimates[i, 0])) in row
-        assert at_most(float(few.result.upper[i, 0])) in row
+        assert number(float(few.estimates[i, 0])) in row
+        assert at_most(float(few.upper[i, 0])) in row
 
 
-def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
-    result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
-    assert all(name in "\n".join(on_screen(Snapshot("x", result), 100, 30)) for name in result.arms)
+def test_names_with_brackets_are_names_and_no_markup(few: Answer) -> None:
+    result = replace(few, arms=("[red]a[/red]", "[b]", "[/]", "d"))
+    assert all(name in "\n".join(on_screen(result, 100, 30)) for name in result.arms)
 
 
-def test_those_that_matter_come_first_where_not_all_fit(many: Snapshot) -> None:
-    codes = many.result.verdict_codes.copy()
+def test_those_that_matter_come_first_where_not_all_fit(many: Answer) -> None:
+    codes = many.verdict_codes.copy()
     codes[:] = 2
     codes[[50, 51]] = 1
     codes[55] = 0
-    result = replace(many.result, verdict_codes=codes)
-    lines = on_screen(replace(many, result=set_aside(result, "arm 59")), 100, 16)
+    result = replace(many, verdict_codes=codes)
+    lines = on_screen(set_aside(result, "arm 59"), 100, 16)
     rows = [text for text in lines if text.startswith("arm ") and "verdict" not in text]
     assert [row.split()[1] for row in rows[:4]] == ["50", "51", "55", "59"]
     assert "set aside" in rows[3]
@@ -92,7 +94,7 @@ def rows_of(lines: list[str]) -> list[str]:
     return [line.split("  ")[0] for line in lines[3:] if line.startswith("arm")]
 
 
-def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(many: Snapshot) -> None:
+def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(many: Answer) -> None:
     """At 80 by 24, with 40 arms: numbers that move leave the arms where they are; a verdict moves one."""
     rng = np.random.default_rng(3)
     arms = tuple(f"arm{i}" for i in rng.permutation(60))
@@ -100,17 +102,17 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     inside, opened = [f"arm{i}" for i in (3, 20, 110 - 70)], [f"arm{i}" for i in (5, 9, 10, 11, 51)]
     for names, verdict in ((inside, Verdict.IN), (opened, Verdict.UNDECIDED)):
         codes[[arms.index(name) for name in names]] = verdict
-    result = replace(many.result, arms=arms, verdict_codes=codes)
+    result = replace(many, arms=arms, verdict_codes=codes)
     frames = []
     for _ in range(3):
         moved = replace(result, inner=replace(result.inner, estimates=rng.uniform(0.1, 0.9, result.estimates.shape)))
-        frames.append(rows_of(on_screen(replace(many, result=moved), 80, 24)))
+        frames.append(rows_of(on_screen(moved, 80, 24)))
     assert frames[0][:8] == [*inside, *opened]
     assert frames[0] == frames[1] == frames[2]
     hidden = 60 - len(frames[0])
-    assert f"… and {hidden} more: {hidden} out" in on_screen(replace(many, result=result), 80, 24)
+    assert f"… and {hidden} more: {hidden} out" in on_screen(result, 80, 24)
     codes[arms.index("arm10")] = Verdict.IN
-    later = rows_of(on_screen(replace(many, result=replace(result, verdict_codes=codes)), 80, 24))
+    later = rows_of(on_screen(replace(result, verdict_codes=codes), 80, 24))
     assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
 
 
@@ -123,7 +125,7 @@ LONG = ("x", "compile-with-some-options-30ch", "名前テスト🎉" * 20, "comp
 def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut(name: str, metrics: int) -> None:
     objectives = tuple(Objective(f"{name[:40]}{d}", "minimize", 0.1) for d in range(metrics))
     result = replace(result_of(8, objectives), arms=tuple(f"{name}{i}{name}" for i in range(8)))
-    shown = Snapshot("study", result)
+    shown = result
     for height in range(8, 24):
         assert len(on_screen(shown, 60, height)) < height
     numbers = {number(float(value)) for value in result.estimates.flat}
@@ -138,8 +140,15 @@ def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut
         assert not any(row.endswith("…") for row in rows)
 
 
-def test_the_foot_has_the_certificate_the_goal_and_the_forecast(few: Snapshot) -> None:
-    shown = replace(few, pulls_left=1234, rate=10.0, preparing=("arm 2",), max_pulls=100)
+def test_the_foot_has_the_certificate_the_goal_and_the_forecast(few: Answer) -> None:
+    shown = in_state(
+        few,
+        pulls_left=1234,
+        pulls_left_range=likely(1234, few.pulls),
+        pulls_a_second=10.0,
+        preparing=("arm 2",),
+        max_pulls=100,
+    )
     text = "\n".join(on_screen(shown, 100, 30))
     assert "Certain within " in text
     assert "(goal 5%)" in text
@@ -149,17 +158,17 @@ def test_the_foot_has_the_certificate_the_goal_and_the_forecast(few: Snapshot) -
     assert "not known yet" in "\n".join(on_screen(few, 100, 30))
 
 
-def test_news_stay_above_the_view(few: Snapshot) -> None:
-    console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True, color_system=None)
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+def test_news_stay_above_the_view(few: Answer) -> None:
+    screen_of = console(file=io.StringIO(), width=80, height=24, force_terminal=True, color_system=None)
+    with Live(console=screen_of, auto_refresh=False, transient=True) as live:
         screen = Screen(live)
         screen.show(lambda: few)
         screen.say("[b]arm 3[/b] was set aside", warning=True)
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = screen_of.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert any(line.endswith("Warning: [b]arm 3[/b] was set aside") for line in lines)
 
 
-def test_a_terminal_without_utf8_gets_plain_characters(many: Snapshot) -> None:
+def test_a_terminal_without_utf8_gets_plain_characters(many: Answer) -> None:
     console = Console(file=io.StringIO(), width=100, color_system=None)
     console.print(drawn(many, 99, 29, plain=True))
     assert console.file.getvalue().isascii()  # type: ignore[attr-defined]
@@ -207,7 +216,7 @@ def test_a_look_that_takes_long_once_is_not_held_against_the_next() -> None:
     assert watched.look(2.0)
 
 
-def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Snapshot) -> None:
+def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Answer) -> None:
     now = 0.0
     stream = io.StringIO()
     lines = PlainLines(stream, clock=lambda: now)
@@ -231,11 +240,14 @@ def test_news_are_written_at_once() -> None:
 def test_exact_values_and_rates_are_shown_as_what_they_are() -> None:
     study = Study(
         ["a", "b"],
-        [Objective("solved", tolerance=0.3, statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)],
+        [
+            Objective("solved", "maximize", tolerance=0.3, statistic="mean", bounds=(0, 1)),
+            Objective("bytes", "maximize", exact=True),
+        ],
         contamination=0.0,
     )
     study.tell_many([(pull, [pull.id % 2 == 0, 950.0]) for pull in study.ask(20)])
-    lines = on_screen(Snapshot("study", study.result()), 100, 20)
+    lines = on_screen(study.result(), 100, 20)
     heading = "\n".join(lines[1:3])
     assert "mean" in heading
     assert "exact" in heading

@@ -60,7 +60,7 @@ def test_a_relative_tolerance_wants_positive_values(value, snapshot):
 
 
 def test_a_mean_wants_values_between_its_bounds_and_true_is_one(snapshot):
-    stars = MetricSource("stars", objective=Objective("stars", statistic="mean", bounds=(1, 5)))
+    stars = MetricSource("stars", objective=Objective("stars", "maximize", statistic="mean", bounds=(1, 5)))
     reading = read('{"stars": 6}', stars)
     assert reading.values == {"stars": 6.0}  # kept: with other bounds it can be used
     assert reading.reason == snapshot(name="6 stars")

@@ -20,8 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands import arm
 from frontguard.commands.arm import run_pull
-from frontguard.commands.metrics import MetricSource
-from frontguard.commands.patterns import Patterns, Stopped, TookTooLong
+from frontguard.commands.metrics import MetricSource, Patterns, Stopped, TookTooLong
 from tests.cli.commands import FRONTGUARD
 from tests.support.snapshots import said
 
@@ -48,7 +47,7 @@ def patterns():
     st.sampled_from([r"^(\w+)$", r"(?<=a)(b)", r"(a)|c", r"(?P<n>a)(?P=n)", r"a{,2}(b)", r"x{e}(.)", r"(\S*)", "(é+)"]),
     st.text("ab c\né{}ex\u2028", max_size=30),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_pattern_means_what_it_means_in_python(patterns: Patterns, pattern: str, text: str) -> None:
     assert patterns.last(pattern, text, seconds=SOON) == naive(pattern, text)
 
@@ -73,12 +72,9 @@ def test_one_pattern_that_is_stuck_holds_up_nobody(patterns: Patterns) -> None:
     stuck = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(patterns.last, *HOPELESS[0], seconds=SOON, cancel=stuck)
-        began = time.monotonic()
-        turns = 0
-        while time.monotonic() - began < 0.2:
+        for _ in range(20):
             time.sleep(0.001)
-            turns += 1
-        assert turns > 20  # this thread goes on as if nothing were
+        assert not slow.done()  # this thread goes on as if nothing were
         assert patterns.last("(b)", "abc", seconds=SOON) == "b"
         stuck.set()
         with pytest.raises(Stopped):

@@ -14,8 +14,8 @@ from frontguard.commands import run as commanded
 from frontguard.commands.run import CommandedRun
 from frontguard.commands.spec import spec_from_arms
 from frontguard.measure.drive import FirstMistake
+from frontguard.results import Answer
 from frontguard.storage.contract import End
-from frontguard.studies.overview import Snapshot
 from tests.support.snapshots import refused
 
 PATIENCE = 180.0
@@ -24,7 +24,7 @@ PATIENCE = 180.0
 class Nobody:
     """A view that nobody looks at."""
 
-    def show(self, look: Callable[[], Snapshot]) -> None:
+    def show(self, look: Callable[[], Answer]) -> None:
         """Show nothing."""
 
     def say(self, news: str, *, warning: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,10 +15,9 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
-from frontguard.commands.candidates import grid_arms
+from frontguard.commands.candidates import BadPlaceholder, escaped, filled, filled_command, grid_arms, placeholders
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Spec, read_spec, spec_from_arms
-from frontguard.commands.templates import BadPlaceholder, escaped, filled, filled_command, placeholders
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
@@ -281,6 +281,13 @@ def test_files_that_cannot_be_read(tmp_path, snapshot: SnapshotAssertion):
         read_spec(tmp_path / "latin.toml")
     with refused(BadInput, snapshot):
         read_spec("a\0b")
+    os.mkfifo(tmp_path / "pipe.toml")
+    with refused(BadInput, snapshot):
+        read_spec(tmp_path / "pipe.toml")
+    (tmp_path / "large.toml").touch()
+    os.truncate(tmp_path / "large.toml", 10**8)
+    with refused(BadInput, snapshot):
+        read_spec(tmp_path / "large.toml")
     assert said(refusal_of(tmp_path, "")) == snapshot
     assert said(refusal_of(tmp_path, "x = " + "9" * 5000)) == snapshot
     assert said(refusal_of(tmp_path, "x = " + "[" * 100_000)) == snapshot
@@ -443,7 +450,7 @@ def test_what_counts_may_be_a_mean_or_the_value_itself(tmp_path):
         """,
     )
     assert spec.question.objectives == (
-        Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+        Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1)),
         Objective("bytes", "minimize", exact=True),
         Objective("seconds", "minimize", 0.1, statistic="mean", sigma=0.2),
     )

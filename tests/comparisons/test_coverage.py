@@ -15,16 +15,16 @@ import pytest
 from scipy.stats import binom
 
 from audit.truth import Truth
-from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Share, Threat, analyze
-from frontguard.results import Inner
+from frontguard import Answer, Malicious, Objective, Prescient, Share, Threat, analyze
+from frontguard.results import Intervals
 
 DELTA, LOGS, PULLS = 0.1, 25, 60
-SECONDS, SCORE = Objective("seconds", "minimize", "10%"), Objective("score", tolerance=0.2)
+SECONDS, SCORE = Objective("seconds", "minimize", "10%"), Objective("score", "maximize", tolerance=0.2)
 MEDIANS = np.array([[1.0, 0.0], [1.05, 0.1], [1.1, 0.9], [2.0, 1.0]])
 TRUTH = Truth((SCORE, SECONDS), MEDIANS[:, ::-1])  # what is maximised comes first
 
 THREATS: dict[str, Threat] = {
-    "oblivious": Oblivious(0.1), "prescient": Prescient(0.1), "malicious": Malicious(0.1), "share": Share(0.1),
+    "prescient": Prescient(0.1), "malicious": Malicious(0.1), "share": Share(0.1),
 }  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def attacked(threat: Threat, rng: np.random.Generator) -> dict[str, Any]:
     return {"arm": arms, "seconds": values[:, 0], "score": values[:, 1]}
 
 
-def false_logs(threat: Threat, changed: Callable[[Result], Result] = lambda found: found) -> int:
+def false_logs(threat: Threat, changed: Callable[[Answer], Answer] = lambda found: found) -> int:
     """In how many logs something that is told beside the answer is false."""
     rng, false = np.random.default_rng(7), 0
     for _ in range(LOGS):
@@ -71,10 +71,10 @@ def test_comparisons_of_all_pairs_hold_together_under_attack(name: str) -> None:
 
 
 def test_boxes_that_are_too_narrow_are_found_out() -> None:
-    def narrower(found: Result) -> Result:
+    def narrower(found: Answer) -> Answer:
         inner = found.inner
         middle = (inner.lower + inner.upper) / 2
         ends = [middle + 0.3 * (each - middle) for each in (inner.lower, inner.upper)]
-        return replace(found, inner=Inner(inner.estimates, *ends))
+        return replace(found, inner=Intervals(inner.estimates, *ends))
 
     assert binom.sf(false_logs(THREATS["prescient"], narrower) - 1, LOGS, DELTA) < 1e-4

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontguard import Objective, Question
+from frontguard import Objective
 from frontguard.comparisons.effects import Contrast, Effect, Span
-from frontguard.comparisons.outcomes import Check, GatePair, GateResult, Outcome, outcomes_of, up_to
+from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, Outcome, outcomes_of, up_to
 
 SECONDS = Objective("seconds", "minimize", tolerance=0.5)
 
@@ -40,9 +40,9 @@ def check(contrast: Contrast, stands: float | None = None) -> Check:
     return Check(Effect(SECONDS, Span(0.0, -1.0, 1.0), None, contrast), stands)
 
 
-def result(*pairs: tuple[Check, ...]) -> GateResult:
+def result(*pairs: tuple[Check, ...]) -> GateDetails:
     made = tuple(GatePair(f"pr {i}", f"pr {i}", "main", checks, 10, 10) for i, checks in enumerate(pairs))
-    return GateResult(made, Question((SECONDS,)), "decided", 20)
+    return GateDetails(made, "decided")
 
 
 def test_a_gate_is_worse_if_anything_is_and_not_worse_if_all_is() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontguard import Contrast, Objective, Result, Study, analyze
-from frontguard.comparisons.effects import Comparable, against
-from frontguard.comparisons.picks import Field, pick, wish_of
+from frontguard import Answer, Objective, Study, analyze
+from frontguard.comparisons.effects import Comparable, Contrast, against
+from frontguard.comparisons.picks import pick, wish_of
 
-SCORE = Objective("score", statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
 MISTAKES = Objective("mistakes", "minimize", statistic="mean", bounds=(0, 1), tolerance=0.02)
 TRUTH = np.array([0.0, 0.02, 0.02, 0.06])  # how much more each model has in both, on every question
 
@@ -29,7 +29,7 @@ def log_of(seed: int, questions: int = 200) -> dict[str, Any]:
     }
 
 
-def paired(seed: int, questions: int = 200) -> Result:
+def paired(seed: int, questions: int = 200) -> Answer:
     return analyze(
         log_of(seed, questions), arm="model", objectives=[SCORE, MISTAKES], pair="question", contamination=0,
         profile=False,
@@ -65,7 +65,9 @@ def test_the_sharper_of_boxes_and_pairs_counts_in_the_metrics_own_direction() ->
 def comparable(apart: Any, half: float = 1.0) -> Comparable:
     """Arms a, b and c at 1, 2 and 3, with the same boxes around them, and these differences within pairs."""
     centre = np.array([[1.0], [2.0], [3.0]])
-    return Comparable("abc", (Objective("x"),), centre, centre - half, centre + half, 0.95, np.array(apart)[..., None])
+    return Comparable(
+        "abc", (Objective("x", "maximize"),), centre, centre - half, centre + half, 0.95, np.array(apart)[..., None]
+    )
 
 
 UNKNOWN = np.full((3, 3), np.inf)
@@ -89,22 +91,22 @@ def test_of_an_arm_without_a_box_pairs_say_nothing() -> None:
 @pytest.mark.parametrize("how", [{"rule": "knee"}, {"weights": {"x": 2.0}}])
 def test_who_may_be_the_best_is_found_by_pairs_too(how: dict[str, Any]) -> None:
     everyone = np.ones(3, np.bool_)
-    field = Field(everyone, everyone, everyone)
-    wish = wish_of((Objective("x"),), how.get("rule"), how.get("weights"), None)
+    field = everyone, everyone, everyone
+    wish = wish_of((Objective("x", "maximize"),), how.get("rule"), how.get("weights"), None)
     apart = UNKNOWN.copy()
     apart[0, 1], apart[1, 2] = -0.5, -0.25  # a is behind b, and b behind c
-    by_pairs = pick(comparable(apart), field, wish)
+    by_pairs = pick(comparable(apart), *field, wish)
     assert by_pairs.arm == "c"
     assert by_pairs.among == ("a", "c") if not by_pairs.certain else ("c",)
-    alone = pick(comparable(UNKNOWN, half=2.0), field, wish)
+    alone = pick(comparable(UNKNOWN, half=2.0), *field, wish)
     assert alone.among == ("a", "b", "c")
     apart[0, 2] = -0.5
-    sure = pick(comparable(apart, half=2.0), field, wish)
+    sure = pick(comparable(apart, half=2.0), *field, wish)
     assert (sure.certain, sure.among, sure.behind) == (True, ("c",), 0.0)
     nearly = apart.copy()
     nearly[1, 2] = 0.25
     unit = 2.0 if "weights" in how else 1.0 / 2.0  # of the range from a to c
-    assert pick(comparable(nearly, half=2.0), field, wish).behind == pytest.approx(0.25 * unit)
+    assert pick(comparable(nearly, half=2.0), *field, wish).behind == pytest.approx(0.25 * unit)
 
 
 def test_a_study_compares_by_pairs() -> None:

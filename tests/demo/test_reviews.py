@@ -39,10 +39,10 @@ def reviews() -> Reviews:
 def test_means_lose_the_bombed_movie_and_medians_keep_it(reviews: Reviews) -> None:
     found = reviews.analysis
     assert reviews.true_front_by_means == [BOMBED]
-    assert BOMBED not in reviews.by_means
-    assert reviews.by_means == ["Toy Story (1995)", "Twelve Monkeys (1995)"]
+    assert BOMBED not in reviews.analysis.mean_set
+    assert reviews.analysis.mean_set == ["Toy Story (1995)", "Twelve Monkeys (1995)"]
     assert found.pareto_set == [BOMBED]
-    assert {found.verdicts[arm] for arm in reviews.by_means} == {"covered"}
+    assert {found.verdicts[arm] for arm in reviews.analysis.mean_set} == {"covered"}
     assert found.front_changes_at is not None
     assert found.front_changes_at > CONTAMINATION
 
@@ -99,9 +99,9 @@ def test_the_picture(reviews: Reviews, tmp_path: Path) -> None:
     (way,) = (layer for layer in means.layers if isinstance(layer, Lines))
     bombed = reviews.analysis.arms.index(BOMBED)
     assert (way.x[0, 0], way.y[0, 0]) == tuple(reviews.true_means[bombed])
-    assert (way.x[0, 1], way.y[0, 1]) == tuple(reviews.analysis.means[bombed])
+    assert (way.x[0, 1], way.y[0, 1]) == tuple(reviews.log.means[bombed])
     (ringed,) = (layer for layer in means.layers if isinstance(layer, Points) and layer.look.mark == "ring")
-    assert sorted(ringed.written) == sorted(reviews.by_means)
+    assert sorted(ringed.written) == sorted(reviews.analysis.mean_set)
     assert [name for name in medians.y.names if "✱" in name] == [f"✱ {BOMBED}"]
     picture.save(tmp_path / "reviews.png")
     assert (tmp_path / "reviews.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

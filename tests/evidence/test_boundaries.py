@@ -26,13 +26,13 @@ from frontguard.evidence.boundaries import (
     anytime_rank,
     first_useful_pulls,
     fixed_rank,
+    log_mixture,
     log_prior_of,
     rank_table,
     read_rank,
     taken_away,
     taken_away_each,
 )
-from frontguard.evidence.mixtures import log_mixture
 from tests.support.snapshots import refused
 
 Ints = npt.NDArray[np.int64]

@@ -27,8 +27,6 @@ from frontguard.evidence.boxes import (
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
-    SHIFTS,
-    UNSHIFTED_SHARE,
     BoxRule,
     box_rule,
     checked_quantiles,
@@ -36,6 +34,7 @@ from frontguard.evidence.boxes import (
     unknown_boxes,
 )
 from frontguard.evidence.ordered import Samples
+from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
 from frontguard.evidence.samples import empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound
 from tests.support.snapshots import refused
@@ -174,6 +173,12 @@ def floors_of_shift(problem: Problem, sample: Sample, shift: tuple[float, float,
     )
 
 
+def naive_estimate(problem: Problem, values: Values) -> float:
+    """The quantile of the sample; the mean of both values that it lies between."""
+    ordered, middle = sorted(values), problem.level * (len(values) - 1)
+    return 0.5 * ordered[math.floor(middle)] + 0.5 * ordered[math.ceil(middle)]
+
+
 def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
     """The box after looking at every sample of a history, the last of which is the whole one."""
     plain, *shifted = shifts_of(problem)
@@ -184,7 +189,8 @@ def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
         if refuted == 0:
             bounds.append(averaged_bounds(problem, sample))
             low, high = max(low, *(L for L, _ in bounds)), min(high, *(H for _, H in bounds))
-        if plain_low > plain_high:  # the threat model contradicts the data: nothing is known any more
+        outside = bool(sample[0]) and not plain_low <= naive_estimate(problem, sample[0]) <= plain_high
+        if refuted == 2 or plain_low > plain_high or outside:  # the data contradict the threat model, or one law
             refuted, low, high = 2, -math.inf, math.inf
         elif refuted == 1 or low > high:  # R contradicts the data: go on without it
             refuted, low, high = 1, plain_low, plain_high

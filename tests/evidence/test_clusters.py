@@ -17,7 +17,8 @@ from frontguard.evidence.clusters import (
     first_useful_clusters,
     highest_cluster_mean,
 )
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS, threshold_of, upper_mean
+from frontguard.evidence.means import LOG_WEIGHTS, THETAS, threshold_of
+from tests.support.bets import upper_mean
 
 DELTA = 0.02
 Clusters = list[Floats]  # the values of each, NaN where one failed

@@ -12,7 +12,7 @@ import frontguard as fg
 from frontguard._common.typing import Floats
 from frontguard.evidence.means import highest_means, lasting_means, mean_and_error, threshold_of
 from frontguard.evidence.ordered import MOST_DIFFERENT, Samples, absorb, in_order, ranked, take, take_in
-from frontguard.evidence.samples import COUNTED, Table, empty_pool, empty_table
+from frontguard.evidence.samples import Table, empty_pool, empty_table
 from frontguard.simulation import simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.streams import RewardSource, Streams
@@ -27,7 +27,7 @@ def column_of(blocks: list[list[float]], *, counted: bool) -> tuple[Floats, Tabl
     table = empty_table(2)  # two, so that making room for one moves the other
     pool = empty_pool(2, 4)
     if counted:
-        table["low_heap"][:-1] = COUNTED
+        table["counted"][:-1] = 1
     for block in blocks:
         for column in range(2):
             pool = take(pool, table, column, np.array(block))
@@ -51,13 +51,13 @@ def read(pool: Floats, table: Table, later: list[float], column: int) -> Any:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(blocks=BLOCKS | RATES, later=st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=5))
 def test_counted_values_say_what_the_same_values_say_one_by_one(blocks: list[list[float]], later: list[float]) -> None:
     told = np.sort(np.concatenate(blocks))
     pool, table = column_of(blocks, counted=True)
     plain, plain_table = column_of(blocks, counted=False)
-    assert (table["low_heap"][0] == COUNTED) == (len(np.unique(told)) <= MOST_DIFFERENT)
+    assert bool(table["counted"][0]) == (len(np.unique(told)) <= MOST_DIFFERENT)
     assert table["count"][0] == len(told)
     for column in range(2):
         assert Samples(pool, np.empty(0), table).pieces(column)[0].tolist() == told.tolist()
@@ -70,13 +70,16 @@ def test_what_lies_beside_is_counted_too() -> None:
     table["count"][:-1] += 2
     table["window"][:-1], table["window_start"][:-1] = 2, 0
     pool = take_in(pool, np.array([0.5, 1.0]), table)
-    assert table["low_heap"][:-1].tolist() == [COUNTED, COUNTED]
+    assert table["counted"][:-1].tolist() == [1, 1]
     assert table["count"][:-1].tolist() == [5, 5]
     assert Samples(pool, np.empty(0), table).pieces(1)[0].tolist() == [0.0, 0.5, 1.0, 1.0, 1.0]
 
 
 def a_policy(**settings: Any) -> fg.Certified:
-    objectives = [fg.Objective("solved", statistic="mean", bounds=(0, 1), tolerance=0.1), fg.Objective("seconds")]
+    objectives = [
+        fg.Objective("solved", "maximize", statistic="mean", bounds=(0, 1), tolerance=0.1),
+        fg.Objective("seconds", "maximize"),
+    ]
     return fg.Certified.for_objectives(3, objectives, threat=fg.Prescient(0.02), **settings)
 
 
@@ -92,7 +95,7 @@ def told(pulls: int) -> fg.Certified:
 def test_a_rate_takes_as_little_however_many_values_there_are() -> None:
     for pulls in (10, 10_000):
         columns = told(pulls).columns[:-1]
-        assert columns["low_heap"].tolist() == [COUNTED, -1] * 3
+        assert columns["counted"].tolist() == [1, 0] * 3
         assert columns["room"][::2].tolist() == [8, 8, 8]
         assert columns["count"].tolist() == [pulls] * 6
 
@@ -107,13 +110,13 @@ def test_a_policy_of_rates_is_copied_and_its_values_can_be_read() -> None:
 
 
 def test_a_simulated_run_of_rates_is_the_one_that_is_asked_and_told() -> None:
-    rates = fg.Objective("solved", statistic="mean", bounds=(0, 1), tolerance=0.2)
+    rates = fg.Objective("solved", "maximize", statistic="mean", bounds=(0, 1), tolerance=0.2)
     policy = fg.Certified.for_objectives(3, [rates], threat=fg.Prescient(0.02))
     environment = bernoulli(np.array([[0.9], [0.6], [0.3]]))
     found, told = simulate_one(policy, environment, seed=1), policy.fresh()
     drive_by_turns(told, Streams(RewardSource(environment, None), 1, 0))
     assert isinstance(found, fg.Certified)
-    assert found.columns["low_heap"][:-1].tolist() == [COUNTED] * 3
+    assert found.columns["counted"][:-1].tolist() == [1] * 3
     assert [found.values_of(arm, 0).tolist() for arm in range(3)] == [
         told.values_of(arm, 0).tolist() for arm in range(3)
     ]
@@ -123,4 +126,4 @@ def test_a_simulated_run_of_rates_is_the_one_that_is_asked_and_told() -> None:
 def test_no_policy_without_means_counts() -> None:
     table, pool = empty_table(1), empty_pool(1)
     absorb(pool, table, np.zeros(3, np.int64), np.zeros((3, 1)), True)
-    assert table["low_heap"][0] == -1
+    assert table["counted"][0] == 0

@@ -13,8 +13,9 @@ from scipy.stats import binom
 
 from frontguard import Malicious, Oblivious, Prescient, Share
 from frontguard.evidence.lists import counted_on, hidden_at, hits_at_most, most_of_list, unrefuted_list_mean
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS, threshold_of, upper_mean
+from frontguard.evidence.means import LOG_WEIGHTS, THETAS, threshold_of
 from frontguard.theory.threats import Threat
+from tests.support.bets import upper_mean
 
 
 def naive_capital(xi: Any, seen: Any, hidden: Any, items: int, threat: Threat, m: float) -> float:

@@ -29,21 +29,19 @@ from frontguard.evidence.means import (
     highest_rate,
     lasting_means,
     mean_and_error,
-    normal_reach,
-    sums_of_bets,
     threshold_of,
     unrefuted_mean,
-    upper_mean,
-    upper_mean_at,
     weights_for,
 )
+from frontguard.evidence.normals import normal_reach
 from frontguard.evidence.ordered import Samples, absorb, in_order
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix
+from tests.support.bets import sums_of_bets, upper_mean, upper_mean_at
 from tests.support.snapshots import refused
 
-RATE = Objective("solved", statistic="mean", bounds=(0, 1))
+RATE = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
 
 
 def naive_capital(xi: Any, c: float) -> float:
@@ -302,7 +300,7 @@ def test_means_lie_in_their_boxes_at_every_look(law: str, threat: Any) -> None:
     """An attacker that knows the values makes all it replaces worst; each side may miss in δ/2 of the runs."""
     draw, runs, delta = np.random.default_rng(13), 100, 0.2
     looks = np.unique(np.geomspace(5, 600, 25).astype(int))
-    objective = Objective("y", statistic="mean", bounds=(0, 1))
+    objective = Objective("y", "maximize", statistic="mean", bounds=(0, 1))
     mean = {"coins": 0.6, "rare": 0.03, "beta": 0.25, "stars": 0.55}[law]
     missed = 0
     for _ in range(runs):

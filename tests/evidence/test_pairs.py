@@ -13,12 +13,13 @@ from scipy.special import logsumexp
 from frontguard import Malicious, Objective, Prescient, Share
 from frontguard.evidence.boxes import COLUMNS, unknown_boxes
 from frontguard.evidence.lists import hits_at_most
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS, upper_mean
+from frontguard.evidence.means import LOG_WEIGHTS, THETAS
 from frontguard.evidence.pairs import differences, pair_rule, refresh_pairs, upper_difference
 from frontguard.evidence.statistics import statistics_of
 from frontguard.theory.threats import Threat
+from tests.support.bets import upper_mean
 
-SCORE = Objective("score", statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
 MODELS = [Prescient(0.0), Prescient(0.1), Malicious(0.1), Share(0.1)]
 
 
@@ -84,7 +85,13 @@ def test_what_failed_may_have_been_anything() -> None:
 
 
 def test_percentages_of_means_and_quantiles_have_none() -> None:
-    some = statistics_of([SCORE, Objective("ms"), Objective("cost", tolerance="5%", statistic="mean", bounds=(0, 9))])
+    some = statistics_of(
+        [
+            SCORE,
+            Objective("ms", "maximize"),
+            Objective("cost", "maximize", tolerance="5%", statistic="mean", bounds=(0, 9)),
+        ]
+    )
     assert pair_rule(Prescient(0.1), some, pairs=2, delta=0.05).usable.tolist() == [True, False, False]
 
 

@@ -48,7 +48,7 @@ def naive(chosen: set[int], points: list[Point], bias: float, alpha: float) -> t
 coarse = st.integers(-3, 3).map(float)  # a coarse grid: ties and duplicates are the rule
 
 
-@settings(max_examples=400)
+@settings(max_examples=80)
 @given(
     points=st.integers(1, 3).flatmap(
         lambda m: st.lists(st.lists(coarse, min_size=m, max_size=m), min_size=1, max_size=7)

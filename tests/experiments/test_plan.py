@@ -107,10 +107,10 @@ def test_wrong_choices_are_one_line(tmp_path: Path) -> None:
         ("xyz", None, "wanted one of movielens, sw-llvm, diabetes, compiler-flags, synthetic, all"),
         ("sw-llvm", None, "not part of the package; pass --data"),
         ("sw-llvm", tmp_path / "absent", "no such file or directory"),
-        ("movielens", tmp_path, "lacks u.data, u.user, u.item"),
+        ("movielens", tmp_path, "reads no data from outside"),
         ("diabetes", tmp_path, "reads no data from outside"),
         ("all", tmp_path / "absent", "no such file or directory"),
-        ("all", tmp_path, "holds neither"),
+        ("all", tmp_path, "holds no sw_llvm.csv"),
     ]:
         with pytest.raises(BadInput) as caught:
             choose(dataset, data)

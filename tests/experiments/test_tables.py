@@ -13,7 +13,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Row, judge, score
+from frontguard.experiments.results import Row, figures_of, judge, score
 from frontguard.experiments.setup import TABLE2
 from frontguard.experiments.tables import as_csv, as_json, as_markdown, terminal_tables, write_figures
 from tests.support.snapshots import refused, said
@@ -26,15 +26,16 @@ def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]
         dataset=dataset,
         variant=variant,
         policy=policy,
-        policy_title=policy.upper(),
-        epsilon=eps,
+        contamination=eps,
         bias=0.5,
         accuracy=0.1,
-        threat="oblivious",
+        told_threat="oblivious",
         pareto_arms=1,
-        score=score(verdict, pulls),
         seconds=1.25,
-        published=TABLE2.get((dataset, policy, eps)) if variant != "as the theory demands" else None,
+        **figures_of(
+            score(verdict, pulls),
+            TABLE2.get((dataset, policy, eps)) if variant != "as the theory demands" else None,
+        ),
     )
 
 
@@ -86,7 +87,7 @@ def test_eighty_columns_are_enough() -> None:
         console.print(table)
     shown = text.getvalue()
     assert "57500 (57822)" in shown
-    assert "AUER-A1" in shown
+    assert "Auer-A1" in shown
     assert "…" not in shown
 
 
@@ -121,7 +122,7 @@ def test_pictures_show_ours_and_the_published_points() -> None:
     figure = sample_complexity(ROWS[:2]).matplotlib()
     samples, success = figure.axes
     labels = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert labels == {"RPSI", "RPSI, paper", "AUER-A1", "AUER-A1, paper"}
+    assert labels == {"R-PSI", "R-PSI, paper", "Auer-A1", "Auer-A1, paper"}
     drawn = {float(np.asarray(line.get_ydata())[0]) for line in samples.lines}
     assert {57500.0, 57822.5, 170000.0, 174599.9} <= drawn
     assert samples.get_yscale() == "log"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.evidence.measurements import Ordered
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,21 +14,20 @@ import pytest
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Objective, analyze
+from frontguard import Objective, analyze, gate
 from frontguard.logs import checks
-from frontguard.logs.analysis import Analysis
 from frontguard.logs.checks import chance_of, differences, ends_of
-from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort.rows import Batch, RowOrder
 from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
-from frontguard.notices import RowsDiffer
+from frontguard.notices import NeighboursAlike, Notice, OneAfterTheOther, RowsDiffer, RowsRepeated
+from frontguard.results import Answer
 from tests.cli.commands import run
 from tests.support.snapshots import said
 
 RNG = np.random.default_rng(7)
 
 
-def differing(found: Analysis) -> RowsDiffer | None:
+def differing(found: Answer) -> RowsDiffer | None:
     hints = [notice for notice in found.notices if isinstance(notice, RowsDiffer)]
     assert len(hints) <= 1
     return hints[0] if hints else None
@@ -122,7 +122,7 @@ def test_what_is_seen_does_not_depend_on_memory_nor_on_the_number_of_files(tmp_p
             batches = [Batch(names[a:b], [late[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
             ordered = ordered_from(batches, ["x"], memory=memory, folder=tmp_path, watched=watched)
             shown = [f"{number}.csv" for number in range(files)]
-            (hint,) = differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x")], 0.1)
+            (hint,) = differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], 0.1)
             assert (hint.arm, hint.arms, hint.of) == ("arm 2", 1, 5)
             assert hint.between == ("files" if files > 1 else "rows")
             found.add((files, hint))
@@ -142,7 +142,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 }
 
 
-def clean_logs(shape: str, logs: int) -> Iterator[tuple[RowsDiffer, ...]]:
+def clean_logs(shape: str, logs: int) -> Iterator[tuple[Notice, ...]]:
     rng = np.random.default_rng([5, *map(ord, shape)])
     for _ in range(logs):
         files, arms, rows = int(rng.integers(1, 5)), int(rng.integers(1, 12)), int(rng.integers(60, 900))
@@ -153,7 +153,7 @@ def clean_logs(shape: str, logs: int) -> Iterator[tuple[RowsDiffer, ...]]:
         batches = [Batch(names[a:b], [values[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
         ordered = ordered_from([each for each in batches if len(each)], ["x"], memory=1 << 30, watched=watched)
         shown = [f"{number}.csv" for number in range(files)]
-        yield differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x")], 0.1)
+        yield differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], 0.1)
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
@@ -169,3 +169,53 @@ def test_the_level_is_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     alarms = sum(bool(found) for shape in ("normal", "ratings") for found in clean_logs(shape, 200))
     assert stats.binomtest(alarms, 400, 0.1, alternative="greater").pvalue > 1e-3
     assert alarms > 4
+
+
+# Rows side by side, copies, dates -------------------------------------------------------------------------------------
+
+
+def hints(found: Answer, kind: type[Notice]) -> list[Notice]:
+    return [each for each in found.notices if isinstance(each, kind)]
+
+
+def slow(rng: np.random.Generator, rows: int, keeps: float) -> np.ndarray:
+    """A machine that is slower for a while, and quicker for a while."""
+    noise = rng.normal(0, 0.02 * np.sqrt(1 - keeps**2), rows)
+    return 1.0 + np.array(list(accumulate(noise, lambda before, new: keeps * before + new)))
+
+
+def test_rows_that_resemble_those_beside_them_are_seen(snapshot: SnapshotAssertion) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 3])
+        steady, drifting = ({"arm": ["app"] * 120, "seconds": slow(rng, 120, keeps)} for keeps in (0.0, 0.95))
+        assert not hints(analyze(steady, minimize="seconds"), NeighboursAlike)
+        found = analyze(drifting, minimize="seconds")
+        assert len([*hints(found, NeighboursAlike), *hints(found, RowsDiffer)]) == 1
+    assert said("\n".join(map(str, hints(gate(steady, drifting, minimize="seconds"), NeighboursAlike)))) == snapshot
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_log_in_which_every_row_stands_several_times_is_seen(times: int, snapshot: SnapshotAssertion) -> None:
+    once = np.random.default_rng(4).lognormal(0, 0.1, (2, 30)).round(3)
+    log = {"arm": np.repeat(["a", "b"], 30 * times), "seconds": np.tile(once, (1, times)).ravel()}
+    assert said(*hints(analyze(log, minimize="seconds"), RowsRepeated)) == snapshot
+    log = {"arm": np.repeat(["a", "b"], 30), "seconds": once.ravel()}
+    assert not hints(analyze(log, minimize="seconds"), RowsRepeated)
+
+
+def test_few_different_values_are_no_copies() -> None:
+    for seed in range(20):
+        stars = np.random.default_rng([seed, 5]).integers(1, 6, 400).astype(float)
+        log = {"arm": ["a", "b"] * 200, "stars": stars}
+        assert not hints(analyze(log, maximize="stars", statistic="mean", bounds=(1, 5), profile=False), RowsRepeated)
+
+
+def test_logs_that_were_measured_one_after_the_other_are_seen(snapshot: SnapshotAssertion) -> None:
+    rng = np.random.default_rng(6)
+
+    def log(day: int) -> dict[str, Any]:
+        started = [f"2026-03-0{day}T10:{minute:02}" for minute in range(40)]
+        return {"arm": ["app"] * 40, "seconds": rng.normal(1, 0.01, 40), "started": started}
+
+    assert said(*hints(gate(log(1), log(2), minimize="seconds"), OneAfterTheOther)) == snapshot
+    assert not hints(gate(log(1), log(1), minimize="seconds"), OneAfterTheOther)

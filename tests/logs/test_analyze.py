@@ -19,13 +19,15 @@ from scipy.stats import binom
 from syrupy.assertion import SnapshotAssertion
 
 import frontguard as fg
-from frontguard import BadInput, Objective, Prescient, Study, analyze
+from frontguard import BadInput, Objective, Prescient, Question, Study, analyze
 from frontguard._common.entries import json_pieces
+from frontguard.errors import BadArgument
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.sort.progress import LogProgress
+from frontguard.logs.sort.spill import LogProgress
 from frontguard.logs.state import LogState
 from frontguard.notices import NotPositive
+from frontguard.results import Answer, Certificate
+from frontguard.theory.spread import Gaussian
 from frontguard.theory.threats import threat_named
 from tests.conftest import ROOT
 from tests.logs.naive_analysis import Naive
@@ -96,7 +98,7 @@ def logs(draw: st.DrawFn) -> tuple[list[tuple[str, list[float | None]]], list[Ob
     return [rows[i] for i in order], objectives
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     logs(),
     st.sampled_from(KINDS),
@@ -136,20 +138,18 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     assert found.verdicts == twin.verdicts
     assert found.inner.lower.tolist() == [twin.low[arm] for arm in twin.arms]
     assert found.inner.upper.tolist() == [twin.high[arm] for arm in twin.arms]
-    assert found.failed.tolist() == [twin.failed[arm] for arm in twin.arms]
+    assert found.log.failed.tolist() == [twin.failed[arm] for arm in twin.arms]
     if in_long:  # rows of one value each: where rows are missing, which values belong together is not known
         assert all(
             max(twin.failed[arm]) <= lacking <= sum(twin.failed[arm])
-            for arm, lacking in zip(twin.arms, found.failed_pulls.tolist(), strict=True)
+            for arm, lacking in zip(twin.arms, found.log.failed_pulls.tolist(), strict=True)
         )
     else:
-        assert found.failed_pulls.tolist() == [twin.failed_pulls[arm] for arm in twin.arms]
+        assert found.log.failed_pulls.tolist() == [twin.failed_pulls[arm] for arm in twin.arms]
     assert found.pulls_per_arm.tolist() == [len(by_arm[arm]) for arm in twin.arms]
     wanted = [[math.nan if v == -math.inf else v for v in twin.estimate[arm]] for arm in twin.arms]
     np.testing.assert_array_equal(found.inner.estimates, wanted)
-    certificate = fg.Certificate(
-        tuple(twin.accuracy), tuple(twin.coverage), confidence, threat, eps, arms=len(twin.arms)
-    )
+    certificate = Certificate(tuple(twin.accuracy), tuple(twin.coverage), confidence, threat, eps, arms=len(twin.arms))
     assert found.certificate == certificate.in_units(objectives)
     assert found.mean_set == twin.mean_set()
     opened = [arm for arm, word in twin.verdicts.items() if word == "undecided"]
@@ -161,10 +161,10 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
 
 
 def check_profile(
-    found: Analysis, by_arm: dict[str, Any], objectives: list[Objective], threat: str, confidence: float, goal: str
+    found: Answer, by_arm: dict[str, Any], objectives: list[Objective], threat: str, confidence: float, goal: str
 ) -> None:
     """At the ε where the front changes it is another one, and just before it is the same; so for the first verdict."""
-    profile = found.profile
+    profile = found.log.profile
     assert profile is not None
 
     def at(eps: float) -> dict[str, str]:
@@ -202,7 +202,7 @@ def frame(seed: int = 0, arms: int = 5, pulls: int = 150) -> pd.DataFrame:
 ASKED: dict[str, Any] = {"arm": "arm", "maximize": "speed", "minimize": "size", "tolerance": {"size": "5%"}}
 
 
-def same(first: Analysis, second: Analysis) -> bool:
+def same(first: Answer, second: Answer) -> bool:
     return first.to_dict() == second.to_dict()
 
 
@@ -237,7 +237,7 @@ def test_files_and_frames_out_of_core_and_in_memory_give_one_answer(tmp_path: Pa
 
 def test_appending_and_merging_states_is_one_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     whole = frame()
-    expected = analyze(whole, **ASKED)
+    expected = analyze(whole, **ASKED, anytime=True)
     for part in range(3):
         whole[part::3].to_csv(tmp_path / f"{part}.csv", index=False)
         found = analyze(tmp_path / f"{part}.csv", **ASKED, append=tmp_path / "log.state")
@@ -273,7 +273,7 @@ def test_a_sketched_state_holds_less_and_promises_no_more(tmp_path: Path) -> Non
     assert (found.inner.lower <= exact.inner.lower).all()
     assert (found.inner.upper >= exact.inner.upper).all()
     assert (found.inner.lower < exact.inner.lower).any()
-    np.testing.assert_allclose(found.means, exact.means)
+    np.testing.assert_allclose(found.log.means, exact.log.means)
     assert found.certificate.confidence == 0.95
 
 
@@ -348,13 +348,15 @@ def test_a_tolerance_for_all_applies_where_the_log_brings_its_own_metrics(tmp_pa
 
 
 def test_studies_chose_their_pulls_by_what_they_saw(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    study = fg.Study(["a", "b"], [Objective("x", tolerance="5%")], fg.Prescient(0.1), storage=str(tmp_path / "s.db"))
+    study = fg.Study(
+        ["a", "b"], [Objective("x", "maximize", tolerance="5%")], fg.Prescient(0.1), storage=str(tmp_path / "s.db")
+    )
     rng = np.random.default_rng(0)
     pulls = study.ask(40)
     study.tell_many([(pull, [float(5 + (pull.arm == "a") + rng.normal(0, 0.3))]) for pull in pulls])
     found = analyze(tmp_path / "s.db")
     assert found.anytime
-    assert found.metrics == (Objective("x", tolerance="5%"),)
+    assert found.metrics == (Objective("x", "maximize", tolerance="5%"),)
     with refused(BadInput, snapshot):
         analyze(tmp_path / "s.db", anytime=False)
     assert analyze(tmp_path / "s.db", append=tmp_path / "state").anytime
@@ -394,7 +396,7 @@ def test_the_twin_meets_every_verdict() -> None:
         by_arm: dict[str, list[list[float | None]]] = {
             name: (np.round(2 * rng.normal(rng.integers(0, 3, 2), 0.4, (60, 2))) / 2).tolist() for name in NAMES[:4]
         }
-        objectives = [Objective("x", tolerance=0.5), Objective("y", tolerance=0.5)]
+        objectives = [Objective("x", "maximize", tolerance=0.5), Objective("y", "maximize", tolerance=0.5)]
         eps = 0.05 if seed % 2 else 0.3
         seen |= set(Naive(by_arm, objectives, threat_named("prescient", eps), 0.9).verdicts.values())
     assert seen == {"in", "out", "covered", "undecided"}
@@ -444,9 +446,9 @@ def test_values_that_a_tolerance_in_percent_cannot_use_are_named() -> None:
     found = analyze(profits(3), maximize="profit", tolerance="5%")
     (notice,) = [each for each in found.notices if isinstance(each, NotPositive)]
     assert notice == NotPositive("profit", "a", 3, 80, -1.0, "5%")
-    assert found.failed.sum() == 3
+    assert found.log.failed.sum() == 3
     absolute = analyze(profits(3), maximize="profit", tolerance=0.5)
-    assert (absolute.notices, absolute.failed.sum()) == ((), 0)
+    assert (absolute.notices, absolute.log.failed.sum()) == ((), 0)
 
 
 def test_a_tolerance_in_percent_is_refused_where_most_values_are_not_positive(snapshot: SnapshotAssertion) -> None:
@@ -457,10 +459,27 @@ def test_a_tolerance_in_percent_is_refused_where_most_values_are_not_positive(sn
 
 
 def test_a_study_asked_in_percent_names_them_too(tmp_path: Path) -> None:
-    study = Study(["a", "b"], [Objective("profit", tolerance=0.5)], Prescient(0.1), storage=tmp_path / "s.db")
+    study = Study(
+        ["a", "b"], [Objective("profit", "maximize", tolerance=0.5)], Prescient(0.1), storage=tmp_path / "s.db"
+    )
     for _ in range(6):
         study.tell_many([(pull, 5.0 if pull.id > 2 else -3.0) for pull in study.ask(2)])
     study.close()
     found = analyze(tmp_path / "s.db", tolerance="5%")
     (notice,) = [each for each in found.notices if isinstance(each, NotPositive)]
     assert (notice.count, notice.of, notice.example) == (2, 12, -3.0)
+
+
+@pytest.mark.parametrize("name", ["cost", "max_pulls", "max_pulls_per_arm", "polish", "spread"])
+def test_what_is_asked_of_measuring_is_refused_by_keyword_and_in_a_question(
+    name: str, snapshot: SnapshotAssertion
+) -> None:
+    values: dict[str, Any] = {"cost": "x", "polish": True, "spread": Gaussian(0.2)}
+    asked: dict[str, Any] = {"minimize": "x", name: values.get(name, 3)}
+    said_by = []
+    for given_as in (asked, {"question": Question.of(**asked)}):
+        with pytest.raises(BadArgument) as refusal:
+            analyze({"arm": ["a", "b"], "x": [1.0, 2.0]}, **given_as)
+        said_by.append(said(refusal.value))
+    assert refusal.value.argument == name
+    assert said_by[0] == said_by[1] == snapshot

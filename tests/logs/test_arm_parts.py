@@ -20,13 +20,12 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Objective, Prescient, Study, analyze
 from frontguard._common.entries import json_pieces
 from frontguard.cli.analyze import write_csv
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.sources.values import joined, parts_of
+from frontguard.logs.sources.reader import joined, parts_of
 from frontguard.logs.state import LogState
 from frontguard.phrases import slashed
-from frontguard.reports.arms import arms_table
 from frontguard.reports.of_results import analysis_report
-from frontguard.results import ArmParts
+from frontguard.reports.report import arms_table
+from frontguard.results import Answer, ArmParts
 from tests.support.snapshots import refused
 
 COLUMNS = ["lang", "arch", "size"]
@@ -39,7 +38,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*COLUMNS, "seconds"])
 
 
-def analysis(log: Any = None, **more: Any) -> Analysis:
+def analysis(log: Any = None, **more: Any) -> Answer:
     return analyze(frame() if log is None else log, arm=COLUMNS, minimize="seconds", **more)
 
 
@@ -110,11 +109,11 @@ def test_json_keeps_the_name_as_key_and_adds_the_parts(snapshot: SnapshotAsserti
     assert printed["arm_columns"] == COLUMNS
     assert {name: tuple(parts) for name, parts in printed["arm_parts"].items()} == EXPECTED
     assert list(printed["verdicts"]) == list(found.arms)
-    back = Analysis.from_dict(printed, "it")
+    back = Answer.from_dict(printed, "it")
     assert parts_by_name(back) == EXPECTED
     printed["arm_parts"][found.arms[0]].pop()
     with refused(BadInput, snapshot):
-        Analysis.from_dict(printed, "it")
+        Answer.from_dict(printed, "it")
 
 
 def test_the_table_of_a_report_has_a_column_for_each_part() -> None:
@@ -137,7 +136,7 @@ def test_a_state_that_is_added_to_keeps_them(tmp_path: Path) -> None:
     assert parts_by_name(found) == EXPECTED
     assert int(found.pulls) == len(log)
     assert parts_by_name(analyze(state, minimize="seconds")) == EXPECTED
-    assert parts_by_name(analyze(state, minimize="seconds", sketch=64)) == EXPECTED
+    assert parts_by_name(analyze(state, minimize="seconds", sketch=64, anytime=False)) == EXPECTED
 
 
 def test_names_that_were_joined_otherwise_are_not_mixed_with_these(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -16,7 +16,8 @@ from frontguard import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
-from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.evidence.readers import BoxReader
+from frontguard.logs.answer import mean_front, means
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
 from tests.logs.simulated import ordered_log, random_samples
@@ -25,7 +26,7 @@ from tests.support.snapshots import refused
 Floats = npt.NDArray[np.float64]
 
 OBJECTIVES = (
-    Objective("m0"),
+    Objective("m0", "maximize"),
     Objective("m1", "minimize"),
     Objective("m2", "maximize", "5%", quantile=0.3),
     Objective("m3", "minimize", "5%", quantile=0.9),
@@ -84,7 +85,7 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
 
 def test_an_arm_whose_values_all_failed_is_unknown() -> None:
     samples = [np.full((50, 1), np.nan), np.arange(50.0)[:, None]]
-    boxes = BoxReader(ordered_log(samples), [Objective("m0")], 0.1).read(Prescient(0.0))
+    boxes = BoxReader(ordered_log(samples), [Objective("m0", "maximize")], 0.1).read(Prescient(0.0))
     assert boxes.lower[0, 0] == boxes.estimates[0, 0] == boxes.doubt_low[0, 0] == -np.inf
     assert boxes.upper[0, 0] == np.inf
     assert np.isfinite(boxes.upper[1, 0])
@@ -114,7 +115,7 @@ def test_a_reader_of_some_arms_reads_what_the_whole_has() -> None:
 def test_what_is_foreseen_is_what_the_same_sample_again_and_again_would_give() -> None:
     rng = np.random.default_rng(5)
     samples = [rng.normal(size=(80, 2)) for _ in range(6)]
-    objectives = [Objective("m0"), Objective("m1", "minimize", quantile=0.4)]
+    objectives = [Objective("m0", "maximize"), Objective("m1", "minimize", quantile=0.4)]
     again = ordered_log([np.tile(sample, (5, 1)) for sample in samples])
     now, then = BoxReader(ordered_log(samples), objectives, 0.05), BoxReader(again, objectives, 0.05)
     threat = Prescient(0.1)
@@ -139,7 +140,7 @@ def test_boxes_hold_as_often_as_promised() -> None:
         for sample in samples:
             hit = rng.random(sample.shape) < eps
             sample[hit] = 1e6
-        objectives = [Objective("m0"), Objective("m1", "minimize")]
+        objectives = [Objective("m0", "maximize"), Objective("m1", "minimize")]
         boxes = BoxReader(ordered_log(samples), objectives, 0.2).read(Prescient(eps))
         truth = np.log(2.0) * np.array([1.0, -1.0])
         missed += bool(((boxes.lower > truth) | (boxes.upper < truth)).any())
@@ -150,7 +151,7 @@ def test_boxes_hold_as_often_as_promised() -> None:
 def test_means_leave_failed_values_out() -> None:
     samples = random_samples(40, 2, np.random.default_rng(7), rows=(1, 30))
     samples[5][:] = np.nan
-    objectives = [Objective("m1", "minimize"), Objective("m0")]
+    objectives = [Objective("m1", "minimize"), Objective("m0", "maximize")]
     log = ordered_log(samples)
     found = means(log, objectives)
     front = mean_front(found, objectives)
@@ -170,9 +171,9 @@ def test_means_leave_failed_values_out() -> None:
 def test_an_objective_that_the_log_lacks_is_refused(snapshot: SnapshotAssertion) -> None:
     log = ordered_log([np.ones((3, 2))])
     with refused(BadInput, snapshot):
-        BoxReader(log, [Objective("speed")], 0.1).read(Prescient(0.1))
+        BoxReader(log, [Objective("speed", "maximize")], 0.1).read(Prescient(0.1))
     with refused(BadInput, snapshot):
-        BoxReader(log, [Objective("m0")], 0.1).read(0.1)  # type: ignore[arg-type]
+        BoxReader(log, [Objective("m0", "maximize")], 0.1).read(0.1)  # type: ignore[arg-type]
 
 
 def attacked_by_a_share(sample: Floats, eps: float, up: bool) -> Floats:

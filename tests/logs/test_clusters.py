@@ -13,13 +13,14 @@ import pytest
 from numpy.random import Generator
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Analysis, Objective, Prescient, Share, Threat, analyze
+from frontguard import Answer, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
+from frontguard.evidence.clusters import ClusterBoxReader, Clustered
 from frontguard.logs.checks import CLUSTER_CHANCE, Sample, looks_like_cluster, resemblance
-from frontguard.logs.clustered import ClusterBoxReader, Clustered, clustered_from
+from frontguard.logs.design import clustered_from
 from frontguard.logs.sort.rows import usable_ranges
 from frontguard.logs.sources import open_log
-from frontguard.notices import InClusters, LooksClustered, TooFewClusters, TooFewPulls
+from frontguard.notices import InClusters, LooksClustered, SizesMatter, TooFewClusters, TooFewPulls
 from frontguard.pareto.judge import judge
 from frontguard.verdicts import Verdict
 from tests.evidence.test_clusters import highest, naive_low
@@ -46,7 +47,7 @@ def effects(
     }
 
 
-def told(found: Analysis, kind: type) -> list[Any]:
+def told(found: Answer, kind: type) -> list[Any]:
     return [each for each in found.notices if isinstance(each, kind)]
 
 
@@ -169,7 +170,7 @@ def test_the_long_layout_counts_pulls_within_clusters() -> None:
     frame = pd.DataFrame(rows, columns=["arm", "host", "metric", "value"])
     found = analyze(frame, minimize=["x", "y"], quantile=0.5, cluster="host")
     assert found.pulls == 90
-    assert found.failed.tolist() == [[0, 30]]
+    assert found.log.failed.tolist() == [[0, 30]]
     assert told(found, InClusters)[0].clusters == 30
 
 
@@ -324,6 +325,34 @@ def test_hosts_that_alternate_within_a_file_are_seen(tmp_path: Path, kind: str, 
     assert said(notice) == snapshot
     assert not told(analyze(log, minimize="seconds", cluster="host"), LooksClustered)
     assert not told(analyze(log, minimize="seconds", cluster="none"), LooksClustered)
+
+
+def test_hosts_of_declared_processes_are_seen(snapshot: SnapshotAssertion) -> None:
+    rng = np.random.default_rng(15)
+    process = np.tile(np.repeat(np.arange(40), 5), 2)
+    host = process % 4
+    shift = rng.normal(0, 0.1, 4)[host] + rng.normal(0, 0.05, 40)[process]
+    frame = {"arm": np.repeat(["a", "b"], 200), "host": host, "process": process, "seconds": shift}
+    frame["seconds"] = 1 + shift + rng.normal(0, 0.05, 400)
+    (notice,) = told(analyze(frame, minimize="seconds", cluster="process"), LooksClustered)
+    assert (notice.column, notice.rows) == ("host", 10)
+    assert said(notice) == snapshot
+    assert not told(analyze(frame, minimize="seconds", cluster="host"), LooksClustered)
+    frame["seconds"] = rng.normal(0, 0.05, 40)[process] + rng.normal(1, 0.05, 400)
+    assert not told(analyze(frame, minimize="seconds", cluster="process"), LooksClustered)
+
+
+def test_sizes_that_go_with_values_are_seen(snapshot: SnapshotAssertion) -> None:
+    """Slow hosts have ten times as many rows: all rows say something else than a host drawn at random."""
+    rng = np.random.default_rng(16)
+    slow = np.arange(60) % 6 == 0
+    host = np.repeat(np.arange(60), np.where(slow, 50, 2))
+    values = np.where(slow, 3.0, 1.0)[host] + rng.normal(0, 0.05, len(host))
+    frame = {"arm": ["a"] * len(host), "host": host, "seconds": values}
+    (notice,) = told(analyze(frame, minimize="seconds", cluster="host"), SizesMatter)
+    assert said(notice) == snapshot
+    frame["seconds"] = rng.normal(1, 0.05, len(host))
+    assert not told(analyze(frame, minimize="seconds", cluster="host"), SizesMatter)
 
 
 def false_hints(rng: Generator, logs: int) -> int:

@@ -30,7 +30,7 @@ def frame(seed: int, **means: float) -> pd.DataFrame:
 
 
 def outcomes(found: Any) -> dict[str, str]:
-    return {pair.name: pair.outcome.word for pair in found.pairs}
+    return {pair.name: pair.outcome.word for pair in found.gate.pairs}
 
 
 def hyperfine(path: Path, **times: list[float]) -> Path:
@@ -50,8 +50,8 @@ def benchmark_file(path: Path, **data: list[float]) -> Path:
 def test_arms_of_the_same_name_are_compared() -> None:
     found = gate(frame(0, sort=10, hash=5, gone=1), frame(1, sort=11, hash=5, new=1), minimize="ms")
     assert outcomes(found) == {"hash": "not worse", "sort": "worse"}
-    assert (found.only_baseline, found.only_candidate) == (("gone",), ("new",))
-    assert (found.outcome.word, found.status) == ("worse", "decided")
+    assert (found.gate.only_baseline, found.gate.only_candidate) == (("gone",), ("new",))
+    assert (found.gate.outcome.word, found.gate.status) == ("worse", "decided")
     assert found.pulls == 800  # of what is compared
 
 
@@ -63,14 +63,14 @@ def test_what_is_not_exact_is_an_alarm_and_what_is_true_or_false_a_rate_and_both
         return pd.DataFrame({"arm": "a", "bytes": [10.0] * 99 + [11.0 + seed], "solved": rng.random(100) < 0.5})
 
     found = gate(log(1), log(2), minimize="bytes", exact="bytes", tolerance=0)
-    assert found.outcome.word == "open"
+    assert found.gate.outcome.word == "open"
     differ = [each for each in found.notices if isinstance(each, ExactDiffers)]
     assert differ == [ExactDiffers("bytes", "a (frame (log 1))", 2, 10.0, 12.0)]
     assert said(words.promise(found)) == snapshot
     assert "More measurements" not in words.answer(found)
-    assert "--exact" in str(words.next_step(found, of_logs=True))
+    assert "--exact" in str(words.next_step(found))
     rates = gate(log(1), log(2), maximize="solved")
-    assert said(words.promise(rates, of_logs=True)) == snapshot
+    assert said(words.promise(rates)) == snapshot
     assert said(words.remarks(rates)) == snapshot
     assert "More measurements" in words.answer(rates)
 
@@ -81,7 +81,7 @@ def test_intervals_are_those_of_one_log_with_all_arms_that_are_compared() -> Non
     found = gate(main, pr, minimize="ms")
     both = pd.concat([main[main.arm != "gone"].assign(side="main"), pr.assign(side="pr")])
     whole = analyze(both, arm=["side", "arm"], minimize="ms", tolerance="5%")
-    for pair in found.pairs:
+    for pair in found.gate.pairs:
         effect = whole.compare(f"pr/{pair.name}", f"main/{pair.name}")["ms"]
         ratio = pair.checks[0].effect.ratio
         assert ratio is not None
@@ -110,19 +110,22 @@ def test_differences_are_those_of_one_log_with_both_sides(asked: dict[str, Any])
     old, new = answers(0, 0.0), answers(1, 0.2).sample(frac=1.0, random_state=0)
     found = gate(old, new, **RATE, **asked)
     whole = analyze(pd.concat([old.assign(arm="old"), new.assign(arm="new")]), **RATE, **asked)
-    difference, wanted = found.pairs[0].checks[0].effect.difference, whole.compare("new", "old")["right"].difference
+    difference, wanted = (
+        found.gate.pairs[0].checks[0].effect.difference,
+        whole.compare("new", "old")["right"].difference,
+    )
     assert (difference.low, difference.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
-    plain = gate(old, new, **RATE).pairs[0].checks[0].effect.difference
+    plain = gate(old, new, **RATE).gate.pairs[0].checks[0].effect.difference
     assert difference.high - difference.low < plain.high - plain.low
 
 
 def test_a_model_that_is_worse_on_the_same_questions_is_found() -> None:
     old, new = answers(0, 0.0), answers(1, 0.4)
-    assert gate(old, new, **RATE).outcome == Outcome.OPEN
+    assert gate(old, new, **RATE).gate.outcome == Outcome.OPEN
     found = gate(old, new, **RATE, pair="question")
-    assert found.outcome == Outcome.WORSE
-    assert found.stands_up_to is not None
-    assert found.stands_up_to >= 0.02
+    assert found.gate.outcome == Outcome.WORSE
+    assert found.gate.stands_up_to is not None
+    assert found.gate.stands_up_to >= 0.02
 
 
 def test_only_pairs_that_are_compared_pay_for_differences() -> None:
@@ -130,7 +133,7 @@ def test_only_pairs_that_are_compared_pay_for_differences() -> None:
     found = gate(old, new, **RATE, pair="question")
     both = pd.concat([old.assign(arm="old " + old.arm), new.assign(arm="new " + new.arm)])
     whole = analyze(both, **RATE, pair="question")
-    for pair in found.pairs:
+    for pair in found.gate.pairs:
         difference, all_pairs = pair.checks[0].effect.difference, whole.compare(f"new {pair.name}", f"old {pair.name}")
         assert difference.high < all_pairs["right"].difference.high
 
@@ -139,7 +142,7 @@ def test_only_pairs_that_are_compared_pay_for_differences() -> None:
 def test_candidates_have_to_keep_to_limits(most: float, outcome: str, snapshot: SnapshotAssertion) -> None:
     main, pr = frame(0, sort=20), frame(1, sort=10)
     found = gate(main, pr, minimize="ms", limits=[f"p90(ms)<={most}"], contamination=0.02)
-    (pair,) = found.pairs
+    (pair,) = found.gate.pairs
     assert (pair.checks[0].outcome.word, pair.limits[0].outcome.word, pair.outcome.word) == (
         "not worse", outcome, outcome,
     )  # fmt: skip
@@ -149,7 +152,7 @@ def test_candidates_have_to_keep_to_limits(most: float, outcome: str, snapshot: 
 def test_up_to_which_contamination_it_stands() -> None:
     main, pr = frame(0, sort=10, hash=5), frame(1, sort=11, hash=5)
     found = gate(main, pr, minimize="ms")
-    for pair in found.pairs:
+    for pair in found.gate.pairs:
         (check,) = pair.checks
         last = check.stands_up_to
         assert last is not None
@@ -158,8 +161,8 @@ def test_up_to_which_contamination_it_stands() -> None:
                 continue  # it stands wherever anything can
             again = gate(main, pr, minimize="ms", contamination=eps)
             assert (outcomes(again)[pair.name] == pair.outcome.word) is same, (pair.name, eps)
-    assert found.stands_up_to == max(
-        pair.checks[0].stands_up_to for pair in found.pairs if pair.outcome.word == "worse"
+    assert found.gate.stands_up_to == max(
+        pair.checks[0].stands_up_to for pair in found.gate.pairs if pair.outcome.word == "worse"
     )
 
 
@@ -169,7 +172,7 @@ def test_a_single_arm_in_each_log_needs_no_common_name(tmp_path: Path) -> None:
     pr = hyperfine(tmp_path / "pr.json", **{"./pr --bench": rng.normal(1.2, 0.01, 60).tolist()})
     found = gate(str(main), str(pr))
     assert outcomes(found) == {"pr.json": "worse"}
-    assert found.pairs[0].baseline == "main.json"
+    assert found.gate.pairs[0].baseline == "main.json"
 
 
 def test_one_log_that_has_both() -> None:
@@ -181,9 +184,9 @@ def test_several_candidates_share_one_error_probability() -> None:
     main, pr = frame(0, sort=10), frame(1, sort=10.6)
     alone, beside = gate(main, pr, minimize="ms"), gate(main, pr, *[frame(s, sort=10) for s in range(2, 12)],
                                                         minimize="ms")  # fmt: skip
-    widths = [found.pairs[0].checks[0].effect.ratio for found in (alone, beside)]
+    widths = [found.gate.pairs[0].checks[0].effect.ratio for found in (alone, beside)]
     assert widths[1].high - widths[1].low > widths[0].high - widths[0].low
-    assert len({pair.name for pair in beside.pairs}) == 11
+    assert len({pair.name for pair in beside.gate.pairs}) == 11
 
 
 def test_metrics_have_tolerances_of_their_own() -> None:
@@ -193,7 +196,7 @@ def test_metrics_have_tolerances_of_their_own() -> None:
         return pd.DataFrame({"arm": "x", "ms": rng.normal(10 * factor, 0.1, 200), "kb": [100 * factor] * 200})
 
     found = gate(log(1.0), log(1.03), minimize=["ms", "kb"], exact="kb", tolerance={"ms": "10%", "kb": "1%"})
-    assert [check.outcome.word for check in found.pairs[0].checks] == ["not worse", "worse"]
+    assert [check.outcome.word for check in found.gate.pairs[0].checks] == ["not worse", "worse"]
 
 
 def test_rates_have_a_tolerance_of_their_own_too() -> None:
@@ -202,7 +205,7 @@ def test_rates_have_a_tolerance_of_their_own_too() -> None:
     found = gate(main, pr, maximize="solved", contamination=0.0)
     assert found.metrics[0].statistic_word == "mean"
     assert found.metrics[0].tolerance == 0.05
-    assert found.outcome == Outcome.WORSE
+    assert found.gate.outcome == Outcome.WORSE
 
 
 def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
@@ -217,15 +220,15 @@ def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
         session("main", number, 1.0)
         session("pr", number, 1.3)
     alone = gate(str(tmp_path / "main-00.json"), str(tmp_path / "pr-00.json"))
-    assert alone.outcome == Outcome.OPEN
+    assert alone.gate.outcome == Outcome.OPEN
     (few,) = [notice for notice in alone.notices if isinstance(notice, TooFewClusters)]
     assert (few.arms, few.of, few.most) == (4, 4, 1)
     whole = gate(str(tmp_path / "main-*.json"), str(tmp_path / "pr-*.json"))
     assert outcomes(whole) == {"test_hash": "worse", "test_sort": "worse"}
-    assert not whole.every_row
+    assert not whole.gate.every_row
     vouched = gate(str(tmp_path / "main-00.json"), str(tmp_path / "pr-00.json"), cluster="none")
-    assert vouched.outcome == Outcome.WORSE
-    assert vouched.every_row
+    assert vouched.gate.outcome == Outcome.WORSE
+    assert vouched.gate.every_row
 
 
 def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Path) -> None:
@@ -238,8 +241,8 @@ def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Pat
                 values = (1.0 + rng.normal(0.0, 0.1) + rng.normal(0.0, 0.005, 20)).tolist()
                 benchmark_file(tmp_path / f"{side}-{number:02}.json", test_sort=values)
         logs = [str(tmp_path / f"{side}-*.json") for side in ("main", "pr")]
-        wrong["process"] += gate(*logs, tolerance="1%", contamination=0).outcome == Outcome.WORSE
-        wrong["rows"] += gate(*logs, tolerance="1%", contamination=0, cluster="none").outcome == Outcome.WORSE
+        wrong["process"] += gate(*logs, tolerance="1%", contamination=0).gate.outcome == Outcome.WORSE
+        wrong["rows"] += gate(*logs, tolerance="1%", contamination=0, cluster="none").gate.outcome == Outcome.WORSE
     assert wrong["process"] <= 2
     assert wrong["rows"] > 2
 
@@ -254,16 +257,16 @@ def test_real_results_of_pyperf(tmp_path: Path) -> None:
         )  # fmt: skip
     found = gate(str(tmp_path / "main.json"), str(tmp_path / "pr.json"), tolerance="20%", contamination=0)
     assert outcomes(found) == {"sum": "worse"}
-    assert found.pairs[0].pulls == 18
+    assert found.gate.pairs[0].pulls == 18
 
 
 def test_real_results_of_hyperfine() -> None:
     """The same file on both sides: four runs of each command, which are too few to be certain of anything."""
     path = str(SAMPLES / "hyperfine_parameters.json")
     found = gate(path, path)
-    assert found.outcome == Outcome.OPEN
+    assert found.gate.outcome == Outcome.OPEN
     assert any(isinstance(notice, TooFewPulls) for notice in found.notices)
-    assert len({pair.candidate for pair in found.pairs} | {pair.baseline for pair in found.pairs}) == 2
+    assert len({pair.candidate for pair in found.gate.pairs} | {pair.baseline for pair in found.gate.pairs}) == 2
 
 
 def test_a_test_that_is_new_elsewhere_hides_no_other(tmp_path: Path) -> None:
@@ -282,7 +285,7 @@ def test_a_test_that_is_new_elsewhere_hides_no_other(tmp_path: Path) -> None:
     )
     found = gate(*logs, cluster="none")
     assert outcomes(found) == {"a.py::test_sort": "worse", "c.py::test_sort": "worse"}
-    assert found.only_candidate == ("b.py::test_sort",)
+    assert found.gate.only_candidate == ("b.py::test_sort",)
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,18 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.apart import lasting_threshold
+from frontguard.evidence.apart import STEP, IndependentBoxReader, IndependentLog, lasting_threshold, levels_for
 from frontguard.evidence.pairs import SHARE
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.paired import STEP, IndependentBoxReader, IndependentLog, levels_for
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee
 from tests.support.snapshots import refused, said
 
 Floats = npt.NDArray[np.float64]
-SPEED = Objective("speed", tolerance=0.0)
-RATE = Objective("solved", statistic="mean", bounds=(0, 1))
-VOLTS = Objective("volts", statistic="mean", sigma=1.0)
+SPEED = Objective("speed", "maximize", tolerance=0.0)
+RATE = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
+VOLTS = Objective("volts", "maximize", statistic="mean", sigma=1.0)
 
 
 def log_of(samples: list[Floats], objective: Objective, **more: Any) -> IndependentLog:
@@ -105,14 +104,14 @@ def test_a_log_says_more_of_independent_arms_and_what_it_takes_for_granted(
     assert alone.verdicts["arm-0"] == "undecided"
     assert found.verdicts == {"arm-0": "out", "arm-1": "in"}
     assert "independent_arms" in [each.kind for each in found.notices]
-    assert said(guarantee(found, anytime=False)) == snapshot
-    assert "takes for granted" not in guarantee(alone, anytime=False)
+    assert said(guarantee(found)) == snapshot
+    assert "takes for granted" not in guarantee(alone)
     assert found.differences is not None
     assert float(found.differences[1][0, 0]) < 0.0  # of the first less the one that puts it out
     assert found.front_changes_at is not None
     state = tmp_path / "state"
     analyze(frame, **asked, append=state)
-    again = analyze(state, objectives=[RATE], contamination=0.0, independent=True)
+    again = analyze(state, objectives=[RATE], contamination=0.0, independent=True, anytime=False)
     assert again.verdicts == found.verdicts
 
 

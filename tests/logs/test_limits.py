@@ -35,8 +35,8 @@ def test_limit_on_a_column_that_is_no_objective() -> None:
     assert found.mean_set == ["good"]  # of the arms that may be within
     frame = found.to_frame()
     assert frame["median(memory) ≤ 4"] == ["beyond", "within", "within"]
-    assert found.profile is not None
-    assert found.profile.front > 0.1
+    assert found.log.profile is not None
+    assert found.log.profile.front > 0.1
 
 
 def test_limits_share_the_doubt() -> None:

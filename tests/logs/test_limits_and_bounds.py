@@ -30,11 +30,11 @@ def test_a_limit_lies_between_the_bounds_of_its_mean(snapshot: SnapshotAssertion
     with refused(BadInput, snapshot):
         analyze(REVENUE, maximize="x", limits=["mean(revenue)<=4"])
     with refused(BadInput, snapshot):
-        Study(["a", "b"], [Objective("x")], Prescient(0.0), limits=["mean(revenue)<=4"])
+        Study(["a", "b"], [Objective("x", "maximize")], Prescient(0.0), limits=["mean(revenue)<=4"])
     with refused(BadInput, snapshot):
         analyze(REVENUE, maximize="x", limits=["mean(revenue)<=0.9"])
     found = analyze(REVENUE, maximize="x", limits=["mean(revenue,0,100)<=20"], contamination=0, tolerance=1)
-    assert said(guarantee(found, anytime=False)) == snapshot
+    assert said(guarantee(found)) == snapshot
 
 
 def test_a_mean_with_the_bounds_of_a_rate_is_refused_where_values_are_none(snapshot: SnapshotAssertion) -> None:
@@ -63,7 +63,9 @@ def test_limits_of_true_and_false_are_of_their_rate(snapshot: SnapshotAssertion)
 
 
 def test_a_study_refuses_the_median_of_two_values_for_a_limit_too(snapshot: SnapshotAssertion) -> None:
-    study = Study(["a", "b"], [Objective("x", tolerance=0.5)], Prescient(0.0), limits=[Limit("ok", at_least=0.9)])
+    study = Study(
+        ["a", "b"], [Objective("x", "maximize", tolerance=0.5)], Prescient(0.0), limits=[Limit("ok", at_least=0.9)]
+    )
     draw = np.random.default_rng(5)
 
     def measure_all() -> None:
@@ -76,7 +78,7 @@ def test_a_study_refuses_the_median_of_two_values_for_a_limit_too(snapshot: Snap
 
 
 def test_a_study_says_what_lies_outside_the_bounds_of_a_limit() -> None:
-    study = Study(["a", "b"], [Objective("x", tolerance=0.5)], Prescient(0.2), limits=["mean(s,1,5)>=3"])
+    study = Study(["a", "b"], [Objective("x", "maximize", tolerance=0.5)], Prescient(0.2), limits=["mean(s,1,5)>=3"])
     for pull in study.ask(10):
         came = Measurement({"x": float(RNG.normal()), "s": 7.0 if pull.id == 3 else 4.0})
         study.tell_measurements([(pull, usable(study.metrics, came, pull.id))])
@@ -98,4 +100,4 @@ def test_one_and_one_point_zero_are_one_cluster(tmp_path: Path, written: str) ->
 def test_rates_with_a_percentage_and_clusters() -> None:
     frame = pd.DataFrame({"arm": ["a"] * 200, "ok": np.arange(200) % 2 > 0, "c": np.arange(200) // 4})
     found = analyze(frame, maximize="ok", tolerance="5%", cluster="c")
-    assert found.failed.sum() == 0
+    assert found.log.failed.sum() == 0

@@ -9,17 +9,18 @@ import numpy.typing as npt
 import pytest
 
 from frontguard import Prescient
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.robustness import LIMITS, Needed, needed
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import BoxReader
+from frontguard.logs.robustness import needed
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.results import LIMITS, Needed
 from frontguard.verdicts import Verdict
 from tests.logs.simulated import ordered_log
 
 Floats = npt.NDArray[np.float64]
 
-OBJECTIVES = (Objective("m0"), Objective("m1", "minimize"))
+OBJECTIVES = (Objective("m0", "maximize"), Objective("m1", "minimize"))
 THREAT, DELTA = Prescient(0.05), 0.05
 TOLERANCES: dict[str, Any] = {"accuracy": 0.1, "coverage": 0.1, "margin": 0.0}
 
@@ -120,7 +121,7 @@ def test_a_single_pull_of_each_arm_is_taken_to_go_on_so() -> None:
     values = np.array([1.0, 2.0])
     log = Ordered(["a", "b"], ("speed",), np.array([1, 1]), np.array([[0, 1, 2]]), (values,))
     objectives, threat, goal = (
-        [Objective("speed")],
+        [Objective("speed", "maximize")],
         Prescient(0.1),
         dict.fromkeys(("accuracy", "coverage", "margin"), 0.0),
     )

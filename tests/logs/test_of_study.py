@@ -13,10 +13,9 @@ from scipy.stats import binom
 from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
-from frontguard import Malicious, Objective, Oblivious, Prescient, Result, Study, Subgaussian, analyze
+from frontguard import Answer, Malicious, Objective, Oblivious, Prescient, Study, Subgaussian, analyze
 from frontguard.cli.app import application
 from frontguard.errors import BadInput
-from frontguard.logs.analysis import Analysis
 from frontguard.notices import SetAside, UnderWay
 from frontguard.reports.of_results import study_report
 from frontguard.storage.open import open_storage
@@ -83,9 +82,9 @@ def test_how_many_are_out_is_said_and_counted(tmp_path: Path, snapshot: Snapshot
     found = analyze(tmp_path / "s.db", contamination=0.05)
     assert UnderWay(out) in found.notices
     assert said(" ".join(found.warnings)) == snapshot
-    assert (found.pulls, int(found.failed_pulls.sum())) == (50, out)
+    assert (found.pulls, int(found.log.failed_pulls.sum())) == (50, out)
     state = analyze(tmp_path / "s.db", append=tmp_path / "log.state")
-    assert (state.pulls, int(state.failed_pulls.sum())) == (50, out)
+    assert (state.pulls, int(state.log.failed_pulls.sum())) == (50, out)
     assert analyze(tmp_path / "s.db").pulls == told  # as the study has it
 
 
@@ -101,11 +100,16 @@ def test_pulls_that_were_planned_and_not_handed_out_are_not_under_way(tmp_path: 
 
 
 def certified(path: Path) -> None:
-    told(path, Study(["a", "b", "c"], [SECONDS, "quality"], Prescient(0.1), storage=path, max_pulls=4000, seed=1))
+    told(
+        path,
+        Study(
+            ["a", "b", "c"], [SECONDS, ("quality", "maximize")], Prescient(0.1), storage=path, max_pulls=4000, seed=1
+        ),
+    )
 
 
 def running(path: Path) -> None:
-    study = Study(["a", "b", "c"], [SECONDS, "quality"], Malicious(0.05), storage=path, confidence=0.9)
+    study = Study(["a", "b", "c"], [SECONDS, ("quality", "maximize")], Malicious(0.05), storage=path, confidence=0.9)
     told(path, study, rounds=4, apart=0.01)
 
 
@@ -145,7 +149,7 @@ def study_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "s.db"
 
 
-def same(found: Result, own: Result) -> None:
+def same(found: Answer, own: Answer) -> None:
     assert found.verdicts == own.verdicts
     assert found.intervals == own.intervals
     assert (found.certificate, found.outlook) == (own.certificate, own.outlook)
@@ -161,12 +165,12 @@ def test_run_report_serve_and_analyze_agree(study_file: Path) -> None:
         (name,) = storage.studies()
         study = Study.open(storage, name)
         own, settings, failed = study.result(), study.settings, study.failures()
-        seen = Follower(storage, name).catch_up().snapshot.result
+        seen = Follower(storage, name).catch_up().answer
         report = study_report(storage, name)
     found = analyze(study_file)
     same(found, own)
     same(seen, own)
-    assert found.failed_pulls.tolist() == [sum(failed.get(arm, {}).values()) for arm in own.arms]
+    assert found.log.failed_pulls.tolist() == [sum(failed.get(arm, {}).values()) for arm in own.arms]
     assert report.status == own.status
     assert {row[0].text: row[1].text for row in report.table.rows} == own.verdicts
     assert tuple(own.warnings) == tuple(report.warnings)
@@ -195,8 +199,8 @@ def test_the_studies_above_are_what_they_are_called(tmp_path: Path) -> None:
     assert list(found["running"].more_pulls()) == ["a", "b", "c"]
     assert "failures" not in found["running"].more_pulls().values()  # what is under way has not failed for good
     bounded = found["with_a_spread_bound"]
-    assert bounded.profile is not None
-    assert np.isnan(bounded.profile.per_arm).all()  # the log alone would not decide it
+    assert bounded.log.profile is not None
+    assert np.isnan(bounded.log.profile.per_arm).all()  # the log alone would not decide it
     assert bounded.front_changes_at is None
 
 
@@ -209,9 +213,9 @@ def test_what_analyze_prints_is_the_study(study_file: Path) -> None:
     plain = own.to_dict()
     for key in ("status", "pareto_set", "verdicts", "certificate", "intervals", "pulls", "notices", "warnings"):
         assert printed[key] == plain[key], key
-    back = Analysis.from_dict(printed, "a.json")
+    back = Answer.from_dict(printed, "a.json")
     assert back.verdicts == own.verdicts
-    assert back.failed_pulls.tolist() == analyze(study_file).failed_pulls.tolist()
+    assert back.log.failed_pulls.tolist() == analyze(study_file).log.failed_pulls.tolist()
     text = CliRunner().invoke(application(), ["analyze", str(study_file), "--strict"])
     assert text.exit_code == (0 if own.status == "certified" else 3)
     assert "nan" not in text.stdout
@@ -244,7 +248,7 @@ def test_what_is_not_told_is_as_in_the_study(tmp_path: Path) -> None:
 
 def test_coverage_is_the_studys_while_its_tolerances_are(tmp_path: Path) -> None:
     """With tolerance 0 no arm near another is covered; with the study's coverage of half the value, they are."""
-    metrics = [Objective("x", tolerance=0.0)]
+    metrics = [Objective("x", "maximize", tolerance=0.0)]
     with Study(["a", "b"], metrics, Prescient(0.0), coverage=[5.0], storage=tmp_path / "s.db").storage as storage:
         study = Study.open(storage)
         rng = np.random.default_rng(0)
@@ -266,18 +270,18 @@ def test_arms_that_were_set_aside_are_no_part_of_another_answer(tmp_path: Path) 
     assert not set(other.pareto_set) & set(own.aside)
     assert {notice.arm for notice in other.notices if isinstance(notice, SetAside)} == set(own.aside)
     assert other.pulls_per_arm.tolist() == own.pulls_per_arm.tolist()
-    assert other.failed_pulls.tolist() == own.failed_pulls.tolist()
+    assert other.log.failed_pulls.tolist() == own.log.failed_pulls.tolist()
     for arm in own.aside:
         assert other.intervals[arm]["seconds"] == [-np.inf, np.inf] or other.intervals[arm]["seconds"] == [0.0, np.inf]
         assert arm not in other.stands_up_to
-    assert "set aside" in guarantee(other, anytime=True) or other.warnings
+    assert "set aside" in guarantee(other) or other.warnings
     without = log_without(tmp_path / "s.db", own.aside, len(own.arms))
     assert {arm: word for arm, word in other.verdicts.items() if arm not in own.aside} == without.verdicts
     assert {arm: box for arm, box in other.intervals.items() if arm not in own.aside} == without.intervals
     assert other.stands_up_to == pytest.approx(without.stands_up_to)
 
 
-def log_without(path: Path, aside: list[str], arms: int) -> Analysis:
+def log_without(path: Path, aside: list[str], arms: int) -> Answer:
     """The told rows of the other arms as a plain log, at the δ that all arms share."""
     with Study.open(path, read_only=True).storage as storage:
         study = Study.open(storage)
@@ -319,19 +323,19 @@ def test_arms_that_nobody_pulled_are_open_and_have_their_share_of_delta(tmp_path
 
 
 def test_a_pull_that_failed_in_every_metric_is_one_failed_pull(tmp_path: Path) -> None:
-    from frontguard.words.analysis import failures
+    from frontguard.words.answers import failures
 
-    with Study(["a"], [SECONDS, "quality"], Prescient(0.1), storage=tmp_path / "s.db").storage as storage:
+    with Study(["a"], [SECONDS, ("quality", "maximize")], Prescient(0.1), storage=tmp_path / "s.db").storage as storage:
         study = Study.open(storage)
         first, second, *others = study.ask(10)
         study.fail(first, "timeout")
         study.tell(second, [1.0, None], "no quality")
         study.tell_many([(pull, [1.0, 2.0]) for pull in others])
     for found in (analyze(tmp_path / "s.db"), analyze(tmp_path / "s.db", contamination=0.2)):
-        assert found.failed.tolist() == [[1, 2]]
-        assert found.failed_pulls.tolist() == [2]
+        assert found.log.failed.tolist() == [[1, 2]]
+        assert found.log.failed_pulls.tolist() == [2]
         assert str(failures(found)).startswith("2 of 10 pulls lack")
-        assert found.to_dict()["failed_pulls"] == {"a": 2}
+        assert found.to_dict()["log"]["failed_pulls"] == {"a": 2}
 
 
 def test_failed_pulls_are_counted_alike_in_memory_on_disk_and_in_states(tmp_path: Path) -> None:
@@ -341,12 +345,12 @@ def test_failed_pulls_are_counted_alike_in_memory_on_disk_and_in_states(tmp_path
     columns = {"arm": [f"arm {arm}" for arm in arms.tolist()], "x": values[:, 0], "y": values[:, 1]}
     wanted = np.bincount(arms, np.isnan(values).any(axis=1), 7).astype(int).tolist()
     asked: dict[str, Any] = {"maximize": ["x", "y"], "profile": False}
-    assert analyze(columns, **asked).failed_pulls.tolist() == wanted
+    assert analyze(columns, **asked).log.failed_pulls.tolist() == wanted
     halves = [{name: column[part] for name, column in columns.items()} for part in (slice(0, 2500), slice(2500, 4000))]
     for number, half in enumerate(halves):
         found = analyze(half, **asked, append=tmp_path / "log.state")
         small = analyze(half, **asked, append=tmp_path / "small.state", sketch=8 if number == 0 else None)
-    assert found.failed_pulls.tolist() == wanted
-    assert small.failed_pulls.tolist() == wanted
-    assert analyze(tmp_path / "log.state", **asked).failed_pulls.tolist() == wanted
-    assert analyze(tmp_path / "small.state", **asked).failed_pulls.tolist() == wanted
+    assert found.log.failed_pulls.tolist() == wanted
+    assert small.log.failed_pulls.tolist() == wanted
+    assert analyze(tmp_path / "log.state", **asked).log.failed_pulls.tolist() == wanted
+    assert analyze(tmp_path / "small.state", **asked).log.failed_pulls.tolist() == wanted

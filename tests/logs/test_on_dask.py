@@ -20,13 +20,12 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard import BadInput, Objective
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.progress import LogProgress
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
-from frontguard.logs.sort.spill import LEAST_MEMORY
+from frontguard.logs.sort.spill import LEAST_MEMORY, LogProgress
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
+from frontguard.results import Answer
 from tests.support.snapshots import refused
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
@@ -210,14 +209,22 @@ def test_text_is_read_as_on_one_machine(client: Any, tmp_path: Path, ending: str
     assert_same(on(client, str(tmp_path / f"part-*.{ending}")), here)
 
 
-def same_analysis(client: Any, log: Any, **options: Any) -> Analysis:
+def same_analysis(client: Any, log: Any, **options: Any) -> Answer:
     """The analysis, which is the same to the bit on the cluster and here."""
     asked = {"arm": "flags", "minimize": "seconds", "maximize": "quality", "tolerance": {"seconds": "2%"}, **options}
     here, there = (frontguard.analyze(log, executor=executor, **asked) for executor in (None, client))
     assert there.to_dict() == here.to_dict()
     assert there.notices == here.notices
     arrays = [
-        bits(each.estimates, each.lower, each.upper, each.means, each.pulls_per_arm, each.failed, each.failed_pulls)
+        bits(
+            each.estimates,
+            each.lower,
+            each.upper,
+            each.log.means,
+            each.pulls_per_arm,
+            each.log.failed,
+            each.log.failed_pulls,
+        )
         for each in (here, there)
     ]
     assert arrays[0] == arrays[1]
@@ -357,8 +364,8 @@ def test_means_exact_values_and_truths_to_the_bit(client: Any, tmp_path: Path, e
     asked: dict[str, Any] = {
         "arm": "flags",
         "objectives": [
-            Objective("ok", tolerance="1%"),
-            Objective("stars", statistic="mean", bounds=(1, 5)),
+            Objective("ok", "maximize", tolerance="1%"),
+            Objective("stars", "maximize", statistic="mean", bounds=(1, 5)),
             Objective("size", "minimize", exact=True),
         ],
         "threat": threat,
@@ -368,8 +375,14 @@ def test_means_exact_values_and_truths_to_the_bit(client: Any, tmp_path: Path, e
     here = frontguard.analyze(tmp_path, **asked)
     there = frontguard.analyze(tmp_path, executor=client, **asked)
     assert there.verdicts == here.verdicts
-    for name in ("lower", "upper", "estimates", "means", "failed"):
-        assert bits(getattr(there, name)) == bits(getattr(here, name))
+    assert there.log is not None
+    assert here.log is not None
+    for mine, its, names in (
+        (there, here, ("lower", "upper", "estimates")),
+        (there.log, here.log, ("means", "failed")),
+    ):
+        for name in names:
+            assert bits(getattr(mine, name)) == bits(getattr(its, name))
     assert there.metrics == here.metrics
     assert {notice.kind for notice in here.notices} >= {"taken_as_rate", "out_of_bounds"}  # type: ignore[attr-defined]
     assert set(there.notices) == {each for each in here.notices if each.kind != "rows_differ"}  # type: ignore[attr-defined]
@@ -392,7 +405,7 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
 ) -> None:
     monkeypatch.setattr(on_dask, "LOOK", 0.0)
     monkeypatch.setattr(on_dask, "_SMALL_JOB", 1)  # a file each
-    monkeypatch.setattr("frontguard.logs.sort.progress._PAUSE", 0.0)
+    monkeypatch.setattr("frontguard.logs.sort.spill._PAUSE", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
     joined: list[Any] = []
 

@@ -11,15 +11,14 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.pairs import HITS_SHARE, SHARE
-from frontguard.logs.clustered import clustered_from
-from frontguard.logs.paired import PairBoxReader, PairedLog
+from frontguard.evidence.pairs import HITS_SHARE, SHARE, PairBoxReader, PairedLog
+from frontguard.logs.design import clustered_from, paired_log
 from frontguard.logs.sort.rows import Batch, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
 from tests.support.snapshots import refused, said
 
-SCORE = Objective("score", statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
 HOW: dict[str, Any] = {"arm": "model", "objectives": [SCORE], "pair": "question"}
 
 
@@ -41,7 +40,7 @@ def paired(frame: dict[str, Any], items: int | None = None) -> PairedLog:
 
     batch = Batch(pl.Series(frame["model"]), [np.array(frame["score"])], clusters=pl.Series(frame["question"]))
     log = clustered_from([batch], ["score"], ["question"], usable=usable_ranges(["score"], [SCORE]))
-    return PairedLog.of(log, items)
+    return paired_log(log, items)
 
 
 def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tuple[str, str], float]:
@@ -97,7 +96,7 @@ def test_pairs_decide_what_intervals_leave_open() -> None:
     assert 0.0 < replacement.gains["score"] < 0.04
     assert found.to_dict()["differences"]["m2"]["score"][1] < 0
     assert found.front_changes_at < 0.1  # of what pairs save, nothing is saved from lies
-    profile = found.profile
+    profile = found.log.profile
     assert profile is not None
     at = [
         analyze(frame, **HOW, contamination=float(eps)).verdicts for eps in (profile.per_arm[2], found.front_changes_at)
@@ -131,9 +130,12 @@ def test_a_list_and_what_is_left_of_it(snapshot: SnapshotAssertion) -> None:
     [
         {"cluster": "question"},
         {"pair": None, "items": 3},
-        {"objectives": [Objective("score")]},
-        {"objectives": [Objective("score")], "items": 400},
+        {"objectives": [Objective("score", "maximize")]},
+        {"objectives": [Objective("score", "maximize")], "items": 400},
         {"pair": "quest"},
+        {"items": 5, "anytime": True},
+        {"pair": None, "absent": "random"},
+        {"absent": "never"},
     ],
 )
 def test_refused(change: dict[str, Any], snapshot: SnapshotAssertion) -> None:
@@ -174,3 +176,66 @@ def test_what_is_said_is_true_of_most_logs(threat: Threat, items: int | None) ->
         better = {"a": true[0] - true[1], "b": true[1] - true[0]}
         wrong += bool(not inside.all() or any(found.verdicts[arm] == "out" and gap >= 0 for arm, gap in better.items()))
     assert wrong / runs <= 0.2
+
+
+def of_two(values: Any, here: Any) -> dict[str, Any]:
+    """Two models on the same questions, with the rows that are here."""
+    at = np.flatnonzero(np.ravel(here))
+    return {
+        "model": np.repeat(["a", "b"], len(values[0]))[at],
+        "question": np.tile(np.arange(len(values[0])), 2)[at],
+        "score": np.ravel(values)[at],
+    }
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.05])
+def test_a_random_part_of_a_list_may_stand_in_the_order_of_the_list(eps: float) -> None:
+    """The first half of the list is solved; b, which is the same as a, was given three quarters of it at random."""
+    solved = (np.arange(400) < 200).astype(float)
+    for seed in range(6):
+        given = np.random.default_rng([seed, 8]).permutation(400) < 300
+        log = of_two([solved, solved], [np.ones(400, bool), given])
+        found = analyze(log, **HOW, items=400, absent="random", contamination=eps, profile=False)
+        assert (found.lower[:, 0] - 1e-9 <= solved.mean()).all()
+        assert (found.upper[:, 0] + 1e-9 >= solved.mean()).all()
+        assert "out" not in found.verdicts.values()
+
+
+def test_hits_among_common_items_are_those_of_all_items_up_to_there() -> None:
+    """Whoever has measured half of a list in between has as many hits among the other half, at most, as among all."""
+    draw = np.random.default_rng(0)
+    values = draw.random((2, 200))
+    whole = analyze(of_two(values, np.ones((2, 200), bool)), **HOW, items=200, contamination=0.1, profile=False)
+    half = analyze(
+        of_two(values, [np.ones(200, bool), np.arange(200) % 2 == 0]),
+        **HOW, items=200, contamination=0.1, absent="random", profile=False,
+    )  # fmt: skip
+    assert half.pairs is not None
+    assert whole.pairs is not None
+    assert (half.pairs[[0, 1], [1, 0], 0] > whole.pairs[[0, 1], [1, 0], 0]).all()
+
+
+@pytest.mark.parametrize("items", [None, 200])
+def test_rows_that_are_absent_where_an_arm_failed_count_as_failed(
+    items: int | None, snapshot: SnapshotAssertion
+) -> None:
+    """Both solve a question with the same probability; b, of which failures are left out, seems to be better."""
+    for seed in range(5):
+        draw = np.random.default_rng([seed, 9])
+        values = (draw.random((2, 200)) < 0.5).astype(float)
+        log = of_two(values, [np.ones(200, bool), (values[1] == 1.0) | (draw.random(200) < 0.3)])
+        true = values.mean(axis=1) if items else np.full(2, 0.5)
+        found = analyze(log, **HOW, items=items, contamination=0, profile=False)
+        assert ((found.lower[:, 0] <= true + 1e-9) & (true <= found.upper[:, 0] + 1e-9)).all()
+        assert all(true[found.arms.index(arm)] < true.max() for arm, word in found.verdicts.items() if word == "out")
+        assert found.pulls_per_arm.tolist() == [200, 200]
+    assert said("\n".join(str(each) for each in found.notices if each.warns)) == snapshot
+    chosen = analyze(log, **HOW, items=items, absent="random", contamination=0, profile=False)
+    assert said("\n".join(str(each) for each in chosen.notices if each.warns)) == snapshot
+
+
+def test_second_tries_are_noticed(snapshot: SnapshotAssertion) -> None:
+    log = of_two(np.tile([1.0, 0.0, 0.5], (2, 20)), np.ones((2, 60), bool))
+    more = {name: np.concatenate([column, column[60:65]]) for name, column in log.items()}
+    assert not [each for each in analyze(log, **HOW).notices if each.warns]
+    assert said("\n".join(str(each) for each in analyze(more, **HOW).notices if each.warns)) == snapshot

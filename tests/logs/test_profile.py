@@ -12,9 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Prescient, Share, Threat
 from frontguard.errors import BadInput
-from frontguard.logs.boxes import BoxReader
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.robustness import profile, resolution_for
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
 from frontguard.verdicts import Verdict
@@ -23,7 +23,7 @@ from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
 
-OBJECTIVES = (Objective("m0"), Objective("m1", "minimize"))
+OBJECTIVES = (Objective("m0", "maximize"), Objective("m1", "minimize"))
 
 
 def anew(log: Ordered, threat: Threat, tolerances: dict[str, float], step: float) -> tuple[list[float], float]:

@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, analyze
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs import state as states
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.state import CountedFile, LogState, append_to, held, marked
 from tests.support.broken import broken
 from tests.support.forks import fork
@@ -179,6 +180,22 @@ def test_a_cut_file_is_found_wherever_it_ends(tmp_path: Path, snapshot: Snapshot
     file.write_bytes(whole + b"more")
     with refused(BadInput, snapshot):
         LogState.load(file)
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "state"
+    state_of(some_rows(1, 5000, arms=2)).save(file)
+    load = np.load
+
+    def cut(opened: Any) -> Any:
+        packed = load(opened)
+        os.truncate(file, 20_000)
+        return packed
+
+    monkeypatch.setattr(np, "load", cut)
+    with pytest.raises(BadInput) as caught:
+        LogState.load(file)
+    assert str(file) in str(caught.value)
 
 
 def test_files_that_are_no_state(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -401,3 +418,20 @@ def test_a_state_from_strangers_is_answered_or_refused_in_a_line(tmp_path: Path,
             refused.append(str(error))
     assert 50 < len(refused) < 150
     assert [line for line in refused if "\n" in line or len(line) > 600] == []
+
+
+def test_a_state_may_be_looked_at_whenever_something_is_added(tmp_path: Path) -> None:
+    """Two arms that are alike, looked at after each of 20 additions: with one look each, all states miss."""
+    asked: dict[str, Any] = {"maximize": "x", "confidence": 0.8, "contamination": 0, "profile": False}
+    missed = set()
+    for seed in range(6):
+        draw = np.random.default_rng([seed, 20])
+        for _ in range(20):
+            log = {"arm": ["a", "b"] * 20, "x": draw.normal(size=40)}
+            found = analyze(log, append=tmp_path / f"{seed}", **asked)
+            assert found.anytime
+            if not ((found.lower <= 0) & (found.upper >= 0)).all():
+                missed.add(seed)
+    assert len(missed) <= 1
+    assert not analyze(tmp_path / "0", anytime=False, **asked).anytime
+    assert analyze(tmp_path / "0", **asked).anytime

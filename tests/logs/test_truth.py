@@ -20,10 +20,10 @@ import numpy.typing as npt
 import pytest
 from scipy.special import ndtri
 
+from frontguard.evidence import readers as log_boxes
 from frontguard.evidence.boxes import ArmBoxes
-from frontguard.logs import boxes as log_boxes
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.answer import goal_of
-from frontguard.logs.boxes import BoxReader
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
 from frontguard.question import Question
@@ -69,7 +69,8 @@ class Case:
     @cached_property
     def question(self) -> Question:
         objectives = tuple(
-            Objective(f"m{d}", tolerance=self.tolerance, quantile=level) for d, level in enumerate(self.levels)
+            Objective(f"m{d}", "maximize", tolerance=self.tolerance, quantile=level)
+            for d, level in enumerate(self.levels)
         )
         return Question(objectives, self.threat, confidence=1.0 - DELTA, anytime=self.anytime)
 

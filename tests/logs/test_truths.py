@@ -86,7 +86,7 @@ def test_a_column_of_truths_is_a_rate_in_every_format(kind: str, tmp_path: Path)
     missing = {**COLUMNS, "solved": [None, *SOLVED[1:]]}
     wanted = analyze(
         {**COLUMNS, "solved": [None, *map(float, SOLVED[1:])]},
-        objectives=[Objective("solved", statistic="mean", bounds=(0, 1)), Objective("price", "minimize")],
+        objectives=[Objective("solved", "maximize", statistic="mean", bounds=(0, 1)), Objective("price", "minimize")],
         contamination=0.02,
     )
     # A tolerance in percent of all metrics must not make false a failure.
@@ -95,7 +95,7 @@ def test_a_column_of_truths_is_a_rate_in_every_format(kind: str, tmp_path: Path)
         found = analyze(log, maximize="solved", minimize="price", contamination=0.02, tolerance=tolerance)
         assert TakenAsRate("solved") in found.notices
         assert found.metrics[0].statistic_word == "mean"
-        assert found.failed[:, 0].sum() == (columns is missing)
+        assert found.log.failed[:, 0].sum() == (columns is missing)
         if tolerance is None:
             np.testing.assert_array_equal(found.lower, wanted.lower)
             assert found.verdicts == wanted.verdicts
@@ -108,7 +108,7 @@ def test_many_rows_of_truths_are_read_quickly(tmp_path: Path, monkeypatch: pytes
     columns = {"arm": ["a", "b"] * 4000, "solved": [True, False, True, True] * 2000, "x": list(range(8000))}
     for make in (csv, lines):
         found = analyze(make(tmp_path, columns), maximize=["solved", "x"], contamination=0.0)
-        assert found.means[:, 0].tolist() == [1.0, 0.5]
+        assert found.log.means[:, 0].tolist() == [1.0, 0.5]
 
 
 @pytest.mark.parametrize("kind", ["csv", "json lines", "json list", "lists", "pandas objects"])
@@ -130,8 +130,10 @@ def test_truths_in_one_file_and_numbers_in_another_are_refused(tmp_path: Path, s
 def test_truths_of_which_something_else_was_said_are_refused(snapshot: SnapshotAssertion) -> None:
     for options in ({"quantile": 0.5}, {"exact": True}, {"statistic": "mean", "bounds": (1, 5)}):
         with refused(BadInput, snapshot):
-            analyze(COLUMNS, objectives=[Objective("solved", **options)])
-    found = analyze(COLUMNS, objectives=[Objective("solved", statistic="mean", bounds=(0, 1))], contamination=0.0)
+            analyze(COLUMNS, objectives=[Objective("solved", "maximize", **options)])
+    found = analyze(
+        COLUMNS, objectives=[Objective("solved", "maximize", statistic="mean", bounds=(0, 1))], contamination=0.0
+    )
     assert not any(isinstance(notice, TakenAsRate) for notice in found.notices)
 
 
@@ -139,7 +141,7 @@ def test_truths_in_the_long_layout() -> None:
     long = {"arm": ARMS * 2, "metric": ["solved"] * 2 * N + ["safe"] * 2 * N, "value": SOLVED + SOLVED[::-1]}
     found = analyze(long, maximize=["solved", "safe"], contamination=0.0)
     assert [each.statistic_word for each in found.metrics] == ["mean", "mean"]
-    assert found.means.tolist() == [[0.9, 0.3], [0.3, 0.9]]
+    assert found.log.means.tolist() == [[0.9, 0.3], [0.3, 0.9]]
 
 
 # Medians that say little ------------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def test_what_says_something_is_not_refused() -> None:
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 12, 13, 30, 31])
 def test_a_third_of_the_values_is_counted_exactly(n: int) -> None:
     """Wherever the run of equal values lies about the middle."""
-    middle, median = (n + 1) // 2, Objective("v")
+    middle, median = (n + 1) // 2, Objective("v", "maximize")
     for run in range(1, n):
         for begin in range(max(1, middle - run + 1), middle + 1):
             if begin + run - 1 > n:

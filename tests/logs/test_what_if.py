@@ -11,10 +11,10 @@ import pytest
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.evidence.boundaries import anytime_rank
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.robustness import CONFIDENCES
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.results import Answer
 from frontguard.theory.threats import Threat
 
 
@@ -28,7 +28,7 @@ def a_log(arms: int, repeats: int, seed: int = 0, spread: float = 0.05) -> dict[
     return {"arm": [f"v{i:02d}" for i in which.tolist()], "seconds": seconds, "size": size}
 
 
-def asked(log: dict[str, Any], **options: Any) -> Analysis:
+def asked(log: dict[str, Any], **options: Any) -> Answer:
     return analyze(log, minimize=["seconds", "size"], **options)
 
 
@@ -57,7 +57,7 @@ def test_the_best_guess_is_the_front_by_medians(seed: int) -> None:
 def test_there_is_no_guess_where_an_arm_is_in() -> None:
     found = asked(a_log(6, 60), tolerance="5%")
     assert found.pareto_set
-    assert (found.best_guess, found.guess, found.what_if) == ([], None, ())
+    assert (found.best_guess, found.guess, found.log.what_if) == ([], None, ())
     assert found.to_dict()["best_guess"] is None
 
 
@@ -89,7 +89,7 @@ def test_a_study_that_stopped_with_nothing_in_has_a_guess(tmp_path: Path) -> Non
 @pytest.mark.parametrize("anytime", [False, True])
 @pytest.mark.parametrize("threat", [Prescient(0.1), Oblivious(0.0), Malicious(0.1), Share(0.1)])
 def test_before_so_many_pulls_nothing_is_bounded(threat: Threat, anytime: bool) -> None:
-    metric = Objective("x", quantile=0.3)
+    metric = Objective("x", "maximize", quantile=0.3)
 
     def bounded(repeats: int) -> Any:
         values = np.tile(np.arange(float(repeats)), 2)
@@ -107,7 +107,7 @@ def test_before_so_many_pulls_nothing_is_bounded(threat: Threat, anytime: bool) 
 
 def test_where_no_number_of_pulls_would_do_there_is_none() -> None:
     log = {"arm": ["a", "b"], "x": [1.0, 2.0]}
-    guess = analyze(log, objectives=[Objective("x", quantile=0.9)], threat=Malicious(0.3)).guess
+    guess = analyze(log, objectives=[Objective("x", "maximize", quantile=0.9)], threat=Malicious(0.3)).guess
     assert guess is not None
     assert guess.first is not None
     assert guess.whole is None
@@ -133,14 +133,14 @@ def test_what_would_be_decided_otherwise_is_what_asking_so_gives() -> None:
             hit = next(((each, verdicts) for each, verdicts in decided if verdicts), None)
             if hit is not None:
                 expected.append({"confidence": 0.95, "contamination": 0.1} | hit[0] | {"verdicts": hit[1]})
-        assert found.to_dict()["what_if"] == expected
+        assert found.to_dict()["log"]["what_if"] == expected
         met.add(len(expected))
     assert met >= {0, 1, 2}
 
 
 def test_a_guess_and_what_if_survive_json() -> None:
     found = asked(a_log(6, 9), tolerance="5%", threat=Prescient(0.1))
-    assert found.what_if
-    back = Analysis.from_dict(found.to_dict())
-    for entry in ("best_guess", "least_pulls", "what_if", "notices"):
+    assert found.log.what_if
+    back = Answer.from_dict(found.to_dict())
+    for entry in ("best_guess", "least_pulls", "log", "notices"):
         assert back.to_dict()[entry] == found.to_dict()[entry]

@@ -18,7 +18,7 @@ FRONT = ["good", "small"]
 
 
 def a_study(storage: Storage | None = None, **settings: Any) -> Study:
-    objectives = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
+    objectives = [Objective("quality", "maximize", tolerance=0.5), Objective("lightness", "maximize", tolerance=0.5)]
     return Study(list(ARMS), objectives, Prescient(0.05), storage=storage or MemoryStorage(), **settings)
 
 

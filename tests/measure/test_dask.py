@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import BadInput, Objective, Prescient, Result
+from frontguard import Answer, BadInput, Objective, Prescient
 from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.contract import End
@@ -34,8 +35,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield made
 
 
-def run(evaluate: Callable[..., Any], **options: Any) -> Result:
-    objectives = [Objective("quality", tolerance=0.5), Objective("lightness", tolerance=0.5)]
+def run(evaluate: Callable[..., Any], **options: Any) -> Answer:
+    objectives = [Objective("quality", "maximize", tolerance=0.5), Objective("lightness", "maximize", tolerance=0.5)]
     return identify(evaluate, arms=ARMS, objectives=objectives, threat=Prescient(0.1), **options)
 
 
@@ -153,6 +154,7 @@ def test_no_scheduler_and_no_workers_are_named(
     soon = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
     with soon, refused(BadInput, snapshot):
         run(abs, executor="dask://127.0.0.1:9")
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)  # it would log tracebacks
     with socket.create_server(("127.0.0.1", 0)) as mute:
         monkeypatch.setattr("frontguard._common.dask.LIMIT", 1.0)
         port = mute.getsockname()[1]
@@ -181,7 +183,11 @@ def test_a_value_that_workers_cannot_load_brings_none_of_them_down(
         refused(BadInput, snapshot),
     ):
         identify(
-            lambda values: values, arms={"a": Values([1.0])}, objectives=["x"], threat=Prescient(0.1), executor=client
+            lambda values: values,
+            arms={"a": Values([1.0])},
+            objectives=[("x", "maximize")],
+            threat=Prescient(0.1),
+            executor=client,
         )
     assert [worker.poll() for worker in cluster.workers] == [None, None]
 

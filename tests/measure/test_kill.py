@@ -28,7 +28,7 @@ from frontguard.storage.contract import End, Plan, Tell, Told
 from frontguard.studies.study import Pull
 
 ARMS = [f"arm {n}" for n in range(6)]
-OBJECTIVES = [Objective("quality", tolerance=0.3), Objective("cost", "minimize", "20%")]
+OBJECTIVES = [Objective("quality", "maximize", tolerance=0.3), Objective("cost", "minimize", "20%")]
 RECORD = struct.Struct("<q")
 
 
@@ -139,8 +139,12 @@ def _check_plans(study: Study, told: Told, plans: list[Plan]) -> None:
     for plan in plans:
         whole.storage.tell("study", tells[seen : plan.told])
         seen = max(seen, plan.told)
-        whole._plan(1)
-        made = whole.storage.plans("study")[-1]
+        whole.catch_up()
+        proposed = whole._replay.propose(len(plan.arms))  # how many are planned at once depends on who is at work
+        assert proposed is not None
+        whole._replay, made = proposed
+        assert whole.storage.add_plan("study", made)
+        whole._replay.watch.plan(made.arms)
         assert (made.number, made.told, made.first, made.status) == (plan.number, plan.told, plan.first, plan.status)
         np.testing.assert_array_equal(made.arms, plan.arms)
     whole.storage.tell("study", tells[seen:])
@@ -159,8 +163,8 @@ def _killed_often(tmp_path: Path, kills: int) -> None:
     assert done >= kills
 
 
-def test_sixty_kills(tmp_path: Path) -> None:
-    _killed_often(tmp_path, 60)
+def test_twenty_kills(tmp_path: Path) -> None:
+    _killed_often(tmp_path, 20)
 
 
 @pytest.mark.audit

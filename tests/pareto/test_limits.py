@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from frontguard import Certified, Objective, Prescient
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
 from frontguard.pareto.feasible import LimitRule, keeping_of, veiled_boxes
-from frontguard.pareto.judge import judge, judge_briefly
+from frontguard.pareto.judge import judge
 from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
 
 Floats = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ def naive(ends: Floats, limit: float, gamma: float) -> tuple[list[Verdict], list
 def policy_with(ends: Floats, limit: float, gamma: float) -> Certified:
     """A policy with one limit on a third column, and these boxes, estimates in their middle, decided on."""
     policy = Certified.for_objectives(
-        len(ends), [Objective("a", tolerance=gamma), Objective("b", tolerance=gamma)], threat=Prescient(0.1),
+        len(ends), [Objective(name, "maximize", tolerance=gamma) for name in "ab"], threat=Prescient(0.1),
         limits=[f"c>={limit}"],
     )  # fmt: skip
     boxes = policy.standing.boxes
@@ -77,7 +77,7 @@ def test_rule_and_judge_follow_the_definitions(seed: int, arms: int, gamma: floa
     limits = LimitRule(np.array([2]), np.array([3.0]), np.array([3.0]))
     boxes = ArmBoxes(ends[:, 0], ends[:, 1], middle, middle, middle)
     judged = judge(boxes, np.full(2, gamma), np.full(2, gamma), np.zeros(2), limits)
-    brief = judge_briefly(boxes, np.full(2, gamma), np.full(2, gamma), np.zeros(2), limits)
+    brief = judge(boxes, np.full(2, gamma), np.full(2, gamma), np.zeros(2), limits, briefly=True)
     np.testing.assert_array_equal(brief.codes, judged.codes)
     for codes in (policy.verdict_codes, judged.codes):
         for i in range(arms):

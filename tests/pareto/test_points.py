@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.pareto.points import pareto_mask, suboptimality_gaps
+from frontguard.pareto.dominance import pareto_mask, suboptimality_gaps
 from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]

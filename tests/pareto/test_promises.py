@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Study
-from frontguard.pareto.rule import promised, promised_amounts
+from frontguard.pareto.judge import promised, promised_amounts
 from frontguard.pareto.standing import Goal
 
 
@@ -65,7 +65,10 @@ def test_both_ways_are_there_among_these() -> None:
 
 
 def test_a_study_says_nothing_is_forgiven_of_prices() -> None:
-    objectives = [Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)), Objective("price", exact=True)]
+    objectives = [
+        Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+        Objective("price", "maximize", exact=True),
+    ]
     study = Study(["a", "b"], objectives, contamination=0.0, max_pulls=60)
     rng = np.random.default_rng(1)
     while pulls := study.ask(10):

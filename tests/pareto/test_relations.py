@@ -177,7 +177,7 @@ def test_lead(boxes: ArmBoxes, seed: int) -> None:
 
 
 @pytest.mark.parametrize("goal", ["front", "list"])
-@settings(max_examples=200)
+@settings(max_examples=50)
 @ANY
 def test_whole_verdicts(goal: str, boxes: ArmBoxes, seed: int) -> None:
     if len(boxes.lower) == 0:

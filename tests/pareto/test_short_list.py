@@ -60,7 +60,7 @@ def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objecti
         assert short_list.keep_needed(seen, order, margin, coverage, seem=seem).tolist() == kept
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @ANY
 def test_every_verdict_of_a_list_follows_from_the_boxes(boxes: ArmBoxes, seed: int) -> None:
     """*In* by the definition; covered by one that is in; and all that could be in is listed or covered."""
@@ -121,7 +121,7 @@ def test_an_arm_that_cannot_be_covered_is_listed_instead() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 3), st.sampled_from([0.05, 0.3, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_lists_are_true_and_no_longer_than_fronts_need_be(seed: int, arms: int, objectives: int, tol: float) -> None:
     medians = np.random.default_rng(seed).uniform(0, 2, (arms, objectives)).round(1)
     live = simulate_one(

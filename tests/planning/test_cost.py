@@ -27,7 +27,6 @@ from frontguard import (
     Share,
     Subgaussian,
     Threat,
-    Uniform,
 )
 from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, CostPlan, SimulatedCost, ends_of, make_plan, simulate_cost
 from frontguard.planning.pilot import Pilot
@@ -44,6 +43,7 @@ from frontguard.planning.task import Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import worst_case, worst_case_prescient
 from frontguard.simulation.environments import gaussian
+from frontguard.theory.spread import Uniform
 from tests.support.snapshots import refused
 
 
@@ -53,7 +53,9 @@ def task(threat: Threat, accuracy: float, coverage: float | None = None, **more:
     asked: dict[str, Any] = {"confidence": 0.9, "goal": "front", "spread": Gaussian(0.2), **more}
     if coverage is not None:
         asked["coverage"] = [coverage] * 2
-    return Task(Question.of(["a", "b"], threat, tolerance=accuracy, **asked), names, **of_task)
+    return Task(
+        Question.of([("a", "maximize"), ("b", "maximize")], threat, tolerance=accuracy, **asked), names, **of_task
+    )
 
 
 @cache
@@ -81,7 +83,7 @@ def test_two_normal_arms_at_the_floor_can_be_made_to_look_alike_and_no_farther()
 @pytest.mark.parametrize("threat", [Oblivious(0.1), Prescient(0.2), Malicious(0.15), Share(0.15)])
 def test_attacked_levels_are_where_simulated_attacks_put_the_rewards(threat: Threat) -> None:
     environment = gaussian([[0.0], [-1.0]], 1.0)  # arm 0 is the front: pushed down; arm 1 up
-    asked = Task(Question.of(["a"], threat, tolerance=0.1, spread=Gaussian(1.0)), ("1", "2"))
+    asked = Task(Question.of([("a", "maximize")], threat, tolerance=0.1, spread=Gaussian(1.0)), ("1", "2"))
     streams = Streams(RewardSource(environment, asked.attack(environment)), seed=1)
     down, up = streams.take(0, 200_000)[:, 0], streams.take(1, 200_000)[:, 0] + 1.0
     for t in (0.0, 0.05):
@@ -278,7 +280,7 @@ def test_long_runs_are_cut_off_and_said_to_be() -> None:
 
 def test_many_arms_are_reckoned_from_some_with_the_same_share_of_delta() -> None:
     def planned(arms: int, delta: float) -> list[SimulatedCost]:
-        asked = Question.of(["a"], "prescient", tolerance=0.5, confidence=1 - delta, spread=Gaussian(0.2))
+        asked = Question.of([("a", "maximize")], "prescient", tolerance=0.5, confidence=1 - delta, spread=Gaussian(0.2))
         return simulate_cost(Task(asked, tuple(str(n) for n in range(arms))), runs=1)
 
     some, many = planned(MOST_ARMS, 0.01)[0], planned(10 * MOST_ARMS, 0.1)[0]

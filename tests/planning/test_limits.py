@@ -22,7 +22,7 @@ from frontguard.simulation.environments import bootstrap
 from tests.support.snapshots import refused
 
 SECONDS = Objective("seconds", "minimize", 0.2)
-RATE = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
+RATE = Objective("solved", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1))
 
 
 def task(*limits: str, metrics: tuple[Objective, ...] = (SECONDS,), **more: Any) -> Task:

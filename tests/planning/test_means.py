@@ -21,10 +21,10 @@ from frontguard.theory.threats import Threat
 from tests.support.snapshots import refused
 from tests.support.worlds import bernoulli
 
-RATE = Objective("solved", tolerance=0.2, statistic="mean", bounds=(0, 1))
+RATE = Objective("solved", "maximize", tolerance=0.2, statistic="mean", bounds=(0, 1))
 STARS = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
 SIZE = Objective("bytes", "minimize", exact=True)
-KNOWN = Objective("ms", statistic="mean", sigma=0.5)
+KNOWN = Objective("ms", "maximize", statistic="mean", sigma=0.5)
 THREATS: tuple[Threat, ...] = (Prescient(0.1), Malicious(0.1), Share(0.1), Prescient(0.0))
 
 
@@ -51,8 +51,8 @@ def test_the_floor_is_what_the_policy_finds_that_no_pull_can_shrink(threat: Thre
 
 
 def test_which_tolerances_are_below_the_floor() -> None:
-    half = Objective("half", tolerance="5%", statistic="mean", bounds=(0, 2))
-    found = means_below_floor([RATE, STARS, half, SIZE, Objective("x")], Malicious(0.1))
+    half = Objective("half", "maximize", tolerance="5%", statistic="mean", bounds=(0, 2))
+    found = means_below_floor([RATE, STARS, half, SIZE, Objective("x", "maximize")], Malicious(0.1))
     assert [(each.name, round(floor, 9)) for each, floor in found] == [("stars", 0.8), ("half", 0.2)]
     assert not means_below_floor([RATE], Prescient(0.1))
     assert not means_below_floor([STARS], Prescient(0.0))
@@ -84,7 +84,7 @@ def test_what_is_left_to_any_method_is_what_an_attacker_could_hide(threat: Threa
         "uniform": rng.random(40),
     }[name]
     pilot = Pilot(("a", "b"), np.tile(values, 2)[:, None], np.repeat([0, 1], 40))
-    counted = statistics_of([Objective("y", statistic="mean", bounds=(0, 1))])
+    counted = statistics_of([Objective("y", "maximize", statistic="mean", bounds=(0, 1))])
     left = [float(end[0, 0]) for end in pilot_limits(pilot, threat, counted, any_method=True)]
     assert left == pytest.approx(extremes(values, threat), abs=1e-7)
     ours = [float(end[0, 0]) for end in pilot_limits(pilot, threat, counted)]
@@ -114,7 +114,7 @@ def test_the_worst_attack_keeps_within_bounds_and_leaves_what_is_exact(threat: T
 
 def test_a_policy_of_rates_is_simulated_and_right() -> None:
     environment = bernoulli([[0.95, 0.2], [0.6, 0.7], [0.3, 0.1]])
-    wanted = [Objective(name, tolerance=0.1, statistic="mean", bounds=(0, 1)) for name in ("x", "y")]
+    wanted = [Objective(name, "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1)) for name in ("x", "y")]
     policy = Certified.for_objectives(3, wanted, threat=Prescient(0.02), max_pulls=20_000)
     for run in range(5):
         attack = Task(Question.of(wanted, Prescient(0.02)), ("0", "1", "2")).attack(environment)
@@ -127,7 +127,7 @@ def test_a_policy_of_rates_is_simulated_and_right() -> None:
 
 
 def test_a_plan_of_rates_normal_values_and_sizes() -> None:
-    metrics = (RATE, Objective("x", tolerance=1.0), SIZE)
+    metrics = (RATE, Objective("x", "maximize", tolerance=1.0), SIZE)
     asked = Question.of(metrics, Prescient(0.05), confidence=0.9, goal="front", spread=Gaussian(0.5))
     task = Task(asked.but(tolerance={"solved": 0.2, SIZE.name: 0.0}), ("a", "b", "c", "d"))
     assert not task.medians_only
@@ -152,4 +152,4 @@ def test_a_known_deviation_goes_without_contamination_only(snapshot: SnapshotAss
     with refused(BadInput, snapshot):
         Task(Question.of([KNOWN], Prescient(0.1)), ("a", "b", "c"))
     with refused(BadInput, snapshot):
-        Task(Question.of([Objective("x", quantile=0.9)], spread=Gaussian(1.0)), ("a", "b", "c"))
+        Task(Question.of([Objective("x", "maximize", quantile=0.9)], spread=Gaussian(1.0)), ("a", "b", "c"))

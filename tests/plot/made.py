@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.objectives import Objective, inward_matrix
-from frontguard.results import Certificate, Inner, Result
+from frontguard.results import Answer, Certificate, Intervals
 from frontguard.studies.overview import History, Measurements, Moment
 from frontguard.verdicts import Verdict
 
@@ -31,25 +31,25 @@ def made_result(
     names: Sequence[str] | None = None,
     half: float = 0.05,
     pulls: Sequence[int] | None = None,
-) -> Result:
+) -> Answer:
     """A result with these estimates (K, M), in the objectives' units, and boxes of ± `half` in inner values."""
     array = np.asarray(values, np.float64)
     K, M = array.shape
     inner = inward_matrix(objectives, array)
-    return Result(
+    return Answer(
         policy="certified",
         status="running",
         arms=tuple(names) if names is not None else tuple(f"arm {i}" for i in range(K)),
         objectives=tuple(objective.name for objective in objectives),
         verdict_codes=np.array(codes, np.int64),
-        inner=Inner(inner, inner - half, inner + half),
+        inner=Intervals(inner, inner - half, inner + half),
         pulls_per_arm=np.array(pulls if pulls is not None else range(10, 10 + K), np.int64),
         decided_by=np.full(K, -1),
         certificate=Certificate((0.1,) * M, (0.1,) * M, 0.95, "prescient", 0.1),
     ).in_units(objectives)
 
 
-def many_arms(K: int, objectives: Sequence[Objective] = (SECONDS, QUALITY), seed: int = 0, few: int = 20) -> Result:
+def many_arms(K: int, objectives: Sequence[Objective] = (SECONDS, QUALITY), seed: int = 0, few: int = 20) -> Answer:
     """Arms of which `few` are in, `few` undecided, `few` covered, and all others out."""
     rng = np.random.default_rng(seed)
     values = np.exp(rng.normal(0.0, 0.4, (K, len(objectives))))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard.plot import looks
+from frontguard.plot import picture as looks
 from frontguard.plot.picture import (
     Axis,
     Band,
@@ -74,9 +74,7 @@ def front() -> Picture:
         Points(seconds, quality, looks.IN, tuple(f"{n}: in" for n in names), names, (0, 1, 2, 3)),
         Points(seconds[2:3], quality[2:3], looks.TRUTH),
     )  # fmt: skip
-    panel = Panel(
-        Axis("seconds", "lower"), Axis("quality", "higher", percent=True), layers, "20 sets of flags", "a note"
-    )
+    panel = Panel(Axis("seconds", "lower"), Axis("quality", "higher"), layers, "20 sets of flags", "a note")
     return Picture(((panel,),), "The front", looks_of(layers), caption="Blue is best.", name="front")
 
 
@@ -98,7 +96,7 @@ def infinite_ends() -> Picture:
     region = Region(array(2.0, INF, INF, 2.0), array(-INF, -INF, 1.0, 1.0), replace(looks.IN, label=""))
     left = Panel(Axis("x", "lower"), Axis("y", "lower"), (region, boxes, points), "boxes")
     band = Band(array(1, 2, 3, 4), array(-INF, 0.2, 0.3, 0.4), array(INF, 2.0, 1.0, 0.7), looks.IN, "arm 1", 1)
-    steps = Band(array(1, 2, 3, 4), array(2.0, 2.2, NAN, 2.4), array(INF, 2.9, 2.8, 2.7), looks.COVERED, step=True)
+    steps = Band(array(1, 2, 3, 4), array(2.0, 2.2, NAN, 2.4), array(INF, 2.9, 2.8, 2.7), looks.COVERED)
     lines = Lines(
         np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]),
         np.array([[1.0, NAN, 0.7, 0.5], [INF, 2.5, 2.6, -INF]]),
@@ -118,7 +116,7 @@ def lists() -> Picture:
     left = Panel(Axis("stars", "higher"), Axis(names=names, reverse=True), (spans, marks), "intervals")
     some, others = Bars(at[:3], array(0.9, 0.5, 0.2), looks.IN, keys=(0, 1, 2)), Bars(at[3:], array(0.1, 0), looks.OUT)
     right = Panel(
-        Axis("share", percent=True), Axis(names=names, reverse=True),
+        Axis("share"), Axis(names=names, reverse=True),
         (some, others, Rule(0.6, looks.GOAL, True, "declared")), "bars",
     )  # fmt: skip
     return Picture(((left, right),), legend=(looks.IN, looks.OUT, looks.GOAL), width=10, height=4, name="lists")
@@ -137,10 +135,10 @@ def over_pulls() -> Picture:
     )
     top = Panel(Axis("pulls", scale="log"), Axis("share of the goal", "lower", "log"), layers, note="log and log")
     epsilon = array(0.0, 0.1, 0.2, 0.3)
-    steps = Lines(epsilon[None, :], array(9, 7, 4, 0)[None, :], looks.IN, ("how many are in",), marks=True, step=True)
+    steps = Lines(epsilon[None, :], array(9, 7, 4, 0)[None, :], looks.IN, ("how many are in",), marks=True)
     errors = Spans(epsilon, array(8, 6, 3, 0), array(10, 8, 5, 1), looks.IN, True, opacity=0.4, thickness=2.0)
     grades = tuple((float(value), word) for value, word in ((0, "none"), (5, "some"), (9, "$many$")))
-    below = Panel(Axis("ε", percent=True, low=-0.02, high=0.4), Axis("arms", ticks=grades), (steps, errors), "steps")
+    below = Panel(Axis("ε", low=-0.02, high=0.4), Axis("arms", ticks=grades), (steps, errors), "steps")
     legend = (looks.NOW, looks.FORECAST, looks.GOAL, looks.IN)
     return Picture(((top,), (below,)), "Over pulls", legend, width=8, height=8, name="over-pulls")
 

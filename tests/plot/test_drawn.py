@@ -20,14 +20,13 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard import plot
-from frontguard.logs.robustness import Profile
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
-from frontguard.results import Inner
+from frontguard.results import Certificate, Intervals, Profile
 from frontguard.studies.overview import History, Moment, Rate
 from tests.conftest import ROOT
-from tests.plot.charts.test_experiments import ROWS
 from tests.plot.made import IN, OUT, UNDECIDED, made_history, made_measurements, made_result, many_arms
+from tests.plot.test_experiments import ROWS
 from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +39,7 @@ OBJECTIVES = (
 )
 
 
-def hostile_result(M: int) -> frontguard.Result:
+def hostile_result(M: int) -> frontguard.Answer:
     rng = np.random.default_rng(0)
     values = np.exp(rng.normal(0.0, 0.3, (6, M)))
     return made_result(values, [IN, IN, UNDECIDED, OUT, OUT, IN], OBJECTIVES[:M], names=HOSTILE)
@@ -85,7 +84,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "measurements": measurements,
     "sample complexity": lambda: plot.sample_complexity(ROWS),
     "nothing measured": lambda: plot.front(made_result([[np.nan, np.nan]] * 3, [UNDECIDED] * 3, OBJECTIVES[:2])),
-    "nothing to certify": lambda: plot.certainty(made_history(objectives=(Objective("points"),))),
+    "nothing to certify": lambda: plot.certainty(made_history(objectives=(Objective("points", "maximize"),))),
 }
 
 
@@ -138,14 +137,14 @@ VALUES = st.sampled_from(
     codes=st.lists(st.integers(0, 3), min_size=5, max_size=5),
     metrics=st.sampled_from([(), OBJECTIVES[:2], OBJECTIVES[1:]]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_number_is_too_strange(
     estimates: Floats, ends: Floats, codes: list[int], metrics: tuple[Objective, ...]
 ) -> None:
     low, high = np.fmin(*ends), np.fmax(*ends)
-    result = frontguard.Result(
-        "certified", "running", tuple(HOSTILE[:5]), ("a", "b"), np.array(codes), Inner(estimates, low, high),
-        np.arange(5), np.full(5, -1), frontguard.Certificate(1.0, 1.0, 0.95, "prescient", 0.1), metrics=metrics,
+    result = frontguard.Answer(
+        "certified", "running", tuple(HOSTILE[:5]), ("a", "b"), np.array(codes), Intervals(estimates, low, high),
+        np.arange(5), np.full(5, -1), Certificate(1.0, 1.0, 0.95, "prescient", 0.1), metrics=metrics,
     )  # fmt: skip
     moment = Moment(9, 0.0, np.arange(5), np.array(codes), estimates, low, high, np.abs(estimates[0]))
     history = History(result.arms, OBJECTIVES[:2], (moment, replace(moment, pulls=90)))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontguard.plot import looks
-from frontguard.plot.frames import PADDING, bounded, clipped, inside, limits, steps
+from frontguard.plot import picture as looks
+from frontguard.plot.frames import PADDING, bounded, clipped, inside, limits, widened
 from frontguard.plot.picture import Axis, Bars, Boxes, Lines, Panel, Points, Region, Rule
 from tests.plot.samples import SAMPLES, array
 
@@ -84,7 +83,7 @@ def test_infinite_ends_and_shades_do_not_decide() -> None:
 @given(st.lists(FLOATS, max_size=20), st.floats(0.0, 2.0))
 def test_clipping(values: list[float], beyond: float) -> None:
     given_values = np.array(values, np.float64)
-    cut = clipped(given_values, (-1.0, 3.0), beyond=beyond)
+    cut = clipped(given_values, widened((-1.0, 3.0), beyond))
     low, high = -1.0 - 4.0 * beyond, 3.0 + 4.0 * beyond
     wanted = [value if math.isnan(value) else min(max(value, low), high) for value in values]
     np.testing.assert_allclose(cut, wanted)
@@ -98,16 +97,6 @@ def test_samples_lie_inside_what_is_shown(name: str) -> None:
             if isinstance(layer, Points):
                 there = np.isfinite(layer.x) & np.isfinite(layer.y)
                 assert (inside(layer.x, layer.y, shown) == there).all()
-
-
-@given(st.lists(st.tuples(ORDINARY, ORDINARY), min_size=1, max_size=6))
-def test_steps_stay_until_the_next(points: list[tuple[float, float]]) -> None:
-    x, y = np.array([p[0] for p in points]), np.array([p[1] for p in points])
-    corners = list(zip(*(side.tolist() for side in steps(x, y)), strict=True))
-    wanted = [points[0]]
-    for before, now in pairwise(points):
-        wanted += [(now[0], before[1]), now]
-    assert corners == wanted
 
 
 def test_what_goes_on_for_ever_ends_beyond_the_edge() -> None:

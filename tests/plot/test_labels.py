@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import plot
-from frontguard.logs.robustness import Profile
-from frontguard.plot.frames import Sheet, limits, sheet_of
-from frontguard.plot.labels import labels
-from frontguard.plot.looks import PLAIN
-from frontguard.plot.picture import Axis, Bars, Panel, Picture, Points, Rule
-from frontguard.results import Result
+from frontguard.plot.frames import Sheet, labels, limits, sheet_of
+from frontguard.plot.picture import PLAIN, Axis, Bars, Panel, Picture, Points, Rule
+from frontguard.results import Answer, Profile
 from frontguard.studies.overview import Rate
 from tests.plot.made import IN, OUT, QUALITY, SECONDS, made_result
 from tests.plot.samples import array
@@ -25,7 +23,7 @@ from tests.support.browsers import OpenPage
 SIZE = 10.0
 
 
-def result(pulls: list[int], long: int = 60) -> Result:
+def result(pulls: list[int], long: int = 60) -> Answer:
     rng = np.random.default_rng(0)
     verdicts = [IN, *[OUT] * (len(pulls) - 1)]
     names = [f"-O3 {'x' * long} {k}" for k in range(len(pulls))]
@@ -137,11 +135,23 @@ def test_labels_stand_at_their_own_marks(places: list[tuple[float, float]], lett
     sheet = sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0))
     found = labels(drawn, sheet, SIZE)
     boxes = [label.box(sheet, SIZE) for label in found]
-    clear(boxes, sheet.marks(x, y, PLAIN.size / 2.0).tolist(), sheet.frame)
+    others = sheet.marks(x, y, PLAIN.size / 2.0).tolist()
+    clear(boxes, others, sheet.frame)
     for label, (left, top, right, bottom) in zip(found, boxes, strict=True):
         at = float(sheet.x(x[label.index])), float(sheet.y(y[label.index]))
         assert label.at == (x[label.index], y[label.index])
         assert max(left - at[0], at[0] - right, top - at[1], at[1] - bottom) == pytest.approx(label.reach)
+        near = [max(left - mark[2], mark[0] - right, top - mark[3], mark[1] - bottom) for mark in others]
+        assert min(near) >= label.reach - PLAIN.size / 2.0 - 0.6  # no other mark is nearer
+
+
+def test_a_label_is_left_out_rather_than_set_apart_from_its_mark() -> None:
+    middle = Points(array(0.5), array(0.5), PLAIN, written=("a",))
+    crowd = Points(array(0.47, 0.53, 0.5, 0.5), array(0.5, 0.5, 0.46, 0.54), PLAIN)
+    ring = Points(array(0.5), array(0.5), replace(PLAIN, size=15.0))
+    for layers, count in (((middle,), 1), ((middle, ring), 1), ((middle, crowd), 0)):
+        drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0), layers)
+        assert len(labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0)), SIZE)) == count
 
 
 def test_the_right_side_is_taken_first_and_what_lies_on_top_comes_first() -> None:

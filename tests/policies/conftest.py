@@ -6,19 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from frontguard import (
-    RPSI,
-    AuerA1,
-    AuerA1M,
-    Certified,
-    Gaussian,
-    Malicious,
-    Oblivious,
-    Policy,
-    Prescient,
-    Share,
-    Subgaussian,
-)
+from frontguard import RPSI, AuerA1, AuerA1M, Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian
+from frontguard.policies.base import Policy
 
 Make = Callable[[int, int], Policy]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard import Policy
+from frontguard.policies.base import Policy
 from frontguard.policies.holding import Holding
 
 BOOKKEEPING = ("_given", "_calls", "_beside", "_pool_users")

@@ -16,7 +16,7 @@ from tests.policies import naive
 from tests.support.snapshots import refused, said
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(
     arms=st.integers(1, 8),
     objectives=st.integers(1, 4),

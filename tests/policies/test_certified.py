@@ -11,18 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import (
-    Certified,
-    Gaussian,
-    Malicious,
-    Oblivious,
-    OutOfTurn,
-    Prescient,
-    Share,
-    Subgaussian,
-    Threat,
-    simulate,
-)
+from frontguard import Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat, simulate
+from frontguard.errors import OutOfTurn
 from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.notices import SpreadRefuted
 from frontguard.objectives import Objective, inward_matrix
@@ -76,7 +66,7 @@ class NaiveDecision:
         self.certified = self.inside == self.candidates and all(value <= 0 for value in self.uncovered.values())
 
 
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(
     arms=st.integers(1, 9),
     objectives=st.integers(1, 3),
@@ -127,7 +117,7 @@ THREATS: list[Threat] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(
     arms=st.integers(1, 7),
     objectives=st.integers(1, 3),
@@ -224,22 +214,6 @@ def test_failed_pulls_count_and_are_never_evidence() -> None:
     assert (result.lower[0, 0], result.upper[0, 0]) == (-np.inf, np.inf)
     assert result.pulls_per_arm[0] > 0
     assert np.isfinite(result.lower[1, 0])
-
-
-def test_some_failures_widen_the_box_as_if_they_were_anything() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=400)
-    failed = rng.random(400) < 0.05
-    told = Certified(1, 1, threat=Prescient(0.1), accuracy=0.1)
-    told.ask(400)
-    told.tell(np.zeros(400, int), np.where(failed, np.nan, values)[:, None])
-    low, high = told.result().lower[0, 0], told.result().upper[0, 0]
-    for anything in (-100.0, 100.0):
-        other = Certified(1, 1, threat=Prescient(0.1), accuracy=0.1)
-        other.ask(400)
-        other.tell(np.zeros(400, int), np.where(failed, anything, values)[:, None])
-        assert low <= other.result().lower[0, 0]
-        assert high >= other.result().upper[0, 0]
 
 
 def test_the_certificate_holds_at_any_time_and_only_grows_better_for_decided_arms() -> None:

@@ -10,7 +10,9 @@ import numpy.typing as npt
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import RPSI, BadInput, Certified, OutOfTurn, Policy
+from frontguard import RPSI, BadInput, Certified
+from frontguard.errors import OutOfTurn
+from frontguard.policies.base import Policy
 from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
@@ -63,7 +65,7 @@ def test_it_finds_a_plain_front_and_says_so(make: Make) -> None:
     assert (result.lower <= THREE).all()
     assert (result.upper >= THREE).all()
     assert result.to_dict()["intervals"]["a"]["x"] == [result.lower[0, 0], result.upper[0, 0]]
-    assert result.to_frame().loc["c", "verdict"] == "out"
+    assert list(result.to_frame()["verdict"]) == ["in", "in", "out"]
     assert "certified" in repr(result)
 
 
@@ -167,8 +169,8 @@ def test_saved_and_loaded_it_goes_on_as_if_never_stopped(make: Make, stop_after:
         values = rewards(arms)
         half = len(arms) // 2
         policy.tell(arms[:half], values[:half])
-    policy.save(tmp_path / "state.npz")
-    loaded = type(policy).load(tmp_path / "state.npz")
+    policy.save(tmp_path / "state.json")
+    loaded = type(policy).load(tmp_path / "state.json")
     assert_same(policy, loaded)
     if not policy.done:
         for one in (policy, loaded):
@@ -184,10 +186,10 @@ def test_saved_and_loaded_it_goes_on_as_if_never_stopped(make: Make, stop_after:
 
 
 def test_the_file_of_another_policy_is_refused(make: Make, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    make(2, 2).save(tmp_path / "state.npz")
+    make(2, 2).save(tmp_path / "state.json")
     other = type("Other", (type(make(2, 2)),), {"name": "Other"})
     with refused(BadInput, snapshot):
-        other.load(tmp_path / "state.npz")
+        other.load(tmp_path / "state.json")
 
 
 def test_fresh_is_the_same_policy_without_observations(make: Make) -> None:

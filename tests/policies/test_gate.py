@@ -13,15 +13,15 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Objective, Prescient, Share
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import BoxReader
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.policies import Certified
 from frontguard.policies.baseline import CANDIDATE, SEEN_HIGH, SEEN_LOW
 from tests.support.snapshots import refused
 
 Measure = Callable[[np.random.Generator, np.ndarray, int], np.ndarray]
-VALUE = Objective("value", tolerance=0.1)
+VALUE = Objective("value", "maximize", tolerance=0.1)
 
 
 def keeper(arms: int = 2, objectives: int = 1, accuracy: float = 0.1, **more: object) -> Certified:
@@ -249,10 +249,10 @@ def test_a_copy_and_a_saved_gate_go_on_with_their_evidence(tmp_path: Path) -> No
         for _ in range(6):
             arms = policy.ask()
             policy.tell(arms, measure(rng, arms, 0))
-        policy.save(tmp_path / "gate.npz")
+        policy.save(tmp_path / "gate.json")
         arms = policy.ask()
         values = measure(rng, arms, 0)
-        loaded = Certified.load(tmp_path / "gate.npz")
+        loaded = Certified.load(tmp_path / "gate.json")
         loaded.ask()
         for each in (loaded, policy.copy(), policy):
             each.tell(arms, values)

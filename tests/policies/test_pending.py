@@ -15,7 +15,7 @@ from frontguard._common.typing import Floats
 from frontguard.evidence.ordered import Samples, push_sorted, ranked, take_in
 from frontguard.evidence.samples import Table, empty_pool, empty_table, reserve
 from frontguard.policies.forecast import forecast
-from frontguard.policies.pending import Pending
+from frontguard.policies.holding import Pending
 from tests.policies.states import state_of
 
 ARMS, OBJECTIVES = 4, 2

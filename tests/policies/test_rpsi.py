@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import RPSI, Gaussian, Malicious, Oblivious, Prescient, Schedule, Subgaussian, Threat
+from frontguard import RPSI, Gaussian, Malicious, Oblivious, Prescient, Subgaussian, Threat
 from frontguard.policies import rpsi
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.environments import gaussian
+from frontguard.theory.schedule import Schedule
 from tests.policies import naive
 from tests.support.snapshots import refused, said
 
@@ -22,7 +23,7 @@ THREATS = st.one_of(
 )
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(
     arms=st.integers(1, 9),
     objectives=st.integers(1, 4),

@@ -12,15 +12,14 @@ import numpy as np
 from frontguard import Objective, Prescient, Study
 from frontguard._common.entries import json_pieces
 from frontguard.demo.cases import analyze_flags
-from frontguard.experiments.results import Row, Score, Spread
+from frontguard.evidence.measurements import Ordered
+from frontguard.experiments.results import Row, Score, Spread, figures_of
 from frontguard.experiments.setup import Published
 from frontguard.experiments.tables import as_json
-from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import answer
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.question import Question
-from frontguard.results import Origin
-from frontguard.words import analysis as summary
+from frontguard.results import Answer, Origin
+from frontguard.words import answers as summary
 
 OBJECTIVES = (Objective("seconds", "minimize", "5%"), Objective("quality", "maximize", 0.2))
 ARMS = ("-O2", "slow | <b>", "broken", "lied to", "=1+1", "weak")
@@ -44,12 +43,12 @@ def study_in(storage: str | Path | None, *, name: str = "flags", max_pulls: int 
 
 
 @cache
-def flags() -> Analysis:
+def flags() -> Answer:
     return analyze_flags()
 
 
 @cache
-def open_analysis() -> Analysis:
+def open_analysis() -> Answer:
     """One with open arms, failed values, quantiles, and a front that means would get wrong."""
     rng = np.random.default_rng(2)
     counts = np.array([[60, 60, 55, 60, 9], [60, 60, 60, 58, 9]])
@@ -62,11 +61,11 @@ def open_analysis() -> Analysis:
         values.append(np.concatenate([np.sort(part) for part in parts]))
     pulls = np.array([60, 60, 60, 60, 9])
     log = Ordered(["a", "b", "c", "d", "e"], ("seconds", "quality"), pulls, starts, tuple(values))
-    metrics = (Objective("seconds", "minimize", "3%", quantile=0.6), Objective("quality"))
+    metrics = (Objective("seconds", "minimize", "3%", quantile=0.6), Objective("quality", "maximize"))
     return answer(log, Question(metrics, Prescient(0.05)))
 
 
-def printed(found: Analysis, log: tuple[str, ...] = ("log.csv",)) -> dict[str, Any]:
+def printed(found: Answer, log: tuple[str, ...] = ("log.csv",)) -> dict[str, Any]:
     """What `analyze --json` prints of an analysis."""
     made = Origin(version="1", command="frontguard analyze", source=list(log), at="2026-01-01 00:00:00 UTC")
     told = {"answer": summary.answer(found), **vars(made)}
@@ -77,18 +76,29 @@ def printed(found: Analysis, log: tuple[str, ...] = ("log.csv",)) -> dict[str, A
 def rows() -> list[Row]:
     """Rows as `reproduce` makes them: one policy that succeeds, one that does not, with and without published ones."""
 
-    def row(policy: str, title: str, eps: float, rsr: float, samples: float, paper: Published | None) -> Row:
+    def row(policy: str, eps: float, rsr: float, samples: float, paper: Published | None) -> Row:
         spread = Spread(samples, 10.0, 3.0, samples - 6.0, samples + 6.0)
         one = Spread(1.0, 0.0, 0.0, 1.0, 1.0)
         score = Score(10, rsr, max(0.0, rsr - 0.3), min(1.0, rsr + 0.1), spread, one, one, one, one)
-        return Row("movielens", "margin", policy, title, eps, 0.1, 0.2, "prescient", 7, score, 1.5, paper)
+        return Row(
+            dataset="movielens",
+            variant="margin",
+            policy=policy,
+            contamination=eps,
+            bias=0.1,
+            accuracy=0.2,
+            told_threat="prescient",
+            pareto_arms=7,
+            seconds=1.5,
+            **figures_of(score, paper),
+        )
 
     return [
-        row("rpsi", "R-PSI", 0.0, 1.0, 20000.0, Published(1.0, 18674.7, 1.0, 1.0)),
-        row("rpsi", "R-PSI", 0.1, 1.0, 24000.0, Published(1.0, 20914.1, 1.0, 1.0)),
-        row("certified", "certified", 0.0, 1.0, 2000.0, None),
-        row("certified", "certified", 0.1, 1.0, 1500.0, None),
-        row("auer-a1", "Auer-A1", 0.1, 0.2, 59000.0, Published(0.0, 59428.8, 0.0, 0.92)),
+        row("rpsi", 0.0, 1.0, 20000.0, Published(1.0, 18674.7, 1.0, 1.0)),
+        row("rpsi", 0.1, 1.0, 24000.0, Published(1.0, 20914.1, 1.0, 1.0)),
+        row("certified", 0.0, 1.0, 2000.0, None),
+        row("certified", 0.1, 1.0, 1500.0, None),
+        row("auer-a1", 0.1, 0.2, 59000.0, Published(0.0, 59428.8, 0.0, 0.92)),
     ]
 
 
@@ -97,7 +107,7 @@ def rows_json() -> list[dict[str, Any]]:
     return plain
 
 
-def large(arms: int, objectives: int, *, more: str = "", pulls: int = 30) -> Analysis:
+def large(arms: int, objectives: int, *, more: str = "", pulls: int = 30) -> Answer:
     """Many arms."""
     rng = np.random.default_rng(0)
     centres = rng.normal(0.0, 0.3, (arms, objectives))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
@@ -11,22 +12,27 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Question
 from frontguard.comparisons.effects import Contrast, Effect, Span
-from frontguard.comparisons.outcomes import Check, GatePair, GateResult
-from frontguard.reports.ci import github_marks, junit, muted, summary
+from frontguard.comparisons.outcomes import Check, GatePair
+from frontguard.markup import clean
+from frontguard.reports.plain import github_marks, junit, muted, summary
+from frontguard.reports.write import report_from_values, text_of
+from frontguard.results import Answer, StudyDetails
+from frontguard.words.gate import answer
 from tests.support.hostile import SURROGATES, TEXTS
 from tests.support.snapshots import said
+from tests.words.results import of_gate
 
 COMMANDS = ("::error::hacked", "::stop-commands::x", "a\n::error::hacked", "a\r\n::set-env name=PATH::/hacked",
             "##[error]x", "100%0A::warning::x", "a::b,c:d", "\u2028::error::x", "\x85::error::x")  # fmt: skip
 
 
-def found(name: str = "pr", metric: str = "seconds") -> GateResult:
+def found(name: str = "pr", metric: str = "seconds") -> Answer:
     seconds = Objective(metric, "minimize", tolerance="2%")
     pairs = []
     for n, contrast in enumerate((Contrast.WORSE, Contrast.OPEN, Contrast.ALIKE)):
         effect = Effect(seconds, Span(0.1, 0.05, 0.2), Span(1.1, 1.05, 1.2), contrast)
         pairs.append(GatePair(f"{name}{n or ''}", f"{name}{n or ''}", "main", (Check(effect, 0.2),), 30, 30))
-    return GateResult(tuple(pairs), Question((seconds,)), "budget", 120)
+    return of_gate(pairs, Question((seconds,)), "budget", 120, study=StudyDetails("ci"))
 
 
 def test_junit_has_a_test_for_each_candidate_and_metric(snapshot: SnapshotAssertion) -> None:
@@ -49,7 +55,7 @@ def test_annotations_are_errors_warnings_and_one_notice(snapshot: SnapshotAssert
     assert [mark.split(" ")[0] for mark in marks] == ["::error", "::warning"]
     assert [mark.split(" ")[0] for mark in github_marks(found(), open_passes=True)] == ["::error", "::notice"]
     one = found()
-    fine = GateResult(one.pairs[2:], one.question, "decided", 60)
+    fine = of_gate(one.gate.pairs[2:], one.question, "decided", 60)
     assert said("\n".join([*marks, *github_marks(fine)])) == snapshot
 
 
@@ -91,3 +97,15 @@ def test_what_is_between_two_mutes_is_no_command() -> None:
     assert end == f"::{token}::"
     assert begin != other
     assert len(token) >= 16
+
+
+@pytest.mark.parametrize("name", ["pr", *TEXTS[:6]], ids=range(7))
+def test_the_json_of_a_gate_has_a_report(name: str) -> None:
+    plain = json.loads(json.dumps(found(name).to_dict()))
+    report = report_from_values(plain | {"answer": "", "version": "1", "command": "frontguard gate"})
+    assert (report.kind, report.status, report.answer) == ("gate", "worse", answer(found(name)))
+    assert [row[3].text for row in report.table.rows] == ["worse", "open", "not worse"]
+    assert [fact.label for fact in report.reproduce] == ["Version", "Command"]
+    for form in ("html", "markdown", "csv"):
+        text = "".join(text_of(report, form))  # type: ignore[arg-type]
+        assert (text.count("not worse") > 0, clean(text)) == (True, text)

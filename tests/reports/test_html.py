@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.reports.html import document
-from frontguard.reports.model import Report
+from frontguard.reports.report import Report
 from frontguard.reports.write import report_on, text_of
 from tests.reports.samples import ARMS, flags, large, open_analysis, rows, study_in
 from tests.support.browsers import OpenPage

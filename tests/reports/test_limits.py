@@ -10,15 +10,13 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study, analyze
 from frontguard.policies.forecast import forecast
-from frontguard.reports.model import CERTAIN
 from frontguard.reports.of_results import open_part
+from frontguard.reports.report import CERTAIN
 from frontguard.reports.write import report_on, write_report
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
-from frontguard.web.addresses import Address
-from frontguard.web.pages.arm import arm_page
-from frontguard.web.pages.parts import document
-from frontguard.web.pages.studies import study_page
+from frontguard.web.pages import arm_page, study_page
+from frontguard.web.parts import Address, document
 from frontguard.web.views import arm_twin, study_twin
 from tests.support.snapshots import said
 

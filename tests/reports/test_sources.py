@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,9 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard._common.entries import gathered
 from frontguard.commands.run import Ended
 from frontguard.errors import BadInput
-from frontguard.logs.analysis import Analysis
 from frontguard.reports.write import report_from_json, report_from_values, report_on, text_of
-from frontguard.results import Origin, Result
-from frontguard.studies.overview import Snapshot
-from frontguard.words import analysis as summary
+from frontguard.results import Answer, Origin
+from frontguard.words import answers as summary
 from frontguard.words.certificate import guarantee
 from tests.reports.samples import OBJECTIVES, flags, open_analysis, printed, rows, rows_json, study_in
 from tests.support.broken import broken
@@ -28,16 +27,11 @@ from tests.support.snapshots import refused, said
 def run_json() -> dict[str, Any]:
     """What `run --json` prints, of a study that was told here."""
     study = study_in(None)
-    snapshot = Snapshot(
-        study="flags",
-        result=study.result(),
-        failures=study.failures(),
-        pulls_left=0,
-        seconds=1.5,
-    )
+    found = study.result()
+    state = replace(found.state, name="flags", pulls_left=0, seconds=1.5)
     made = Origin(version="0.1.0", seed=4, spec="[study]\nname = 'flags'")
-    ended = Ended("done", snapshot)
-    told = {"answer": ended.answer, "storage": "flags.db", **vars(made)}
+    ended = Ended("done", replace(found, study=state))
+    told = {"answer": ended.said, "storage": "flags.db", **vars(made)}
     plain: dict[str, Any] = json.loads(json.dumps(gathered(ended.entries()) | told))
     return plain
 
@@ -54,26 +48,27 @@ def same(ours: Any, theirs: Any) -> None:
 # There and back -------------------------------------------------------------------------------------------------------
 
 
-def guaranteed(found: Analysis) -> str:
-    return guarantee(found, anytime=found.anytime)
+def guaranteed(found: Answer) -> str:
+    return guarantee(found)
 
 
 @pytest.mark.parametrize("found", [flags, open_analysis], ids=["certified", "open"])
 def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
-    before: Analysis = found()
-    after = Analysis.from_dict(printed(before), "a.json")
+    before: Answer = found()
+    after = Answer.from_dict(printed(before), "a.json")
     assert (after.arms, after.objectives) == (before.arms, before.objectives)
     assert after.metrics == tuple(each.spelled_out for each in before.metrics)
     assert (after.status, after.anytime, after.certificate) == (before.status, before.anytime, before.certificate)
-    for name in ("verdict_codes", "pulls_per_arm", "decided_by", "failed", "mean_front"):
+    for name in ("verdict_codes", "pulls_per_arm", "decided_by"):
         assert np.array_equal(getattr(after, name), getattr(before, name)), name
-    for name in ("estimates", "lower", "upper", "means"):
+    for name in ("estimates", "lower", "upper"):
         same(getattr(after, name), getattr(before, name))
-    assert after.profile is not None
-    assert before.profile is not None
-    same(after.profile.per_arm, before.profile.per_arm)
-    assert after.profile.front == before.profile.front
-    assert np.array_equal(after.profile.in_front, before.profile.in_front)
+    for name in ("failed", "failed_pulls", "mean_front"):
+        assert np.array_equal(getattr(after.log, name), getattr(before.log, name)), name
+    same(after.log.means, before.log.means)
+    same(after.log.profile.per_arm, before.log.profile.per_arm)
+    assert after.log.profile.front == before.log.profile.front
+    assert np.array_equal(after.log.profile.in_front, before.log.profile.in_front)
     assert after.more_pulls() == before.more_pulls()
     for say in (summary.answer, guaranteed, summary.robustness, summary.by_means, summary.to_settle):
         assert say(after) == say(before)  # type: ignore[operator]
@@ -82,8 +77,8 @@ def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
 def test_the_open_sample_has_something_of_everything() -> None:
     """Or coming back would show less than it seems to."""
     found = open_analysis()
-    assert found.needed is not None
-    assert found.failed.any()
+    assert found.log.needed is not None
+    assert found.log.failed.any()
     assert not np.isfinite(found.upper).all()
     assert found.mean_set
 
@@ -101,14 +96,14 @@ def test_a_report_of_json_is_the_report_of_the_analysis() -> None:
 
 def test_a_run_comes_back_with_its_failures() -> None:
     plain = run_json()
-    snapshot = Snapshot.from_dict(plain, "run.json")
-    assert snapshot.result.metrics == tuple(each.spelled_out for each in OBJECTIVES)
-    assert snapshot.aside == ["broken"]
-    assert snapshot.failures["broken"] == plain["failures"]["broken"]
-    assert snapshot.failures["broken"]["exit code 3"] >= 5
+    found = Answer.from_dict(plain, "run.json")
+    assert found.metrics == tuple(each.spelled_out for each in OBJECTIVES)
+    assert found.aside == ["broken"]
+    assert found.state.failures["broken"] == plain["study"]["failures"]["broken"]
+    assert found.state.failures["broken"]["exit code 3"] >= 5
     study = study_in(None).result()
-    same(snapshot.result.lower, study.lower)
-    same(snapshot.result.upper, study.upper)
+    same(found.lower, study.lower)
+    same(found.upper, study.upper)
     report = report_from_values(plain)
     assert report.kind == "run"
     assert report.answer == plain["answer"]
@@ -117,10 +112,10 @@ def test_a_run_comes_back_with_its_failures() -> None:
 
 def test_a_plain_result_without_estimates_has_a_report() -> None:
     plain = {key: value for key, value in result_json().items() if key not in ("estimates", "objectives")}
-    found = Result.from_dict(plain, "r.json")
+    found = Answer.from_dict(plain, "r.json")
     assert not found.metrics
     assert np.isnan(found.estimates).all()
-    assert report_from_values(plain).kind == "result"
+    assert report_from_values(plain).kind == "run"
 
 
 def test_rows_of_reproduce_come_back(snapshot: SnapshotAssertion) -> None:
@@ -184,9 +179,9 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
         lambda j: j["certificate"].update(confidence=1),
         lambda j: j["certificate"].update(accuracy=[1]),
         lambda j: j["objectives"][0].update(direction="up"),
-        lambda j: j["stands_up_to"].update(b=0.7),
-        lambda j: j["more_pulls"].update(b="soon"),
-        lambda j: j.update(mean_set=["zz"]),
+        lambda j: j["log"]["stands_up_to"].update(b=0.7),
+        lambda j: j["log"]["more_pulls"].update(b="soon"),
+        lambda j: j["log"].update(mean_set=["zz"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(change: Any, snapshot: SnapshotAssertion) -> None:

@@ -12,17 +12,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study, Subgaussian
 from frontguard._common.typing import Floats, Ints
-from frontguard.logs.analysis import Analysis
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.answer import answer
 from frontguard.logs.of_study import Differing, own_answer, read_study
-from frontguard.logs.robustness import Profile
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.question import Question
-from frontguard.reports.model import ASSUMED, COURSE, FAILED, OPEN, ROBUST, Report
 from frontguard.reports.of_results import robustness_part, study_report, where_they_differ
+from frontguard.reports.report import ASSUMED, COURSE, FAILED, OPEN, ROBUST, Report
 from frontguard.reports.write import report_on
+from frontguard.results import Answer, Profile
 from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
 from frontguard.verdicts import Verdict
@@ -117,7 +116,7 @@ def test_robustness_is_read_from_the_log_without_arms_that_were_set_aside(study:
 def test_where_the_log_would_decide_otherwise_no_figure_is_given(snapshot: SnapshotAssertion) -> None:
     """With a spread bound a study decides what the log alone leaves open."""
     rng = np.random.default_rng(1)
-    metrics = [Objective("speed", tolerance=0.3)]
+    metrics = [Objective("speed", "maximize", tolerance=0.3)]
     study = Study(["a", "b"], metrics, Prescient(0.25), spread=Subgaussian(0.05), max_pulls=2000)
     while pulls := study.ask(6):
         study.tell_many([(pull, [1.0 + 1.0 * pull.index + rng.normal(0.0, 0.05)]) for pull in pulls])
@@ -125,8 +124,8 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given(snapshot: Snaps
     assert result.verdicts == {"a": "out", "b": "in"}
     assert result.pulls < 40
     found, differing = own_answer(read_study(study))
-    assert found.profile is not None
-    assert np.isnan(found.profile.per_arm).all()
+    assert found.log.profile is not None
+    assert np.isnan(found.log.profile.per_arm).all()
     assert differing == Differing(2, front=True, spread=True)
     assert said(where_they_differ(differing)) == snapshot
     report = report_on(study)
@@ -150,7 +149,7 @@ def test_the_rest_of_it(report: Report, snapshot: SnapshotAssertion) -> None:
 
 
 def test_a_study_that_nobody_pulled_has_a_report(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    study = Study(["a", "b"], ["x", ("y", "minimize")], Prescient(0.1), storage=tmp_path / "s.db")
+    study = Study(["a", "b"], [("x", "maximize"), ("y", "minimize")], Prescient(0.1), storage=tmp_path / "s.db")
     report = study_report(study.storage, study.name, where="s.db")
     assert report.status == "running"
     assert said(report.answer) == snapshot
@@ -160,7 +159,7 @@ def test_a_study_that_nobody_pulled_has_a_report(tmp_path: Path, snapshot: Snaps
 
 
 def test_a_study_on_its_way_says_what_would_settle_it(snapshot: SnapshotAssertion) -> None:
-    study = Study(["a", "b", "c"], [Objective("x", tolerance=0.01)], Prescient(0.1))
+    study = Study(["a", "b", "c"], [Objective("x", "maximize", tolerance=0.01)], Prescient(0.1))
     rng = np.random.default_rng(0)
     study.tell_many([(pull, [pull.index + rng.normal()]) for pull in study.ask(60)])
     report = report_on(study)
@@ -170,10 +169,10 @@ def test_a_study_on_its_way_says_what_would_settle_it(snapshot: SnapshotAssertio
     assert said("\n".join(report.part(OPEN).listed)) == snapshot
 
 
-def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Analysis, str]:
+def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Answer, str]:
     """An arm that is out and gets another verdict, the profile before, and what is found and said then."""
     result, log = study.result(), read_study(study)
-    before = own_answer(log)[0].profile
+    before = own_answer(log)[0].log.profile
     assert before is not None
     codes = result.verdict_codes.copy()
     arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.per_arm[i]))
@@ -186,10 +185,10 @@ def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(
     study: Study, snapshot: SnapshotAssertion
 ) -> None:
     arm, before, after, note = judged_otherwise(study, Verdict.COVERED)
-    assert after.profile is not None
-    assert np.isnan(after.profile.per_arm[arm])
+    assert after.log.profile is not None
+    assert np.isnan(after.log.profile.per_arm[arm])
     others = np.arange(len(ARMS)) != arm
-    np.testing.assert_array_equal(after.profile.per_arm[others], before.per_arm[others])
+    np.testing.assert_array_equal(after.log.profile.per_arm[others], before.per_arm[others])
     assert said(note) == snapshot
 
 

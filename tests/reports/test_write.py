@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 import frontguard
 from frontguard.errors import BadInput
 from frontguard.reports import write as writing
-from frontguard.reports.model import Report
+from frontguard.reports.report import Report
 from frontguard.reports.write import format_of, report_on, save, write_report
 from tests.reports.samples import flags, open_analysis, rows, rows_json, study_in
 from tests.support.snapshots import refused
@@ -69,7 +69,7 @@ def test_a_link_is_followed_and_permissions_stay(tmp_path: Path) -> None:
 def test_of_what_a_report_can_be_made(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     study = study_in(tmp_path / "s.db")
     kinds = [report_on(each).kind for each in (study, study.result(), flags(), rows(), rows_json(), tmp_path / "s.db")]
-    assert kinds == ["study", "result", "analysis", "reproduce", "reproduce", "study"]
+    assert kinds == ["study", "run", "analysis", "reproduce", "reproduce", "study"]
     study.close()
     with refused(BadInput, snapshot):
         report_on(1.5)

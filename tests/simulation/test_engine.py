@@ -16,18 +16,18 @@ from frontguard import (
     Gaussian,
     Malicious,
     Oblivious,
-    Policy,
     Prescient,
-    Schedule,
     Share,
     Subgaussian,
     simulate,
 )
+from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, RewardSource, Streams
 from frontguard.simulation.adversaries import constant_attack, review_bomber, worst_case, worst_case_share
 from frontguard.simulation.engine import Runs
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
+from frontguard.theory.schedule import Schedule
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused, said
 

@@ -75,7 +75,7 @@ def hammer(place: Place, each: int) -> None:
 @pytest.mark.parametrize("name", SHARED)
 def test_no_writer_fails_or_starves(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     # The rollback journal syncs three times a commit; it is the fallback, and fewer tells show the same.
-    hammer(STORAGES[name](request, tmp_path), each=100 if name == "sqlite-rollback" else 300)
+    hammer(STORAGES[name](request, tmp_path), each=40 if name == "sqlite-rollback" else 100)
 
 
 @pytest.mark.audit
@@ -183,7 +183,7 @@ def test_pulls_that_are_given_back_go_round(shared_place: Place) -> None:
 
 
 def test_no_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -> None:
-    workers, each, deadline = 50, 2, 1000.0
+    workers, each, deadline = 12, 2, 1000.0
     with shared_place.open() as storage:
         begin(storage, workers * each)
     held = shared(workers, each)
@@ -220,7 +220,7 @@ def test_no_pull_of_killed_workers_is_handed_out_again(shared_place: Place) -> N
 
 def test_a_lease_is_as_durable_as_what_is_told(shared_place: Place) -> None:
     """No pull is handed out twice, however often those who ask are killed."""
-    rng, kills = random.Random(9), 15
+    rng, kills = random.Random(9), 6
     with shared_place.open() as storage:
         begin(storage, 100_000)
         seen = shared(kills)
@@ -245,7 +245,7 @@ def test_a_lease_is_as_durable_as_what_is_told(shared_place: Place) -> None:
 
 def test_what_was_acknowledged_survives_a_kill(shared_place: Place) -> None:
     rng = random.Random(5)
-    kills, most = 25, 2_000
+    kills, most = 10, 2_000
     with shared_place.open() as storage:
         begin(storage, kills * most)
         storage.told("s")  # this handle stays open while others die

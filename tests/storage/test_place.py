@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.storage.memory import MemoryStorage
 from frontguard.storage.sqlite import storage as sqlite_storage
-from frontguard.storage.sqlite.place import network_of, sync_seconds
+from frontguard.storage.sqlite.file import network_of, sync_seconds
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.support.snapshots import said
 

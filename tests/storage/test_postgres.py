@@ -22,7 +22,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
 from frontguard.storage.open import open_storage
-from frontguard.storage.postgres import ddl as postgres_schema
+from frontguard.storage.postgres import connections as postgres_schema
 from frontguard.storage.postgres import storage as module
 from frontguard.storage.postgres.storage import PostgresStorage
 from tests.support.forks import fork, shared
@@ -188,6 +188,42 @@ def test_a_stranger_who_holds_a_lock_is_not_waited_for_for_ever(
                 storage.tell("s", [good(1)])
             assert storage.size("s") == (1, 0)  # readers do not wait
         assert storage.tell("s", [good(1)]) == [True]
+
+
+def test_a_server_that_does_not_answer_is_spoken_of_within_seconds_and_given_up(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(postgres_schema, "SAID_AFTER", 0.05)
+    monkeypatch.setattr(storage._connections, "_patience", 0.05)
+    with pytest.raises(ConnectionError):
+        storage._connections.run(lambda connection: connection.execute("SELECT pg_sleep(5)"))
+    assert [record.name for record in caplog.records] == ["frontguard.storage"]
+    assert storage.studies() == []
+
+
+def test_leases_go_by_the_clock_of_the_server_and_not_of_the_workers(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, fast = (
+        Study(
+            ["a", "b"],
+            [Objective("x", "maximize", tolerance=1.0)],
+            Prescient(0.1),
+            storage=storage,
+            name="s",
+            lease=60.0,
+        )
+        for _ in range(2)
+    )
+    held = slow.ask(8)
+    here = time.time
+    monkeypatch.setattr(time, "time", lambda: here() + 7200.0)
+    held += fast.ask(8)
+    monkeypatch.setattr(time, "time", here)
+    held += slow.ask(8)
+    assert [pull.id for pull in held] == list(range(1, 25))
+    assert slow.renew() + fast.renew() == 24
+    assert storage.size("s")[1] == 0
 
 
 def test_a_worker_that_is_stopped_holds_nobody_up(postgres: PostgresServer, schema: str) -> None:
@@ -540,7 +576,7 @@ def test_absurd_numbers_are_named(
     statement: str,
     snapshot: SnapshotAssertion,
 ) -> None:
-    study = Study(["a", "b"], [Objective("x", tolerance=0.1)], Prescient(0.1), storage=storage)
+    study = Study(["a", "b"], [Objective("x", "maximize", tolerance=0.1)], Prescient(0.1), storage=storage)
     study.tell_many([(pull, [float(pull.index)]) for pull in study.ask(20)])
     administrator.execute(statement.format(schema=schema))  # type: ignore[arg-type]
     with PostgresStorage(postgres.url(), schema=schema) as strange, refused(BadInput, snapshot) as caught:

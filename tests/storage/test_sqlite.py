@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -20,10 +21,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, Tell
+from frontguard.storage.sqlite import file
 from frontguard.storage.sqlite import file as sqlite_file
-from frontguard.storage.sqlite import schema as sqlite_schema
+from frontguard.storage.sqlite import log as sqlite_log
 from frontguard.storage.sqlite.file import Busy, Unwritable
-from frontguard.storage.sqlite.schema import wal_is_safe
 from frontguard.storage.sqlite.storage import SqliteStorage
 from tests.support.forks import fork
 from tests.support.snapshots import refused, said
@@ -51,77 +52,74 @@ def pragma(path: Path, name: str) -> object:
 # Journals -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("version", "safe"),
-    [
-        ("3.7.0", False),
-        ("3.40.1", False),
-        ("3.44.5", False),
-        ("3.44.6", True),
-        ("3.44.9", True),
-        ("3.45.0", False),
-        ("3.50.6", False),
-        ("3.50.7", True),
-        ("3.51.0", False),
-        ("3.51.2", False),
-        ("3.51.3", True),
-        ("3.52.0", True),
-        ("3.100.0", True),
-    ],
-)
-def test_versions_with_the_reset_bug_are_known(version: str, safe: bool) -> None:
-    assert wal_is_safe(version) is safe
-
-
-def test_a_safe_library_uses_a_write_ahead_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_a_file_has_a_write_ahead_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     with SqliteStorage(tmp_path / "a.db") as storage:
-        assert wal_is_safe(apsw.sqlite_lib_version())
         assert storage.journal == "wal"
         assert said(storage.describe().replace(apsw.sqlite_lib_version(), "VERSION")) == snapshot
     assert pragma(tmp_path / "a.db", "journal_mode") == "wal"
 
 
-def test_an_old_library_uses_a_rollback_journal_and_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
-) -> None:
+def test_a_file_may_go_from_one_journal_to_the_other_and_back(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     begin(tmp_path / "a.db", told=3)  # written with a write-ahead log
-    monkeypatch.setattr(sqlite_schema, "wal_is_safe", lambda version: False)
-    with SqliteStorage(tmp_path / "a.db") as storage:
+    with SqliteStorage(tmp_path / "a.db", journal="rollback") as storage:
         assert storage.journal == "rollback"
         assert storage.concern() == storage.describe()
         assert said(storage.describe().replace(apsw.sqlite_lib_version(), "VERSION")) == snapshot
         assert len(storage.told("s")) == 3
         storage.tell("s", [good(4)])
     assert pragma(tmp_path / "a.db", "journal_mode") == "delete"
-    monkeypatch.undo()
     with SqliteStorage(tmp_path / "a.db") as storage:  # and back
         assert storage.journal == "wal"
         assert len(storage.told("s")) == 4
 
 
-@pytest.mark.parametrize(("journal", "notes"), [(None, 1), ("rollback", 2)])
-def test_told_pulls_and_leases_are_synced_in_full(tmp_path: Path, journal: str | None, notes: int) -> None:
-    storage = SqliteStorage(tmp_path / "a.db", journal=journal)  # type: ignore[arg-type]
+def test_told_pulls_and_leases_are_synced_once_they_are_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = SqliteStorage(tmp_path / "a.db")
+    synced: list[tuple[int, int, str]] = []  # what another connection finds while the log is brought to the disk
+
+    def look(descriptor: int) -> None:
+        os.fdatasync(descriptor)
+        assert os.path.samestat(os.fstat(descriptor), os.stat(tmp_path / "a.db-wal"))
+        with SqliteStorage(tmp_path / "a.db", read_only=True) as reader:
+            synced.append((len(reader.told("s")), len(reader.leases("s")), reader.settings("s")))
+
+    monkeypatch.setattr(sqlite_file, "_to_disk", look)
     storage.create("s", "", 2)
-
-    def synchronous() -> int:
-        connection = storage._file._db
-        assert connection is not None
-        return int(connection.pragma("synchronous"))
-
-    assert synchronous() == 2  # FULL
-    storage.add_plan("s", Plan(1, 0, 1, np.arange(3)))
-    assert synchronous() == notes  # NORMAL will do in a write-ahead log
+    storage.add_plan("s", Plan(1, 0, 1, np.arange(3)))  # may be lost: it is made again
     storage.tell("s", [good(1)])
-    assert synchronous() == 2
-    storage.add_plan("s", Plan(2, 1, 4, np.arange(3)))
     storage.hand_out("s", 1, "a", deadline=1.0)
-    assert synchronous() == 2
-    storage.renew("s", "a", 2.0)
-    assert synchronous() == notes
+    storage.renew("s", "a", 2.0)  # may be lost, too
     storage.amend("s", "new")
-    assert synchronous() == 2
+    storage.tell("s", [good(1)])  # told before, as it is only said once it is sure
+    assert synced == [(0, 0, ""), (1, 0, ""), (1, 1, ""), (1, 1, "new"), (1, 1, "new")]
     storage.close()
+
+
+def test_a_rollback_journal_is_synced_in_full(tmp_path: Path) -> None:
+    begin(tmp_path / "a.db")
+    with SqliteStorage(tmp_path / "a.db", journal="rollback") as storage:
+        storage.tell("s", [good(1)])
+        assert storage._file._db is not None
+        assert storage._file._db.pragma("synchronous") == 2
+
+
+def test_after_a_sync_that_failed_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    begin(tmp_path / "a.db")
+    with SqliteStorage(tmp_path / "a.db") as storage:
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_file, "_to_disk", broken_disk)
+            with refused(Unwritable, snapshot):
+                storage.tell("s", [good(1)])
+        with pytest.raises(Unwritable):  # a second sync would succeed, whatever became of what the first one lost
+            storage.tell("s", [good(1)])
+
+
+def broken_disk(descriptor: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def test_an_unknown_journal_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -186,7 +184,7 @@ def test_a_file_of_another_version_is_refused_politely(
 ) -> None:
     path = tmp_path / "other.db"
     SqliteStorage(path).close()
-    ours = sqlite_schema.VERSION
+    ours = sqlite_log.VERSION
     db = apsw.Connection(str(path))
     db.execute(f"PRAGMA user_version = {ours + step}")
     db.close()
@@ -210,7 +208,7 @@ def test_killed_while_the_tables_are_made_it_is_still_a_new_file(
             time.sleep(600.0)
 
     def make() -> None:
-        monkeypatch.setattr(sqlite_schema, "_TABLES", Stuck(sqlite_schema._TABLES))
+        monkeypatch.setattr(sqlite_log, "_TABLES", Stuck(sqlite_log._TABLES))
         SqliteStorage(path, journal=journal)  # type: ignore[arg-type]
 
     child = fork(make)
@@ -368,7 +366,7 @@ def test_an_inherited_connection_is_never_touched(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(storage._file, "_pid", -1)
     storage.tell("s", [good(1)])
     assert storage._file._db is not inherited
-    assert inherited.pragma("user_version") == sqlite_schema.VERSION  # still open
+    assert inherited.pragma("user_version") == sqlite_log.VERSION  # still open
     storage.close()
     inherited.close()
 
@@ -392,7 +390,10 @@ def test_threads_share_a_storage_while_others_fork(tmp_path: Path) -> None:
         assert sorted(storage.told("s").pulls.tolist()) == list(range(1, 401))
 
 
-def test_who_waits_too_long_is_told_who_might_hold_it(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_who_waits_too_long_is_told_who_might_hold_it(
+    tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(file, "SAID_AFTER", 0.01)
     begin(tmp_path / "a.db")
     reading, writing = os.pipe()
 
@@ -407,6 +408,7 @@ def test_who_waits_too_long_is_told_who_might_hold_it(tmp_path: Path, snapshot: 
     with SqliteStorage(tmp_path / "a.db", wait=0.05) as storage:
         with refused(Busy, snapshot):
             storage.tell("s", [good(1)])
+        assert [record.name for record in caplog.records] == ["frontguard.storage"]  # while it waited
         assert len(storage.told("s")) == 0  # reading goes on
         child.kill()
         assert storage.tell("s", [good(1)]) == [True]
@@ -562,7 +564,7 @@ def test_a_log_that_is_removed_in_the_middle_of_a_tell_is_moved_into_the_file(
 ) -> None:
     path = tmp_path / "a.db"
     begin(path)
-    real = sqlite_schema.transaction
+    real = sqlite_log.transaction
     with SqliteStorage(path) as writer:
         writer.tell("s", [good(1)])
 
@@ -572,7 +574,7 @@ def test_a_log_that_is_removed_in_the_middle_of_a_tell_is_moved_into_the_file(
                 path.with_name("a.db-wal").unlink(missing_ok=True)
                 yield
 
-        monkeypatch.setattr(sqlite_schema, "transaction", removed_meanwhile)
+        monkeypatch.setattr(sqlite_log, "transaction", removed_meanwhile)
         assert writer.tell("s", [good(2)]) == [True]  # acknowledged: it is in the file
         monkeypatch.undo()
         with SqliteStorage(copied(path), read_only=True) as storage:

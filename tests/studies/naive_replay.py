@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from frontguard import Certified
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.storage.contract import Storage
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
@@ -30,7 +30,7 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
         arms = arm_of[told.pulls[taken:up_to] - 1]
         policy.take(arms, inner[taken:up_to])
         for arm, row in zip(arms, inner[taken:up_to], strict=True):
-            replay._failed[arm] += np.isnan(row)
+            replay._taken.failed[arm] += np.isnan(row)
         taken = up_to
         policy.carry_on()
         policy.set_aside(replay._hopeless())
@@ -49,14 +49,14 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
     return policy, taken
 
 
-def assert_same(one: Result, other: Result) -> None:
+def assert_same(one: Answer, other: Answer) -> None:
     """All fields alike, arrays to the bit."""
     mine, yours = (vars(each.inner) | {k: v for k, v in vars(each).items() if k != "inner"} for each in (one, other))
     assert mine.keys() == yours.keys()
     for name in mine:
         if isinstance(mine[name], np.ndarray):
             np.testing.assert_array_equal(mine[name], yours[name], err_msg=name)
-        elif name not in ("guess", "parts"):
+        elif name not in ("guess", "parts", "study"):
             assert mine[name] == yours[name], name
     assert one.best_guess == other.best_guess
     assert one.to_dict()["least_pulls"] == other.to_dict()["least_pulls"]

@@ -15,7 +15,7 @@ from frontguard.errors import BadInput
 from frontguard.notices import BudgetOver, ClustersUsedUp, NotCounted
 from frontguard.storage.contract import End, Tell, Told
 from frontguard.studies import Study
-from frontguard.studies.clusters import USED_UP, CountedPulls
+from frontguard.studies.pulls import USED_UP, CountedPulls
 from tests.support.snapshots import refused, said
 
 NAN = float("nan")
@@ -113,7 +113,8 @@ def test_a_study_counts_a_cluster_once(tmp_path: Path, snapshot: SnapshotAsserti
     own = analyze(tmp_path / "s.db")
     other = analyze(tmp_path / "s.db", confidence=0.9)
     assert own.pulls_per_arm.tolist() == other.pulls_per_arm.tolist() == result.pulls_per_arm.tolist()
-    for arm, mean in zip(other.arms, other.means[:, 0], strict=True):
+    assert other.log is not None
+    for arm, mean in zip(other.arms, other.log.means[:, 0], strict=True):
         assert mean == pytest.approx(first[first["arm"] == arm]["seconds"].mean())
 
 

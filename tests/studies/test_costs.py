@@ -15,7 +15,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.question import Cost, Question
 from frontguard.storage.contract import Pull, Tell
 from frontguard.storage.memory import MemoryStorage
-from frontguard.studies.costs import WINDOW, Spending, with_cost
+from frontguard.studies.costs import TRIED, WINDOW, Spending, with_cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.settings import Settings
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
@@ -220,6 +220,14 @@ def test_pulls_that_do_not_say_what_they_cost_are_warned_of(snapshot: SnapshotAs
     assert notice.warns
     assert (notice.pulls, notice.of) == (len(pulls), len(pulls))
     assert said(notice) == snapshot
+
+
+@pytest.mark.parametrize("joules", [None, math.nan, -1.0])
+def test_a_budget_that_cannot_be_kept_ends_the_study(joules: float | None) -> None:
+    study = worked(a_study(cost="joules", max_cost=5.0), lambda _: joules)
+    assert study.status == "budget"
+    (notice,) = [each for each in study.result().notices if isinstance(each, CostsUnknown)]
+    assert TRIED <= notice.pulls == notice.of <= TRIED + len(ARMS)
 
 
 def test_an_arm_whose_pulls_never_say_what_they_cost_is_warned_of(snapshot: SnapshotAssertion) -> None:

@@ -20,8 +20,8 @@ from frontguard.studies.replay import PROBE
 from frontguard.suspects import share_that_looks_wrong
 from tests.support.snapshots import refused, said
 
-SOLVED = Objective("solved", tolerance=0.2, statistic="mean", bounds=(0, 1))
-STARS = Objective("stars", tolerance=0.5, statistic="mean", bounds=(1, 5))
+SOLVED = Objective("solved", "maximize", tolerance=0.2, statistic="mean", bounds=(0, 1))
+STARS = Objective("stars", "maximize", tolerance=0.5, statistic="mean", bounds=(1, 5))
 BYTES = Objective("bytes", "minimize", exact=True)
 
 
@@ -47,7 +47,11 @@ def test_true_and_false_are_values_of_a_rate_and_of_nothing_else(value: object, 
     (pull,) = study.ask()
     assert study.tell(pull, {"solved": value})
     assert study.to_frame()["solved"].tolist() == [float(value)]  # type: ignore[arg-type]
-    for other in (Objective("solved", quantile=0.5), BYTES, Objective("solved", statistic="mean", bounds=(0.5, 1))):
+    for other in (
+        Objective("solved", "maximize", quantile=0.5),
+        BYTES,
+        Objective("solved", "maximize", statistic="mean", bounds=(0.5, 1)),
+    ):
         study = Study(["a", "b"], [other])
         (pull,) = study.ask()
         with refused(BadInput, snapshot):
@@ -63,7 +67,13 @@ def test_identify_refuses_true_at_the_first_pull_and_stores_nothing(workers: int
         return True
 
     with refused(BadInput, snapshot):
-        identify(solve, arms=["a", "b"], objectives=[Objective("solved", exact=True)], storage=storage, workers=workers)
+        identify(
+            solve,
+            arms=["a", "b"],
+            objectives=[Objective("solved", "maximize", exact=True)],
+            storage=storage,
+            workers=workers,
+        )
     assert len(calls) <= 2 * workers
     assert storage.studies() == []
 
@@ -153,19 +163,19 @@ def rates(arm: str, pull: int) -> float:
 
 def test_a_median_by_default_of_two_values_is_refused_and_what_was_measured_stays(snapshot: SnapshotAssertion) -> None:
     storage = MemoryStorage()
-    study = Study(["a", "b", "c"], [Objective("solved")], contamination=0.0, storage=storage)
+    study = Study(["a", "b", "c"], [Objective("solved", "maximize")], contamination=0.0, storage=storage)
     with refused(BadInput, snapshot):
         told(study, rates, 10_000)
     stored = len(study.to_frame())
     first = int(study.state().policy.standing.control["first"][0])
     assert 3 * max(first, PROBE) <= stored < 500
     assert not study.done  # and so nothing is certified
-    meant = Study(["a", "b", "c"], [Objective("solved", quantile=0.5)], contamination=0.0, storage=storage)
+    meant = Study(["a", "b", "c"], [Objective("solved", "maximize", quantile=0.5)], contamination=0.0, storage=storage)
     assert len(meant.ask(5)) == 5
     meant.give_back()
     # Once it is meant it stays so, whoever takes the study up.
-    again = Study(["a", "b", "c"], [Objective("solved", tolerance=0.5)], contamination=0.0, storage=storage)
-    assert again.objectives[0] == Objective("solved", tolerance=0.5, quantile=0.5)
+    again = Study(["a", "b", "c"], [Objective("solved", "maximize", tolerance=0.5)], contamination=0.0, storage=storage)
+    assert again.objectives[0] == Objective("solved", "maximize", tolerance=0.5, quantile=0.5)
     assert len(again.ask(5)) == 5
 
 
@@ -178,7 +188,7 @@ def test_a_median_by_default_of_two_values_is_refused_and_what_was_measured_stay
     ],
 )
 def test_studies_that_are_fine_are_not_refused(values: Callable[[str, int], float]) -> None:
-    told(Study(["a", "b"], [Objective("size", tolerance=0.5)], Prescient(0.1)), values, 200)
+    told(Study(["a", "b"], [Objective("size", "maximize", tolerance=0.5)], Prescient(0.1)), values, 200)
 
 
 def test_other_values_are_named_with_the_bounds_that_they_need(snapshot: SnapshotAssertion) -> None:

@@ -18,8 +18,8 @@ from frontguard import Objective, Prescient, Study
 )
 def test_a_study_ends_whichever_arms_fail(seed: int, failing: list[float], objectives: int, eps: float) -> None:
     rng = np.random.default_rng(seed)
-    middles = rng.integers(0, 4, (len(failing), objectives)).astype(float)
-    metrics = [Objective(f"metric {d}", tolerance=0.3) for d in range(objectives)]
+    middles = rng.integers(2, 6, (len(failing), objectives)).astype(float)
+    metrics = [Objective(f"metric {d}", "maximize", tolerance=0.3) for d in range(objectives)]
     study = Study([f"arm {i}" for i in range(len(failing))], metrics, Prescient(eps), seed=seed % 1000)
     while (pulls := study.ask(32)) and pulls[-1].id < 30_000:
         good = [pull for pull in pulls if rng.random() >= failing[pull.index]]

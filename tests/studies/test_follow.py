@@ -23,11 +23,16 @@ from frontguard.studies import follow
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 from frontguard.studies.study import Pull
+from frontguard.studies.workers import this_worker
 from tests.studies.naive_replay import assert_same, naive_policy
 from tests.support.snapshots import refused
 
 ARMS = ("fast", "small", "bad", "broken", "flaky")
-OBJECTIVES = (Objective("seconds", "minimize", "1%"), Objective("bytes", "minimize", 0.5), Objective("quality"))
+OBJECTIVES = (
+    Objective("seconds", "minimize", "1%"),
+    Objective("bytes", "minimize", 0.5),
+    Objective("quality", "maximize"),
+)
 TRUTH = {"fast": (1.0, 200.0, 3), "small": (2.0, 100.0, 4), "bad": (2.02, 101.0, 4), "flaky": (1.5, 150.0, 3)}
 WRITING = ("create", "amend", "add_plan", "tell", "hand_out")
 
@@ -69,7 +74,7 @@ def work(studies: list[Study], asks: int, rng: np.random.Generator) -> Iterator[
 def check(overview: Overview, storage: Storage) -> None:
     """Against a worker that opens the study now, and against the obvious replay."""
     study = Study.open(storage, "s")
-    result = overview.snapshot.result
+    result = overview.answer
     assert_same(result, study.result())
     policy, pulls = naive_policy(storage, "s")
     np.testing.assert_array_equal(result.inner.lower, policy.standing.boxes[:, LOW])
@@ -80,12 +85,12 @@ def check(overview: Overview, storage: Storage) -> None:
     certificate = replace(policy.certificate(), arms=len(ARMS) - len(aside), aside=aside)
     assert result.certificate == certificate.in_units(OBJECTIVES)
     assert result.pulls == pulls
-    snapshot = overview.snapshot
-    assert snapshot.failures == study.failures()
+    snapshot = overview.answer
+    assert snapshot.state.failures == study.failures()
     assert snapshot.aside == [ARMS[arm] for arm in policy.aside.tolist()]
-    assert snapshot.pulls_left == forecast(policy).pulls_left
+    assert snapshot.state.pulls_left == forecast(policy).pulls_left
     assert overview.told == storage.size("s")[1]
-    assert overview.out == snapshot.busy == len(storage.leases("s"))
+    assert overview.out == snapshot.state.under_way == len(storage.leases("s"))
     assert overview.settings == study.settings
     assert overview.history.moments[-1].pulls == pulls
 
@@ -131,16 +136,16 @@ def test_it_knows_what_a_worker_knows_at_every_moment(places: Places, monkeypatc
                 check(follower.catch_up(), places.writer)
         late = Follower(storage, "s").catch_up()
     check(late, places.writer)
-    assert "broken" in late.snapshot.aside
-    assert late.snapshot.failures["flaky"]["exit code 1"] > 0
-    assert late.snapshot.result.warnings
+    assert "broken" in late.answer.aside
+    assert late.answer.state.failures["flaky"]["exit code 1"] > 0
+    assert late.answer.warnings
 
 
 def until_done(study: Study, follower: Follower) -> None:
     while pulls := study.ask(40):
         for pull in pulls:
             measure(study, pull)
-        assert_same(follower.catch_up().snapshot.result, study.result())
+        assert_same(follower.catch_up().answer, study.result())
 
 
 def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
@@ -149,15 +154,15 @@ def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
     follower = Follower(storage, "s")
     until_done(study, follower)
     stopped = follower.catch_up()
-    assert stopped.snapshot.result.status == "budget"
-    assert stopped.snapshot.reachable is not None
+    assert stopped.answer.status == "budget"
+    assert stopped.answer.state.reachable is not None
     check(stopped, storage)
     again = a_study(storage, max_pulls=3000)
     opened = follower.catch_up()
-    assert opened.snapshot.result.status == "running"
-    assert opened.snapshot.max_pulls == 3000
+    assert opened.answer.status == "running"
+    assert opened.answer.state.max_pulls == 3000
     assert opened.version > stopped.version
-    assert opened.snapshot.reachable is None
+    assert opened.answer.state.reachable is None
     check(opened, storage)
     until_done(again, follower)
     check(follower.catch_up(), storage)
@@ -172,16 +177,22 @@ def test_amended_settings_are_taken_up_and_stopped_studies_go_on() -> None:
 def test_it_follows_a_study_with_a_spread_bound_to_its_certificate() -> None:
     storage = MemoryStorage()
     study = Study(
-        3, [Objective("x", tolerance=0.3)], Prescient(0.2), storage=storage, name="s", spread=Gaussian(0.5), seed=1
+        3,
+        [Objective("x", "maximize", tolerance=0.3)],
+        Prescient(0.2),
+        storage=storage,
+        name="s",
+        spread=Gaussian(0.5),
+        seed=1,
     )
     follower = Follower(storage, "s")
     rng = np.random.default_rng(0)
     while pulls := study.ask(50):
         study.tell_many([(pull, [float(rng.normal(pull.index, 0.5))]) for pull in pulls])
-        assert_same(follower.catch_up().snapshot.result, study.result())
-    result = follower.catch_up().snapshot
-    assert result.result.status == "certified"
-    assert result.pulls_left == 0
+        assert_same(follower.catch_up().answer, study.result())
+    result = follower.catch_up().answer
+    assert result.status == "certified"
+    assert result.state.pulls_left == 0
 
 
 def test_it_only_reads(snapshot: SnapshotAssertion) -> None:
@@ -318,25 +329,60 @@ def test_an_arm_without_pulls_has_no_measurements() -> None:
 
 def a_told_log(at: list[float], values: list[float]) -> Storage:
     storage = MemoryStorage()
-    Study(1, [Objective("x")], Prescient(0.1), storage=storage, name="s")
+    Study(1, [Objective("x", "maximize")], Prescient(0.1), storage=storage, name="s")
     storage.add_plan("s", Plan(1, 0, 1, np.zeros(len(at), np.int64)))
     storage.tell("s", [Tell(1 + n, (x,), "", "w", t) for n, (t, x) in enumerate(zip(at, values, strict=True))])
     return storage
 
 
-def test_when_it_began_and_how_fast_it_goes() -> None:
+def test_a_study_is_running_only_while_somebody_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, clock = MemoryStorage(), [time.time()]
+    monkeypatch.setattr(MemoryStorage, "now", lambda _: clock[0])
+    dead = f"{this_worker().rpartition('/')[0]}/1"  # this process, had it begun at another time
+    study = Study(2, [Objective("x", "maximize")], Prescient(0.1), storage=storage, name="s", lease=100.0)
+    follower = Follower(storage, "s")
+
+    def seen(seconds: float) -> tuple[bool, str, bool]:
+        clock[0] += seconds
+        overview = follower.catch_up()
+        return overview.at_work, overview.status, overview.answer.state.pulls_a_second is not None
+
+    assert seen(0.0) == (False, "paused", False)
+    first, *others = study.ask(4)
+    assert seen(99.0) == (True, "running", False)  # a long pull
+    study.renew()
+    assert seen(99.0) == (True, "running", False)
+    assert seen(2.0) == (False, "paused", False)  # its lease is over
+    storage.tell("s", [Tell(first.id, (1.0,), at=clock[0] - 1.0), Tell(others[0].id, (1.0,), at=clock[0])])
+    assert seen(0.0) == seen(9.0) == (True, "running", True)
+    before = follower.catch_up()
+    assert seen(2.0) == (False, "paused", False)  # though nothing was written meanwhile
+    assert follower.catch_up().version > before.version
+    Study.open(storage, "s", worker=dead).ask(1)  # which gives up what is overdue
+    assert seen(11.0) == (False, "paused", False)
+    Study.open(storage, "s", worker="elsewhere").ask(1)
+    assert seen(11.0) == (True, "running", True)
+
+
+def test_when_it_began_and_how_fast_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = [1000.0 + 30.0 * n for n in range(20)]
     fast = [slow[-1] + 100.0 + 0.5 * n for n in range(41)]
     nan = float("nan")
+    monkeypatch.setattr(MemoryStorage, "now", lambda _: fast[-1] + 1.0)
     overview = Follower(a_told_log([*slow, *fast], [1.0] * 60 + [nan]), "s").catch_up()
     assert (overview.began, overview.last) == (1000.0, fast[-1])
-    assert overview.snapshot.seconds == fast[-1] - 1000.0
-    assert overview.snapshot.rate == pytest.approx(2.0)
+    assert overview.answer.state.seconds == fast[-1] - 1000.0
+    assert overview.answer.state.pulls_a_second == pytest.approx(2.0)
     assert overview.rate.told.sum() == 61
     assert overview.rate.failed.tolist()[-1] == overview.rate.failed.sum() == 1
-    assert overview.snapshot.failures == {"0": Counter({"not a usable value": 1})}
+    assert overview.answer.state.failures == {"0": Counter({"not a usable value": 1})}
     unknown = Follower(a_told_log([0.0, 0.0], [1.0, 2.0]), "s").catch_up()
-    assert (unknown.began, unknown.last, unknown.snapshot.rate, len(unknown.rate.told)) == (None, None, None, 0)
+    assert (unknown.began, unknown.last, unknown.answer.state.pulls_a_second, len(unknown.rate.told)) == (
+        None,
+        None,
+        None,
+        0,
+    )
 
 
 class Interrupted(MemoryStorage):

@@ -59,7 +59,7 @@ def test_a_child_goes_on_with_an_inherited_study(kind: str, request: pytest.Fixt
     place: Place = STORAGES[kind](request, request.getfixturevalue("tmp_path"))
     with place.open() as storage:
         # Tolerances that are never reached: there is always something to ask for.
-        study = Study(["a", "b"], [Objective("x", tolerance=1e-9)], Prescient(0.3), storage=storage)
+        study = Study(["a", "b"], [Objective("x", "maximize", tolerance=1e-9)], Prescient(0.3), storage=storage)
         follower = Follower(storage, study.name)
         study.tell_many([(pull, [float(pull.index)]) for pull in study.ask(20)])
         assert used(study, follower) == (2, 2, True)  # and everything is compiled
@@ -76,7 +76,7 @@ def test_a_child_goes_on_with_an_inherited_study(kind: str, request: pytest.Fixt
 
 
 def test_a_lock_that_another_thread_holds_is_not_inherited() -> None:
-    study = Study(["a", "b"], [Objective("x", tolerance=0.1)], Prescient(0.1))
+    study = Study(["a", "b"], [Objective("x", "maximize", tolerance=0.1)], Prescient(0.1))
     follower = Follower(study.storage, study.name)
     study.tell_many([(pull, [float(pull.index)]) for pull in study.ask(20)])
     pulls = study.result().pulls

@@ -106,7 +106,7 @@ def test_many_arms_have_fewer_moments(storage: MemoryStorage) -> None:
 
 def test_a_study_without_pulls_has_the_present_alone() -> None:
     storage = MemoryStorage()
-    Study(2, ["x"], Prescient(0.1), storage=storage, name="s")
+    Study(2, [("x", "maximize")], Prescient(0.1), storage=storage, name="s")
     overview = Follower(storage, "s").catch_up()
     (moment,) = overview.history.moments
     assert (moment.pulls, moment.at) == (0, 0.0)

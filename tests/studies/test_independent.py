@@ -23,7 +23,7 @@ from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.studies.settings import Settings
 from tests.support.snapshots import refused, said
 
-VOLTS = Objective("volts", tolerance=0.05, statistic="mean", sigma=1.0)
+VOLTS = Objective("volts", "maximize", tolerance=0.05, statistic="mean", sigma=1.0)
 CLEAN = Oblivious(0.0)
 
 
@@ -63,7 +63,7 @@ def test_tolerances_that_were_changed_by_looking_leave_rivals_out() -> None:
 
 
 def test_arms_that_share_something_are_refused(snapshot: SnapshotAssertion) -> None:
-    score = Objective("score", statistic="mean", bounds=(0, 1))
+    score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
     for settings in (
         {"objectives": [score], "paired": True},
         {"objectives": [score]},
@@ -90,8 +90,8 @@ def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on(tmp
         simulated = simulate_one(policy, environment, seed=3)
         live, streams = policy.fresh(), Streams(RewardSource(environment, None), seed=3, run=0)
         drive_by_turns(live, streams, max_pulls=60)
-        live.save(tmp_path / "policy.npz")
-        live = Certified.load(tmp_path / "policy.npz")
+        live.save(tmp_path / "policy.json")
+        live = Certified.load(tmp_path / "policy.json")
         drive_by_turns(live, streams)
     assert isinstance(simulated, Certified)
     assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()

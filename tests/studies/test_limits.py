@@ -9,13 +9,13 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import (
+    Answer,
     BadInput,
     Certified,
     Limit,
     Malicious,
     Objective,
     Prescient,
-    Result,
     Study,
     Threat,
     identify,
@@ -31,7 +31,7 @@ MEDIANS = {"fast": (1.0, 5.0), "good": (3.0, 2.0), "slow": (5.0, 3.0), "worst": 
 CLEAN = Prescient(0.0)
 
 
-def measured(study: Study, seed: int, lies: float = 0.0, fails: float = 0.0, at_a_time: int = 20) -> Result:
+def measured(study: Study, seed: int, lies: float = 0.0, fails: float = 0.0, at_a_time: int = 20) -> Answer:
     """The study, measured until it stops: normal noise, some pulls that fail, and lies that make bad arms look good."""
     rng = np.random.default_rng(seed)
     while pulls := study.ask(at_a_time):
@@ -127,7 +127,7 @@ def test_study_goes_on_with_its_limits_and_follower_says_the_same(tmp_path: Path
     assert again.settings.question.limits == longer.settings.question.limits
     assert again.result().verdicts == result.verdicts
     follower = Follower(open_storage(file, read_only=True), "study")
-    shown = follower.catch_up().snapshot.result
+    shown = follower.catch_up().answer
     assert shown.limits is not None
     assert result.limits is not None
     assert np.array_equal(shown.limits.codes, result.limits.codes)
@@ -135,7 +135,7 @@ def test_study_goes_on_with_its_limits_and_follower_says_the_same(tmp_path: Path
 
 
 def test_values_that_a_limit_needs_are_asked_for(snapshot: SnapshotAssertion) -> None:
-    study = Study(ARMS, ["x"], CLEAN, limits=["memory<=4"])
+    study = Study(ARMS, [("x", "maximize")], CLEAN, limits=["memory<=4"])
     (pull,) = study.ask()
     with refused(BadInput, snapshot):
         study.tell(pull, {"x": 1.0})
@@ -147,7 +147,7 @@ def test_identify_with_limits() -> None:
         return {"taste": -abs(minutes - 40) + noise.normal(), "burnt": float(noise.random() < minutes / 60)}
 
     result = identify(
-        bake, arms={"short": 20, "right": 40, "long": 60}, objectives=[Objective("taste", tolerance=3)],
+        bake, arms={"short": 20, "right": 40, "long": 60}, objectives=[Objective("taste", "maximize", tolerance=3)],
         limits=["mean(burnt)<=0.5"], contamination=0, executor="serial",
     )  # fmt: skip
     assert result.pareto_set == ["short"]
@@ -155,7 +155,7 @@ def test_identify_with_limits() -> None:
     assert result.limits.of_arms.tolist()[1:] == [BEYOND, BEYOND]
 
 
-def false_claims(result: Result, limit: float) -> bool:
+def false_claims(result: Answer, limit: float) -> bool:
     """Whether a verdict, or what is said of a limit, is false of the world."""
     assert result.limits is not None
     for arm, (seconds, memory) in MEDIANS.items():
@@ -202,7 +202,9 @@ def test_limit_that_lies_hide_for_ever_is_told_before_the_first_pull(snapshot: S
 
 
 def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
-    policy = Certified.for_objectives(3, [Objective("x", tolerance=0.3)], threat=CLEAN, limits=["y>=0", "p75(x)>=-9"])
+    policy = Certified.for_objectives(
+        3, [Objective("x", "maximize", tolerance=0.3)], threat=CLEAN, limits=["y>=0", "p75(x)>=-9"]
+    )
     rng = np.random.default_rng(2)
     truth = np.array([[2.0, -1.0], [1.0, 1.0], [-2.0, 2.0]])
 
@@ -212,8 +214,8 @@ def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
 
     for _ in range(2):
         policy.tell(arms := policy.ask(), pull(arms))
-    policy.save(tmp_path / "policy.npz")
-    again = Certified.load(tmp_path / "policy.npz")
+    policy.save(tmp_path / "policy.json")
+    again = Certified.load(tmp_path / "policy.json")
     while not policy.done:
         arms = policy.ask()
         assert np.array_equal(arms, again.ask())
@@ -225,7 +227,12 @@ def test_policy_with_limits_is_saved_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_values_of_an_arm_are_its_own_where_there_are_limits() -> None:
-    study = Study(["a", "b"], [Objective("x"), Objective("y", exact=True)], Prescient(0.0), limits=["p90(z)<=9"])
+    study = Study(
+        ["a", "b"],
+        [Objective("x", "maximize"), Objective("y", "maximize", exact=True)],
+        Prescient(0.0),
+        limits=["p90(z)<=9"],
+    )
     for pull in study.ask(6):
         study.tell(pull, {"x": 1.0 + pull.index, "y": 10.0 + pull.id, "z": 100.0})
     policy = study.settings.policy()

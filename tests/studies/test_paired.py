@@ -13,13 +13,12 @@ from frontguard import Malicious, Objective, Prescient, Share, Study, analyze, i
 from frontguard.errors import BadInput
 from frontguard.notices import InPairs
 from frontguard.policies import Certified
-from frontguard.studies.overview import Snapshot
 from frontguard.studies.pulls import item_order
 from frontguard.theory.threats import Threat
-from frontguard.words.study import answer, next_step
+from frontguard.words.answers import answer, next_step
 from tests.support.snapshots import refused, said
 
-SCORE = Objective("score", tolerance=0.01, statistic="mean", bounds=(0, 1))
+SCORE = Objective("score", "maximize", tolerance=0.01, statistic="mean", bounds=(0, 1))
 CLEAN = Prescient(0.0)
 
 
@@ -58,7 +57,7 @@ def test_pulls_of_a_repeat_are_of_one_item() -> None:
 
 def test_a_list_that_is_measured_is_known_and_no_item_is_measured_twice(snapshot: SnapshotAssertion) -> None:
     values = {"a": [1, 0, 1, 1, 0, 1, 0, 1, 1, 0], "b": [1, 0, 1, 0, 1, 1, 0, 1, 1, 0]}  # as many, on other items
-    solved = Objective("solved", statistic="mean", bounds=(0, 1))
+    solved = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
     seen: dict[str, list[int]] = {"a": [], "b": []}
 
     def evaluate(arm: str, item: int) -> float:
@@ -85,9 +84,8 @@ def test_what_is_left_where_items_may_have_been_replaced(snapshot: SnapshotAsser
         study.tell_many([(pull, {"score": 0.5}) for pull in pulls])
     found = study.result()
     assert study.status == "budget"
-    brief = Snapshot("s", found)
-    assert said(answer(brief)) == snapshot
-    assert said(next_step(brief, "done", "memory:")) == snapshot
+    assert said(answer(found)) == snapshot
+    assert said(next_step(found, "done", "memory:")) == snapshot
     np.testing.assert_allclose(found.upper, 0.6, atol=1e-9)  # one of ten may have been 1 in place of 0.5 ...
     assert (found.upper <= 0.6 + 1e-9).all()
     assert said("\n".join(map(str, found.notices))) == snapshot
@@ -99,7 +97,7 @@ def test_true_whoever_comes_back_first(threat: Threat, items: int | None, snapsh
     skills = np.array([-0.05, 0.0, 0.05])
     for seed in range(2 if threat is CLEAN else 1):
         hard = hard_items(seed) if items else None
-        study = Study(3, [SCORE], threat, items=items, paired=True, max_pulls=3000, seed=seed)
+        study = Study(3, [SCORE], threat, items=items, paired=True, max_pulls=750, seed=seed)
         draws = hard_items(seed, 5000)
         out: list[Any] = []
         rng = np.random.default_rng(seed)
@@ -152,7 +150,7 @@ def test_a_study_of_pairs_goes_on_where_it_was(tmp_path: Path, snapshot: Snapsho
         Study(3, [SCORE], CLEAN, storage=where)
     again = analyze(where)
     assert again.verdicts == results[0][1]
-    assert again.profile is not None
+    assert again.log.profile is not None
     dirtier = analyze(where, contamination=0.3)
     assert dirtier.pareto_set == [] or dirtier.pareto_set == ["2"]
 
@@ -170,8 +168,8 @@ def test_a_saved_policy_goes_on(tmp_path: Path, snapshot: SnapshotAssertion) -> 
                 pulled[arm] += 1
 
     pull(policy, pulled, 30)
-    policy.save(tmp_path / "policy.npz")
-    other, again = Certified.load(tmp_path / "policy.npz"), list(pulled)
+    policy.save(tmp_path / "policy.json")
+    other, again = Certified.load(tmp_path / "policy.json"), list(pulled)
     pull(policy, pulled, 500)
     pull(other, again, 500)
     assert pulled == again

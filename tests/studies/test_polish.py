@@ -13,10 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Certified, Objective, Prescient, Study
 from frontguard.notices import Polished
 from frontguard.pareto.rule import decide
+from frontguard.pareto.sampling import POLISH
 from frontguard.pareto.standing import CERTIFIED
 from frontguard.policies import certified
 from frontguard.policies.forecast import forecast
-from frontguard.policies.polish import POLISH
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
 from tests.support.snapshots import refused, said

@@ -55,7 +55,7 @@ def test_the_state_is_that_of_a_plain_loop_over_the_log() -> None:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_any_number_of_workers_in_any_order_agree(data: st.DataObject) -> None:
     storage = MemoryStorage()
     workers = [a_study(storage=storage, worker=f"w{n}") for n in range(3)]

@@ -42,7 +42,7 @@ SECONDS = 20.0
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A study that went on for a while: plans, told pulls, failures, leases, something late."""
     path = tmp_path_factory.mktemp("strangers") / "study.db"
-    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", tolerance=0.1)]
+    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", "maximize", tolerance=0.1)]
     study = Study(["a", "b", "c"], objectives, Prescient(0.05), storage=path, worker="me")
     rng = np.random.default_rng(3)
     for _ in range(6):
@@ -124,7 +124,7 @@ def followed(path: Path) -> None:
     with SqliteStorage(path, read_only=True) as storage:
         for name in storage.studies():
             overview = Follower(storage, name).catch_up()
-            str(overview.snapshot.result)
+            str(overview.answer)
 
 
 def reported(path: Path) -> None:
@@ -196,7 +196,7 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
     rng = random.Random(table)
     path = tmp_path / "study.db"
     refused = 0
-    for number in range(10):
+    for number in range(6):
         path.write_bytes(sound)
         column = rng.choice(TABLES[table])
         new = mutant(rng, table, column)
@@ -210,7 +210,7 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
             raise AssertionError(f"{reader.__name__}, {table}.{column} = {new!r:.200}: {error}") from None
         assert time.monotonic() - began < SECONDS
         assert reader is taken_up or path.read_bytes() == content
-    assert refused >= (0 if table == "late" else 2)  # what came late is read by few
+    assert refused >= (0 if table == "late" else 1)  # what came late is read by few
 
 
 # One by one -----------------------------------------------------------------------------------------------------------
@@ -277,8 +277,8 @@ WRONG: list[dict[str, Any]] = [
     {"objectives": [1]},
     {"objectives": [{"name": "x", "code": 1}]},
     {"objectives": [{"direction": "maximize"}]},
-    {"objectives": [{"name": "x"}, {"name": "x"}]},
-    {"objectives": [{"name": str(i)} for i in range(1001)]},
+    {"objectives": [{"name": "ms"}, {"name": "ms"}]},
+    {"objectives": [{"name": f"{i} ms"} for i in range(1001)]},
     {"objectives": ...},
     {"limits": ["mb<=9"]},
     {"threat": ["prescient"]},
@@ -312,13 +312,13 @@ WRONG: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", WRONG, ids=lambda changes: str(changes)[:60])
 def test_settings_of_the_wrong_shape_are_named(changes: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", tolerance=0.1)]
+    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", "maximize", tolerance=0.1)]
     text = Study(["a", "b", "c"], objectives, Prescient(0.05)).settings.to_json()
     with refused(BadInput, snapshot):
         Settings.from_json(with_settings(text, **changes), "study")
 
 
 def test_arms_times_objectives_are_bounded(snapshot: SnapshotAssertion) -> None:
-    metrics = [f"m{i}" for i in range(1000)]
+    metrics = [f"{i} ms" for i in range(1000)]
     with refused(BadInput, snapshot):
         Study(10_001, metrics, Prescient(0.1))

@@ -12,8 +12,8 @@ import pytest
 
 from frontguard import Objective, Prescient, Study
 from frontguard.notices import SetAside
-from frontguard.reports.model import FAILED
 from frontguard.reports.of_results import study_report
+from frontguard.reports.report import FAILED
 from frontguard.storage.contract import Plan
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable
@@ -60,7 +60,7 @@ def test_asking_for_more_than_a_batch_gives_more_to_do() -> None:
 
 
 def test_a_budget_is_kept_to_the_pull() -> None:
-    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls=50)
+    study = Study(3, [Objective("quality", "maximize", tolerance=1e-9)], Prescient(0.1), max_pulls=50)
     rng = np.random.default_rng(0)
     pulls = 0
     while batch := study.ask(4):
@@ -71,7 +71,7 @@ def test_a_budget_is_kept_to_the_pull() -> None:
 
 
 def test_a_budget_for_each_arm() -> None:
-    study = Study(3, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls_per_arm=20)
+    study = Study(3, [Objective("quality", "maximize", tolerance=1e-9)], Prescient(0.1), max_pulls_per_arm=20)
     rng = np.random.default_rng(0)
     while batch := study.ask(4):
         study.tell_many([(pull, [rng.normal()]) for pull in batch])
@@ -80,7 +80,7 @@ def test_a_budget_for_each_arm() -> None:
 
 
 def test_it_waits_for_pulls_that_are_out_before_it_gives_up() -> None:
-    study = Study(2, [Objective("quality", tolerance=1e-9)], Prescient(0.1), max_pulls=12)
+    study = Study(2, [Objective("quality", "maximize", tolerance=1e-9)], Prescient(0.1), max_pulls=12)
     pulls = study.ask(12)
     assert len(pulls) == 12
     assert study.ask() == []
@@ -91,7 +91,7 @@ def test_it_waits_for_pulls_that_are_out_before_it_gives_up() -> None:
 
 
 def test_a_goal_out_of_reach_is_called_unreachable() -> None:
-    study = Study(2, [Objective("quality", tolerance=0.01)], Prescient(0.3))
+    study = Study(2, [Objective("quality", "maximize", tolerance=0.01)], Prescient(0.3))
     while pulls := study.ask(50):
         study.tell_many([(pull, [float(np.random.default_rng(pull.id).normal())]) for pull in pulls])
     assert study.status == "unreachable"
@@ -148,8 +148,8 @@ def test_what_failed_pulls_said_survives_a_resume(place: Place) -> None:
         assert re.fullmatch(r"exit code 1: line \d+: no such  flag", aside.last)
         assert aside.reasons == (("exit code 1", aside.failed),)
         assert again.result().notices == before.notices
-        snapshot = Follower(storage, "study").catch_up().snapshot
-        assert snapshot.said == {"bad": aside.last}
+        snapshot = Follower(storage, "study").catch_up().answer
+        assert snapshot.state.said == {"bad": aside.last}
         assert set(again.to_frame()["failure"]) == {"", "exit code 1"}
         report = study_report(storage, "study")
         shown = str(report)

@@ -33,10 +33,10 @@ def test_a_looser_tolerance_may_end_a_study_that_had_none() -> None:
     storage = MemoryStorage()
 
     def wanted(tolerance: float) -> Study:
-        return Study(2, [Objective("quality", tolerance=tolerance)], Prescient(0.3), storage=storage)
+        return Study(2, [Objective("quality", "maximize", tolerance=tolerance)], Prescient(0.3), storage=storage)
 
     def value(pull: Pull) -> list[float]:
-        return [float(np.random.default_rng(pull.id).normal())]
+        return [9.0 + float(np.random.default_rng(pull.id).normal())]
 
     study = wanted(0.01)
     while pulls := study.ask(50):
@@ -80,8 +80,9 @@ def test_what_would_make_the_certificate_worthless_may_not_change(change: dict[s
 def test_settings_survive_being_stored() -> None:
     storage = MemoryStorage()
     study = Study(
-        ["ä", "b\n"], [Objective("x", "minimize", "3%", 0.9), "y"], Malicious(0.05), confidence=0.8, storage=storage,
-        coverage=[0.1, 0.2], spread=Gaussian(0.5), max_pulls=100, seed=3, about={"identity": {"k": [1, "2"]}},
+        ["ä", "b\n"], [Objective("x", "minimize", "3%", 0.9), ("y", "maximize")], Malicious(0.05), confidence=0.8,
+        storage=storage, coverage=[0.1, 0.2], spread=Gaussian(0.5), max_pulls=100, seed=3,
+        about={"identity": {"k": [1, "2"]}},
     )  # fmt: skip
     assert Study.open(storage).settings == study.settings
 
@@ -94,7 +95,7 @@ def test_settings_survive_being_stored() -> None:
         ({"arms": "abc"}, "list of names"),
         ({"arms": ["a", " "]}, "not blank"),
         ({"arms": ["a", "\ud800"]}, "UTF-8"),
-        ({"objectives": ["\udfff"]}, "UTF-8"),
+        ({"objectives": [("\udfff", "maximize")]}, "UTF-8"),
         ({"name": "\ud800"}, "UTF-8"),
         ({"arms": ["a", 3]}, "got 3"),
         ({"threat": "presient"}, "did you mean 'prescient'?"),

@@ -93,7 +93,7 @@ def test_decimals_are_no_reals_for_python_and_are_refused(study: Study, snapshot
 
 
 def test_one_objective_takes_a_plain_number() -> None:
-    study = Study(2, ["quality"], Prescient(0.1))
+    study = Study(2, [("quality", "maximize")], Prescient(0.1))
     (pull,) = study.ask()
     assert study.tell(pull, 0.5)
     assert study.storage.told("study").values.tolist() == [[0.5]]
@@ -156,7 +156,7 @@ def test_what_only_the_tolerance_makes_unusable_counts_as_failed_is_named_and_is
     snapshot: SnapshotAssertion,
 ) -> None:
     storage = MemoryStorage()
-    in_percent = [Objective("profit", tolerance="5%")]
+    in_percent = [Objective("profit", "maximize", tolerance="5%")]
     study = Study(["a", "b"], in_percent, Prescient(0.1), storage=storage, max_pulls=10)
     for _ in range(5):
         pulls = study.ask(2)
@@ -168,6 +168,8 @@ def test_what_only_the_tolerance_makes_unusable_counts_as_failed_is_named_and_is
     assert notice == NotPositive("profit", second, 1, 10, -3.0, "5%")
     assert said(notice) == snapshot
     assert [(arm, sum(reasons.values())) for arm, reasons in study.failures().items()] == [(second, 1)]
-    absolute = Study(["a", "b"], [Objective("profit", tolerance=0.5)], Prescient(0.1), storage=storage, max_pulls=10)
+    absolute = Study(
+        ["a", "b"], [Objective("profit", "maximize", tolerance=0.5)], Prescient(0.1), storage=storage, max_pulls=10
+    )
     assert (absolute.failures(), absolute.result().warnings) == ({}, ())
     assert absolute.to_frame()["profit"].min() == -3.0

@@ -36,9 +36,8 @@ import numpy.typing as npt
 from scipy.stats import beta
 
 from frontguard._common.compiled import entry, kernel
-from frontguard.evidence.boundaries import STRENGTH, anytime_rank, read_rank, taken_away_each
+from frontguard.evidence.boundaries import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
 from frontguard.evidence.boxes import BoxRule, box_rule
-from frontguard.evidence.mixtures import log_mixture
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary

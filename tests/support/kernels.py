@@ -19,7 +19,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.simulation.adversaries import worst_case
 from frontguard.simulation.environments import gaussian
 
-RATE = fg.Objective("rate", statistic="mean", bounds=(0, 1), tolerance=0.3)
+RATE = fg.Objective("rate", "maximize", statistic="mean", bounds=(0, 1), tolerance=0.3)
 
 
 def simulate() -> None:
@@ -38,7 +38,9 @@ def simulate() -> None:
 def study() -> None:
     """A study with a median, a rate and a limit, and how much is still to come."""
     draw = np.random.default_rng(0)
-    running = fg.Study(["a", "b"], [fg.Objective("x", tolerance=1.0), RATE], fg.Prescient(0.05), limits=["x>=-9"])
+    running = fg.Study(
+        ["a", "b"], [fg.Objective("x", "maximize", tolerance=1.0), RATE], fg.Prescient(0.05), limits=["x>=-9"]
+    )
     while pulls := running.ask(8):
         running.tell_many([(p, {"x": draw.normal(p.index), "rate": float(draw.random() < 0.5)}) for p in pulls])
         running.result()
@@ -58,10 +60,10 @@ def pairs() -> None:
 def analyze() -> None:
     """A log with and without clusters, by medians and by rates."""
     draw = np.random.default_rng(0)
-    rows = {"arm": ["a", "b"] * 60, "x": draw.normal(size=120), "host": np.repeat(np.arange(30), 4)}
+    rows = {"arm": ["a", "b"] * 60, "x": 10 + draw.normal(size=120), "host": np.repeat(np.arange(30), 4)}
     frame = pd.DataFrame({**rows, "rate": draw.random(120) < 0.5})
     for cluster in ("none", "host"):
-        fg.analyze(frame, maximize=["x", "rate"], tolerance=0.5, cluster=cluster)
+        fg.analyze(frame, maximize=["x", "rate"], tolerance=0.2, cluster=cluster)
 
 
 PARTS = {part.__name__: part for part in (simulate, study, pairs, analyze)}

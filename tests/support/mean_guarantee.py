@@ -27,9 +27,9 @@ from frontguard._common.compiled import kernel
 from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import BoxReader
 from frontguard.evidence.statistics import statistics_of
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from tests.support.guarantee import DELTA, Bools, Floats
@@ -37,7 +37,7 @@ from tests.support.guarantee import DELTA, Bools, Floats
 LENGTH = 1000
 ATOMS = 1000
 AT_ONCE = 2000
-MEAN = Objective("y", statistic="mean", bounds=(0, 1))
+MEAN = Objective("y", "maximize", statistic="mean", bounds=(0, 1))
 
 _MIDDLES = (np.arange(ATOMS) + 0.5) / ATOMS
 

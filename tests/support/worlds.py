@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.pareto.points import as_points
+from frontguard.pareto.dominance import as_points
 from frontguard.simulation.adversaries import hit_and_replace, replace
 from frontguard.simulation.contracts import (
     DrawKernel,

@@ -10,7 +10,7 @@ from typing import Any
 
 from frontguard.markup import Element
 from frontguard.web.app import static_files
-from frontguard.web.pages import Page, document, message_page
+from frontguard.web.parts import Page, document, message_page
 
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (

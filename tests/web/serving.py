@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Storage
-from frontguard.web.server import LiveServer, bind
+from frontguard.web.app import LiveServer, bind
 from frontguard.web.watchers import Times, Watchers
 
 QUICK = Times(pause=0.05, trouble=0.2, silence=5.0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
-from frontguard.web.addresses import ROWS, SORTS, VIEWS, ViewOptions
+from frontguard.web.parts import ROWS, SORTS, VIEWS, ViewOptions
 from tests.support.snapshots import refused
 
 choices = st.builds(

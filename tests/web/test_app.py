@@ -238,8 +238,8 @@ def test_bound_to_every_address_a_token_opens_the_page(file: Path) -> None:
         assert welcome.headers.items() >= STANDARD.items()
         cookie = welcome.headers["set-cookie"].partition(";")[0]
         assert "flags" in live.get("/", Cookie=cookie).text
-        assert live.get("/study/1.json", Cookie=cookie).json["study"] == "flags"
-        assert live.get("/study/1.json", Authorization=f"Bearer {token}").json["study"] == "flags"
+        assert live.get("/study/1.json", Cookie=cookie).json["study"]["name"] == "flags"
+        assert live.get("/study/1.json", Authorization=f"Bearer {token}").json["study"]["name"] == "flags"
         assert live.events("/events/study/1", Cookie=cookie).next()["title"]
         # By address, by the name that was allowed, by no other.
         assert live.get("/", Cookie=cookie, Host=f"lab.example.org:{live.port}").status == 200

@@ -88,7 +88,7 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
 # The story ------------------------------------------------------------------------------------------------------------
 
 
-def story(watched: Watched, storage: str | Path, log: Path, while_served: Callable[[Served], None]) -> None:
+def story(watched: Watched, storage: Path, log: Path, while_served: Callable[[Served], None]) -> None:
     """From before the study is there until after its end."""
     page = watched.page
     server = serve(storage, log=log)
@@ -188,9 +188,30 @@ def test_the_page_follows_a_study_through_all(open_page: OpenPage, tmp_path: Pat
 
 
 def test_over_postgresql(open_page: OpenPage, tmp_path: Path, postgres: PostgresServer) -> None:
-    url = postgres.new_database()
-    story(open_page(), url, tmp_path / "serve.log", lambda server: None)
-    said = (tmp_path / "serve.log").read_text()
+    """The storage differs, and the page does not: what it shows arrives, and the end of the study does."""
+    url, log, watched = postgres.new_database(), tmp_path / "serve.log", open_page()
+    page = watched.page
+    with served(url, log=log) as server:
+        study = Measuring.start(url)
+        try:
+            page.goto(f"{server.url}/study/1")
+            page.wait_for_selector("#connection[data-state=live]")
+            mark(page)
+            study.go(60)
+            until(page, lambda: pulls(page) == 60, "60 pulls")
+            study.arrived()
+            study.go("end")
+            end = study.arrived()
+            page.wait_for_selector("#head .chip.certified")
+            assert verdicts(page) == end["result"]["verdicts"]
+            assert same_document(page)
+            assert study.end() == 0
+        finally:
+            if study.process.poll() is None:
+                study.process.kill()
+                study.end()
+        assert watched.complaints() == []
+    said = log.read_text()
     assert "Traceback" not in said
     assert postgres.password not in said
 

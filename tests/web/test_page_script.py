@@ -9,9 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.markup import Element, element
-from frontguard.web.addresses import Address
-from frontguard.web.pages import Page, document, study_page
-from frontguard.web.pages.parts import region, status_chip
+from frontguard.web.pages import study_page
+from frontguard.web.parts import Address, Page, document, region, status_chip
 from tests.support.browsers import OpenPage, Watched
 from tests.web.examples import Example
 from tests.web.harness import Harness

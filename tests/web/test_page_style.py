@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from frontguard.plot.looks import COLOURS
+from frontguard.plot.picture import COLOURS
 from frontguard.verdicts import Verdict
 from frontguard.web.app import static_files
 

@@ -10,11 +10,9 @@ import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
-from frontguard.results import Result
-from frontguard.studies.overview import Snapshot
-from frontguard.web.addresses import Address, ViewOptions
-from frontguard.web.pages import study_page
-from frontguard.web.pages.studies import order_of
+from frontguard.results import Answer
+from frontguard.web.pages import order_of, study_page
+from frontguard.web.parts import Address, ViewOptions
 from frontguard.web.views import arm_twin, reading_twin, studies_twin, study_twin
 from frontguard.web.watchers import Seen
 from tests.web.examples import Example
@@ -37,17 +35,19 @@ def test_a_study_says_the_answer_and_every_arm(certified: Example, snapshot: Sna
     twin = through_json(study_twin(certified.overview, Address(3)))
     result = certified.study.result()
     assert twin["answer"] == snapshot
-    assert (twin["study"], twin["number"], twin["status"], twin["url"]) == ("flags", 3, "certified", "/study/3")
+    assert (twin["study"]["name"], twin["number"], twin["status"], twin["url"]) == ("flags", 3, "certified", "/study/3")
     assert twin["forecast"] is None
-    assert {key: twin[key] for key in result.to_dict()} == result.to_dict()
+    told = result.to_dict() | {"study": twin["study"]}  # which has a forecast besides
+    assert {key: twin[key] for key in told} == told
+    assert twin["study"]["failures"] == result.to_dict()["study"]["failures"]
     assert sum(twin["rate"]["told"]) == twin["told"]
     assert twin["history"][-1]["pulls"] == result.pulls
 
 
 def test_what_a_page_tells_is_read_back_as_any_answer(certified: Example) -> None:
     twin = through_json(study_twin(certified.overview, Address(3)))
-    assert Result.from_dict(twin).verdicts == certified.study.result().verdicts
-    assert Snapshot.from_dict(twin).study == "flags"
+    assert Answer.from_dict(twin).verdicts == certified.study.result().verdicts
+    assert Answer.from_dict(twin).state.name == "flags"
 
 
 def test_what_is_not_known_is_null() -> None:
@@ -73,8 +73,9 @@ def test_arms_come_in_the_order_of_the_page(certified: Example) -> None:
 
 
 def test_an_arm_has_its_history_and_what_was_measured(certified: Example) -> None:
+    overview = certified.overview  # which reads the study
     measured = certified.follower.measurements(2)
-    twin = through_json(arm_twin(certified.overview, Address(1, 2), measured))
+    twin = through_json(arm_twin(overview, Address(1, 2), measured))
     assert (twin["name"], twin["verdicts"]) == ("good", {"good": "in"})
     assert twin["why"] == certified.study.result().explain("good")
     own = certified.study.result()
@@ -97,9 +98,9 @@ def test_failures_are_told_and_failed_values_are_null() -> None:
     count = example.study.failures()["slow"][HOSTILE]
     told = example.storage.told("flags")
     last = max(at for at, reason in zip(told.at.tolist(), told.reasons, strict=True) if reason)
-    assert twin["failures"] == {"slow": {HOSTILE: count}}
+    assert twin["study"]["failures"] == {"slow": {HOSTILE: count}}
     assert twin["failed_at"] == {"slow": {HOSTILE: last}}
-    assert twin["set_aside"] == ["slow"]
+    assert twin["certificate"]["aside"] == ["slow"]
     arm = through_json(arm_twin(example.overview, Address(1, 1), example.follower.measurements(1)))
     assert arm["verdicts"] == {"slow": "set aside"}
     assert arm["measurements"]["values"] == [[None, None]] * count
@@ -107,11 +108,11 @@ def test_failures_are_told_and_failed_values_are_null() -> None:
 
 
 def test_names_are_data() -> None:
-    metrics = [Objective(HOSTILE, tolerance=0.1)]
+    metrics = [Objective(HOSTILE, "maximize", tolerance=0.1)]
     example = Example([HOSTILE, "__proto__"], metrics, name=HOSTILE, about={"spec": HOSTILE}).go(50)
     twin = through_json(study_twin(example.overview, Address(1)))
     assert {arm["name"] for arm in twin["arms"]} == {HOSTILE, "__proto__"}
-    assert twin["study"] == twin["objectives"][0]["name"] == twin["spec"] == HOSTILE
+    assert twin["study"]["name"] == twin["objectives"][0]["name"] == twin["spec"] == HOSTILE
     assert all(HOSTILE not in arm["url"] for arm in twin["arms"])
 
 

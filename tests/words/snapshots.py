@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from frontguard import Objective, Prescient
-from frontguard.results import Certificate, Inner, Result
+from frontguard.results import Answer, Certificate, Intervals
 from frontguard.studies import Study
-from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Verdict
 
 SECONDS = Objective("seconds", "minimize", "5%")
 SCORE = Objective("score", "maximize", 2.0, quantile=0.9)
 
 
-def snapshot_of(
-    arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm"
-) -> Snapshot:
+def snapshot_of(arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm") -> Answer:
     """A study in which later arms are slower and better, so that all are on the front, but for every third."""
     study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), max_pulls=pulls)
     rng = np.random.default_rng(7)
@@ -30,27 +28,32 @@ def snapshot_of(
             values = [1.3**pull.index * math.exp(0.02 * rng.normal()), score + rng.normal()]
             told.append((pull, values[: len(metrics)]))
         study.tell_many(told)
-    return Snapshot(study.name, study.result(), max_pulls=pulls)
+    return study.result()
 
 
-def result_of(arms: int, metrics: tuple[Objective, ...]) -> Result:
+def in_state(found: Answer, **state: Any) -> Answer:
+    """The same answer with something else about the state of its study."""
+    return replace(found, study=replace(found.state, **state))
+
+
+def result_of(arms: int, metrics: tuple[Objective, ...]) -> Answer:
     """A result with verdicts of all kinds and numbers at random."""
     rng = np.random.default_rng(0)
     centre = 100.0 * rng.normal(size=(arms, len(metrics)))
-    return Result(
+    return Answer(
         policy="analysis",
         status="budget",
         arms=tuple(f"arm {i}" for i in range(arms)),
         objectives=tuple(metric.name for metric in metrics),
         verdict_codes=rng.integers(0, len(Verdict), arms),
-        inner=Inner(centre, lower=centre - 9.0 * rng.random(centre.shape), upper=centre + 3.0),
+        inner=Intervals(centre, lower=centre - 9.0 * rng.random(centre.shape), upper=centre + 3.0),
         pulls_per_arm=rng.integers(1, 10**5, arms),
         decided_by=rng.integers(-1, arms, arms),
         certificate=Certificate(0.1, 0.1, 0.95, "prescient", 0.1),
     ).in_units(metrics)
 
 
-def set_aside(result: Result, *arms: str) -> Result:
+def set_aside(result: Answer, *arms: str) -> Answer:
     """The result of a study in which some arms cannot be measured."""
     codes = result.verdict_codes.copy()
     codes[[result.arms.index(arm) for arm in arms]] = Verdict.SET_ASIDE

@@ -9,9 +9,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
 from frontguard.statements import Statement
-from frontguard.words.analysis import answer, by_means, robustness, table, to_settle
+from frontguard.words.answers import answer, by_means, robustness, table, to_settle
+from frontguard.words.asked import beyond
 from frontguard.words.certificate import suggested_tolerances
-from frontguard.words.threats import beyond
 
 
 def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
@@ -22,7 +22,7 @@ def found_in(samples: dict[str, list[float]], **options: Any) -> Any:
 def test_a_single_objective_is_spoken_of_as_such(snapshot: SnapshotAssertion) -> None:
     steps = np.arange(100.0)
     apart = found_in({"a": (steps + 500).tolist(), "b": steps.tolist()})
-    close = {"a": (steps + 1).tolist(), "b": steps.tolist()}
+    close = {"a": (steps + 101).tolist(), "b": (steps + 100).tolist()}
     near, both = found_in(close, tolerance=60.0), found_in(close, tolerance=60.0, goal="front")
     one = found_in({"only": steps.tolist()})
     assert [each.pareto_set for each in (apart, near, both, one)] == [["a"], ["a"], ["a", "b"], ["only"]]
@@ -59,7 +59,7 @@ def test_the_tolerance_that_is_suggested_settles_everything() -> None:
 def test_how_robust_it_is_in_a_sentence() -> None:
     steps = np.arange(200.0)
     found = found_in({"a": (steps + 100).tolist(), "b": steps.tolist(), "c": (steps - 300).tolist()})
-    last = found.front_changes_at - found.profile.resolution
+    last = found.front_changes_at - found.log.profile.resolution
     assert 0.1 < last < 0.4
     more = beyond("prescient", last)
     assert f"{100 * last:.3g}%" in more

@@ -14,9 +14,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.objectives import Objective
 from frontguard.phrases import LEAST_NAME
-from frontguard.words.arm_sheet import on_terminal
-from frontguard.words.arm_table import ArmTable, arm_table, shown
+from frontguard.results import Profile
+from frontguard.words.arm_table import ArmTable, arm_table, on_terminal, shown
 from tests.support.snapshots import said
+from tests.words.results import of_log
 from tests.words.snapshots import result_of
 
 WIDTHS = (40, 60, 80, 120)
@@ -34,7 +35,9 @@ def made(arms: int, name: str, metrics: int, metric: str = "seconds_of_wall_cloc
     result = replace(result_of(arms, objectives), arms=tuple(map(NAMES[name], range(arms))))
     rng = np.random.default_rng(1)
     failed, stands = rng.integers(0, 9, arms), rng.random(arms) / 2.0
-    return arm_table(result, shown(result, 40), failed=failed, stands=stands)
+    profile = Profile(stands, 0.1, np.array([0.1]), np.array([1]), 0.001)
+    result = replace(result, log=of_log(arms, metrics, failed_pulls=failed, profile=profile))
+    return arm_table(result, shown(result, 40))
 
 
 def printed(table: ArmTable, width: int) -> tuple[list[str], str]:
@@ -97,8 +100,8 @@ def test_what_is_left_out_is_said_with_the_width_at_which_it_is_there(snapshot: 
 
 
 def test_columns_without_an_entry_are_not_there() -> None:
-    result = replace(result_of(3, (Objective("s"),)), decided_by=np.full(3, -1))
-    lines, left_out = printed(arm_table(result, [0, 1, 2], failed=np.zeros(3, np.int64)), 80)
+    result = replace(result_of(3, (Objective("s", "maximize"),)), decided_by=np.full(3, -1))
+    lines, left_out = printed(arm_table(result, [0, 1, 2]), 80)
     assert "failed" not in lines[0]
     assert "decided" not in lines[0]
     assert left_out == ""
@@ -106,7 +109,7 @@ def test_columns_without_an_entry_are_not_there() -> None:
 
 def test_metrics_whose_names_differ_only_in_the_middle_have_headings_of_their_own() -> None:
     names = [f"{'begin_' * 9}{word}{'_end' * 9}" for word in ("left", "right")]
-    result = result_of(3, tuple(Objective(name) for name in names))
+    result = result_of(3, tuple(Objective(name, "maximize") for name in names))
     lines, _ = printed(arm_table(result, [0, 1, 2], deciders=False), 60)
     heading = "".join(lines[:2])
     assert "left" in heading

@@ -13,46 +13,45 @@ from rich.console import Console
 
 from frontguard.objectives import Objective
 from frontguard.phrases import between, natural
-from frontguard.results import Inner
-from frontguard.studies.overview import Snapshot
+from frontguard.results import Answer, Intervals, Profile
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_sheet import on_terminal
-from frontguard.words.arm_table import arm_table, estimate_cells, order, order_by, shown
+from frontguard.words.answers import answer, table
+from frontguard.words.arm_table import arm_table, estimate_cells, on_terminal, order, order_by, shown
 from frontguard.words.certificate import guarantee
-from frontguard.words.study import answer, table
-from tests.words.results import result
-from tests.words.snapshots import result_of, snapshot_of
+from tests.words.results import of_log, result
+from tests.words.snapshots import in_state, result_of, snapshot_of
 
 METRICS = (Objective("seconds", "minimize", 0.1), Objective("bytes", "minimize", 0.1))
 
 
 @pytest.fixture(scope="module")
-def few() -> Snapshot:
+def few() -> Answer:
     return snapshot_of(4, 2000)
 
 
-def test_the_table_has_the_front_first_and_every_interval(few: Snapshot) -> None:
+def test_the_table_has_the_front_first_and_every_interval(few: Answer) -> None:
     console = Console(file=io.StringIO(), width=120, color_system=None)
     console.print(on_terminal(table(few), 120).table)
     rows = console.file.getvalue().splitlines()[2:]  # type: ignore[attr-defined]
     assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
     for row in rows:
-        for low, high in few.result.intervals[row[:5]].values():
+        for low, high in few.intervals[row[:5]].values():
             assert between(low, high) in row
 
 
-def test_names_with_brackets_are_names_and_no_markup(few: Snapshot) -> None:
-    result = replace(few.result, arms=("[red]a[/red]", "[b]", "[/]", "d"))
-    shown = Snapshot("x", result)
+def test_names_with_brackets_are_names_and_no_markup(few: Answer) -> None:
+    result = replace(few, arms=("[red]a[/red]", "[b]", "[/]", "d"))
+    shown = result
     console = Console(file=io.StringIO(), width=120, color_system=None)
     console.print(on_terminal(table(shown), 120).table)
     assert all(name in console.file.getvalue() for name in result.arms)  # type: ignore[attr-defined]
 
 
-def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -> None:
-    result = few.result
-    failed = np.array([0, 3, 0, 0])
-    made = arm_table(result, [2, 1], failed=failed, stands=np.array([0.1, np.nan, 0.4999, 0.2]), resolution=0.001)
+def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Answer) -> None:
+    stands = Profile(np.array([0.1, np.nan, 0.4999, 0.2]), 0.1, np.array([0.1]), np.array([1]), 0.001)
+    result = in_state(few, failures={"arm 1": {"exit code 1": 3}})
+    result = replace(result, log=of_log(4, profile=stands))
+    made = arm_table(result, [2, 1])
     names = ["arm", "verdict", "m0", "m1", "pulls", "failed", "instead", "stands up to"]
     assert [column.name for column in made.columns] == names
     assert [(row.arm, list(row.cells)) for row in made.rows] == [(2, names), (1, names)]
@@ -69,31 +68,32 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Snapshot) -
     assert made.rest == "… and 2 more: 2 in"
 
 
-def test_what_is_not_measured_is_said_and_comes_last(few: Snapshot) -> None:
-    known = few.result.inner
+def test_what_is_not_measured_is_said_and_comes_last(few: Answer) -> None:
+    known = few.inner
     estimates, lower, upper = known.estimates.copy(), known.lower.copy(), known.upper.copy()
     estimates[1], lower[1], upper[1] = np.nan, -np.inf, np.inf
-    result = replace(few.result, inner=Inner(estimates, lower, upper))
+    result = replace(few, inner=Intervals(estimates, lower, upper))
     cell = arm_table(result, [1]).rows[0].cells["m0"]
     assert (cell.full, cell.value) == ("not measured", None)
     for turned in (False, True):
         assert order_by(result, "m0", turned=turned).tolist()[-1] == 1
 
 
-def test_the_order_by_each_column(few: Snapshot) -> None:
-    result = few.result
+def test_the_order_by_each_column(few: Answer) -> None:
+    result = few
     assert order_by(result, "arm", turned=True).tolist() == [3, 2, 1, 0]
     assert order_by(result, "verdict").tolist() == order(result).tolist()
     assert order_by(result, "m0").tolist() == [0, 1, 2, 3]  # the fastest first
     assert order_by(result, "m0", turned=True).tolist() == [3, 2, 1, 0]
-    assert order_by(result, "failed", failed=np.array([0, 2, 1, 0])).tolist() == [1, 2, 0, 3]
+    failing = in_state(few, failures={"arm 1": {"exit code 1": 2}, "arm 2": {"exit code 1": 1}})
+    assert order_by(failing, "failed").tolist() == [1, 2, 0, 3]
     pulls = result.pulls_per_arm[order_by(result, "pulls")].tolist()
     assert pulls == sorted(pulls, reverse=True)
 
 
-def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(few: Snapshot) -> None:
+def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(few: Answer) -> None:
     codes = np.array([Verdict.IN, Verdict.IN, Verdict.UNDECIDED, Verdict.UNDECIDED])
-    result = replace(few.result, verdict_codes=codes)
+    result = replace(few, verdict_codes=codes)
     likely = np.array([False, False, False, True])
     assert order(result, likely).tolist() == [0, 1, 3, 2]
     assert shown(result, 2, likely).tolist() == [0, 3]
@@ -130,17 +130,17 @@ def test_no_answer_lists_more_than_a_handful_of_names(status: str) -> None:
     for verdict in (Verdict.IN, Verdict.SET_ASIDE):
         codes = np.full(40, int(verdict))
         codes[0] = Verdict.IN
-        said = answer(Snapshot("study", replace(result, verdict_codes=codes)))
+        said = answer(replace(result, verdict_codes=codes))
         said += guarantee(replace(result, verdict_codes=codes))
         assert said.count("<") <= 6  # one that is in, and a handful
         assert "… and" in said
-    inside = answer(Snapshot("study", replace(result, verdict_codes=np.full(40, int(Verdict.IN)))))
+    inside = answer(replace(result, verdict_codes=np.full(40, int(Verdict.IN))))
     assert "<1>, <2>, <3>, <4>, <5> … and 35 more" in inside
 
 
 def test_what_is_exact_has_no_interval() -> None:
     size = Objective("bytes", "minimize", exact=True)
-    rate = Objective("solved", statistic="mean", bounds=(0, 1))
+    rate = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
     boxes = {"lower": [[-950.0, 0.8]], "upper": [[-950.0, 0.96]]}
     made = arm_table(result([Verdict.IN], [size, rate], **boxes), [0])
     assert [column.below for column in made.columns[2:4]] == ["exact", "mean [low, high]"]
@@ -150,7 +150,7 @@ def test_what_is_exact_has_no_interval() -> None:
 @given(st.floats(-1e8, 1e8), st.floats(0.0, 1e3))
 def test_printed_intervals_contain_what_the_intervals_do(low: float, width: float) -> None:
     """Ends are rounded outwards, but for what is beyond twelve digits."""
-    score = Objective("score")
+    score = Objective("score", "maximize")
     found = result([Verdict.IN], [score], lower=[[low]], upper=[[low + width]])
     cell = estimate_cells(found, 0, np.array([0]))[0]
     least, most = (float(end.replace(",", "")) for end in cell.beside.strip("[]").split(", "))

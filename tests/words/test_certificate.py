@@ -132,8 +132,8 @@ def test_equal_arms_are_in_because_neither_is_worse_and_near_ones_because_it_is_
     assert BYTES.name in front_in_words(near)
 
 
-RATE = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
-STARS = Objective("stars", tolerance="5%", statistic="mean", bounds=(1, 5))
+RATE = Objective("solved", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1))
+STARS = Objective("stars", "maximize", tolerance="5%", statistic="mean", bounds=(1, 5))
 SIZE = Objective("bytes", "minimize", "1%", exact=True)
 KNOWN = Objective("ms", "minimize", statistic="mean", sigma=0.25)
 
@@ -143,7 +143,7 @@ KNOWN = Objective("ms", "minimize", statistic="mean", sigma=0.25)
     [
         ([RATE, SIZE], "means"),
         ([SECONDS, STARS], "medians and means"),
-        ([Objective("s", quantile=0.9), KNOWN], "quantiles and means"),
+        ([Objective("s", "maximize", quantile=0.9), KNOWN], "quantiles and means"),
         ([SIZE], "values"),
     ],
 )

@@ -8,19 +8,18 @@ from dataclasses import replace
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
-from frontguard.studies.overview import Snapshot
-from frontguard.words import study as of_study
-from frontguard.words.analysis import best_guess, holds_now, next_step
-from frontguard.words.front import AFTERWARDS
+from frontguard.words import answers as of_study
+from frontguard.words.answers import holds_now, next_after_log
+from frontguard.words.front import AFTERWARDS, best_guess, what_if
 from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 
 
 def test_nine_repeats_give_a_guess_a_need_and_a_what_if(snapshot: SnapshotAssertion) -> None:
     found = asked(a_log(6, 9), tolerance="5%")
-    said = best_guess(found)
+    said = [best_guess(found), *what_if(found)]
     assert found.best_guess == ["v00", "v01", "v03", "v04"]
-    assert found.what_if[0].confidence == 0.8
+    assert found.log.what_if[0].confidence == 0.8
     assert said[-1] == AFTERWARDS
     assert not any(CLAIMING.search(line) for line in said)
     (needed,) = found.notices
@@ -30,20 +29,20 @@ def test_nine_repeats_give_a_guess_a_need_and_a_what_if(snapshot: SnapshotAssert
 
 def test_where_nothing_else_would_help_more_pulls_are_wanted(snapshot: SnapshotAssertion) -> None:
     found = asked(a_log(6, 3))
-    assert found.what_if == ()
-    assert best_guess(found)[1:] == snapshot
+    assert found.log.what_if == ()
+    assert what_if(found) == snapshot
 
 
 def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested(snapshot: SnapshotAssertion) -> None:
     wild = asked(a_log(4, 13, spread=3.0), tolerance="5%")
     assert max(wild.nearest.amounts(wild.metrics)) > 1.0
-    assert "--tolerance" not in next_step(wild)
+    assert "--tolerance" not in next_after_log(wild)
     few = asked(a_log(6, 9), tolerance="5%")
-    assert [next_step(wild), next_step(few)] == snapshot
+    assert [next_after_log(wild), next_after_log(few)] == snapshot
     assert holds_now(wild) is None
     calm = asked(a_log(4, 20, spread=0.3), tolerance="0.1%")
     assert calm.status == "budget"
-    (percent,) = set(re.findall(r"--tolerance size=([0-9.]+)%", next_step(calm)))
+    (percent,) = set(re.findall(r"--tolerance size=([0-9.]+)%", next_after_log(calm)))
     assert float(percent) < 100.0
 
 
@@ -53,7 +52,7 @@ def test_a_run_that_stopped_early_says_what_it_can(snapshot: SnapshotAssertion) 
     values = {"fast": (1.0, 9.0), "small": (9.0, 1.0), "bad": (10.0, 10.0)}
     while pulls := study.ask(4):
         study.tell_many([(pull, values[pull.arm]) for pull in pulls])
-    ended = Snapshot(study="s", result=study.result())
-    assert ended.result.best_guess == ["fast", "small"]
-    running = replace(ended, result=replace(ended.result, status="running"))
+    ended = study.result()
+    assert ended.best_guess == ["fast", "small"]
+    running = replace(ended, status="running")
     assert [of_study.answer(ended), of_study.answer(running), of_study.answer(running, "cancelled")] == snapshot

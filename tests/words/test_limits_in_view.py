@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Study
-from frontguard.commands.live import drawn
+from frontguard.commands.run import drawn
 from frontguard.phrases import in_lines
+from frontguard.words.asked import standing_to_limits
 from frontguard.words.certificate import status_in_words
-from frontguard.words.limits import standing_to_limits
 from tests.cli.commands import run
 
 
@@ -31,10 +32,13 @@ def test_the_line_counts_arms_within_beyond_and_open(snapshot: SnapshotAssertion
     study = a_study()
     lines = [standing_to_limits(study.result()), standing_to_limits(measured(study, 60).result())]
     assert lines == snapshot
-    assert standing_to_limits(Study(["a", "b"], ["x"]).result()) is None
+    assert standing_to_limits(Study(["a", "b"], [("x", "maximize")]).result()) is None
 
 
-def test_a_report_of_a_study_that_nobody_is_at_does_not_call_it_running(tmp_path: Path) -> None:
+def test_a_report_of_a_study_that_nobody_is_at_does_not_call_it_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontguard.studies.follow.REST", 0.0)  # a pull was told just now
     study = measured(a_study(storage=tmp_path / "study.db"), 10)
     run("report", "study.db", "-o", "idle.md", cwd=tmp_path)
     held = study.ask(1)
@@ -58,5 +62,5 @@ def test_the_running_view_has_the_limits(tmp_path: Path) -> None:
     from frontguard.studies.follow import Follower
 
     study = measured(a_study(), 10)
-    view = drawn(Follower(study.storage, "study").catch_up().snapshot, 78, 20)
+    view = drawn(Follower(study.storage, "study").catch_up().answer, 78, 20)
     assert any("median(memory) ≤ 4" in str(line) for line in view.renderables)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frontguard import Objective, Prescient, Study
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.words import arm_table as names
 from frontguard.words.arm_table import LONGEST, with_short_names
 
 
-def result(arms: list[str], metric: str = "seconds") -> Result:
-    return Study(arms, [Objective(metric)], Prescient(0.1)).result()
+def result(arms: list[str], metric: str = "seconds") -> Answer:
+    return Study(arms, [Objective(metric, "maximize")], Prescient(0.1)).result()
 
 
 def test_short_names_stay_as_they_are() -> None:

@@ -17,18 +17,16 @@ import pytest
 
 from frontguard import Gaussian, Objective, Prescient, Question, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
-from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Check, GatePair, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for, parse_limits
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.robustness import Needed, Profile
 from frontguard.planning.cost import CostPlan
 from frontguard.planning.reach import LimitFloor
 from frontguard.planning.task import Task
-from frontguard.results import Inner, Kept
+from frontguard.results import Intervals, Kept, Needed, Profile, StudyDetails
 from frontguard.statements import NOTHING, Statement
-from frontguard.studies.overview import Snapshot
 from frontguard.verdicts import Keeping, Verdict
-from frontguard.words import analysis, gate, plan, study
+from frontguard.words import answers, gate, plan
+from frontguard.words.asked import keeping_in_words
 from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
@@ -39,8 +37,7 @@ from frontguard.words.certificate import (
 )
 from frontguard.words.comparisons import beside_in_words, choice_in_words
 from frontguard.words.front import front_in_words
-from frontguard.words.limits import keeping_in_words
-from tests.words.results import SECONDS, WITHIN, certificate, result
+from tests.words.results import SECONDS, WITHIN, certificate, of_gate, of_log, result
 
 ROOT = Path(__file__).parents[2]
 THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
@@ -65,13 +62,19 @@ def everything() -> Iterator[str]:
     yield from _of_lists()
 
 
+_FAILED = {"a": Counter({"exit code 1": 2})}
+
+
 def _of_certificates() -> Iterator[str]:
     five = [IN, OUT, COVERED, OPEN, ASIDE]
     for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
         for promise in (certificate(), certificate(0.4, 0.3, threat="share"), certificate(0.0, math.inf)):
-            for anytime in (None, True, False):
-                yield guarantee(result(five, metrics, status="budget", promise=promise), anytime=anytime, failed=3)
+            found = result(five, metrics, status="budget", promise=promise)
+            yield guarantee(replace(found, study=StudyDetails("s", _FAILED)))
+            for anytime in (True, False):
+                yield guarantee(replace(found, log=of_log(5), anytime=anytime))
     yield guarantee(result([IN], promise=certificate(contamination=0.0)))
+    yield guarantee(replace(result([IN]), question=Question(WITHIN[:1], blocks=True)))
     for promise in (certificate(aside=("x",), arms=2), certificate(math.inf, math.inf)):
         yield sentence(promise)
     for void in ("running", "contamination", "bias", "medians"):
@@ -91,7 +94,7 @@ def _of_answers() -> Iterator[str]:
     for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
         for verdicts in ([IN], [IN, ASIDE], [IN, OUT], [IN, IN, OUT], [IN, OUT, COVERED, OPEN]):
             yield front_in_words(result(verdicts, metrics))
-            yield analysis.by_verdict(result(verdicts, metrics, kind=Analysis))
+            yield answers.by_verdict(result(verdicts, metrics))
 
 
 def _of_explanations() -> Iterator[str]:
@@ -117,23 +120,23 @@ def _of_gates() -> Iterator[str]:
     for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
         pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
         for status in ("decided", "unreachable"):
-            made = GateResult(pairs, Question(WITHIN[:1]), status, 18)
+            made = of_gate(pairs, Question(WITHIN[:1]), status, 18)
             yield gate.answer(made)
             yield gate.promise(made)
             yield gate.robustness(made) or ""
-            yield from (gate.check_in_words(pair, check) for pair in made.pairs for check in pair.all_checks)
+            yield from (gate.check_in_words(pair, check) for pair, check in made.gate.checks)
 
 
 def _of_comparisons() -> Iterator[str]:
     whole, above = Span(0.1, -1.0, 1.0), Span(0.2, 0.1, 0.3)
-    for metric in (Objective("score", tolerance=0.5), Objective("score")):
+    for metric in (Objective("score", "maximize", tolerance=0.5), Objective("score", "maximize")):
         for contrast in Contrast:
             for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
                 yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
     found = result([IN, IN, OPEN], [SECONDS, Objective("bytes", "minimize")])
     for asked in ({"rule": "knee"}, {"weights": {"seconds": 1, "bytes": 1}}, {"limit": "bytes<=-2"}):
         yield choice_in_words(found.pick(**asked))
-    wide = replace(found, inner=Inner(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
+    wide = replace(found, inner=Intervals(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
     yield choice_in_words(wide.pick(weights={"seconds": 1}))
     yield choice_in_words(wide.pick(limit="bytes<=-5"))
     clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
@@ -145,37 +148,37 @@ def _of_comparisons() -> Iterator[str]:
 
 def _of_logs() -> Iterator[str]:
     levels, counts = np.array([0.1, 0.2, 0.3]), np.array([1, 1, 0])
-    log: dict[str, Any] = {"kind": Analysis, "decided_by": [-1, 0, 0]}
+    decided_by = [-1, 0, 0]
     for front, first in ((0.3, 0.2), (0.5, 0.2)):
         profile = Profile(np.array([0.29, first, math.nan]), front, levels, counts, 0.001)
-        found = result([IN, OUT, OPEN], **log, profile=profile)
-        yield analysis.robustness(found) or ""
+        found = result([IN, OUT, OPEN], decided_by=decided_by, log=of_log(3, profile=profile))
+        yield answers.robustness(found) or ""
         picture = plot.robustness(found)
         yield picture.description
         yield from (panel.note for panel in picture.panels)
     for metrics in ([*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
-        means = result([IN, OUT, OPEN], metrics, **log, mean_front=np.array([False, True, False]))
-        yield analysis.by_means(means) or ""
+        log = of_log(3, mean_front=np.array([False, True, False]))
+        means = result([IN, OUT, OPEN], metrics, decided_by=decided_by, log=log)
+        yield answers.by_means(means) or ""
         picture = plot.front(means)
         yield picture.description
         yield from (look.label for look in picture.legend)
-        yield analysis.holds_now(means) or ""
+        yield answers.holds_now(means) or ""
     from frontguard.cli.demo import bombed_in_words  # what the demonstration says of its bombed movie
 
     yield from (bombed_in_words(result([verdict, IN]), "a") for verdict in (IN, OUT))
 
 
 def _of_refusals() -> Iterator[str]:
-    open_log = result([OPEN, OPEN], kind=Analysis, status="unreachable")
+    open_log = result([OPEN, OPEN], status="unreachable")
     for limit in range(1, 6):
         one = np.array([0])
         needed = Needed(one, one - 1, one - 1, one - 1, one - 1, np.array([limit]))
-        yield from analysis.to_settle(replace(open_log, needed=needed))
-    stopped = Snapshot("s", result([OPEN, OPEN], status="unreachable"), failures={"a": Counter({"exit code 1": 2})})
-    yield study.answer(stopped)
-    yield study.answer(replace(stopped, reachable=certificate(0.4, 0.5)))
+        yield from answers.to_settle(replace(open_log, log=of_log(2, needed=needed)))
+    for state in (StudyDetails("s", _FAILED), StudyDetails("s", _FAILED, reachable=certificate(0.4, 0.5))):
+        yield answers.answer(result([OPEN, OPEN], status="unreachable", study=state))
     for pilot in (None, SimpleNamespace(names=("a", "b"), block_of_row=None)):
-        asked = Question.of(["x"], Prescient(0.3), tolerance=0.1, spread=Gaussian(1.0))
+        asked = Question.of([("x", "maximize")], Prescient(0.3), tolerance=0.1, spread=Gaussian(1.0))
         task = replace(Task(asked, ("a", "b")))
         object.__setattr__(task, "pilot", pilot)
         for limit in (None, 0.1):
@@ -183,8 +186,8 @@ def _of_refusals() -> Iterator[str]:
             row = SimpleNamespace(policy="certified", attack="none")
             yield plan.answer(replace(made, costs=(row,)))
             yield from plan.facts(made)
-    rate = Objective("solved", tolerance=0.1, statistic="mean", bounds=(0, 1))
-    both = Question.of([rate, Objective("x", tolerance=0.1)], Prescient(0.3), spread=Gaussian(1.0))
+    rate = Objective("solved", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1))
+    both = Question.of([rate, Objective("x", "maximize", tolerance=0.1)], Prescient(0.3), spread=Gaussian(1.0))
     mixed = Task(both, ("a", "b"))
     made = CostPlan(mixed, (0.5, 0.2), None, None, 0.1, 0.1, {}, None, None, ())
     row = SimpleNamespace(policy="certified", attack="none")
@@ -204,6 +207,7 @@ def _of_notices() -> Iterator[str]:
         (
             notices.SpreadRefuted(1, 2),
             notices.ContaminationRefuted(1, 2, 0.1),
+            notices.ContaminationRefuted(1, 2, 0.1, ("a",)),
             notices.TooFewPulls(**few),
             notices.TooFewPulls(**few, **asked, contamination=0.1, first=5, whole=73),
             notices.TooFewPulls(**few, **asked, contamination=0.4, first=5),
@@ -231,23 +235,23 @@ def _of_limits() -> Iterator[str]:
 
     def kept(*stand: Keeping) -> Kept:
         ends = np.array([keeping[each] for each in stand])
-        return Kept(gates, np.array(stand)[:, None], Inner(ends.mean(axis=1)[:, None], ends[:, :1], ends[:, 1:]))
+        return Kept(gates, np.array(stand)[:, None], Intervals(ends.mean(axis=1)[:, None], ends[:, :1], ends[:, 1:]))
 
     within, opened, beyond = Keeping
     for metrics in ([SECONDS], [SECONDS, Objective("bytes", "minimize")]):
-        whole = result([IN, OUT, OUT, OPEN], metrics, kind=Analysis, decided_by=[1, 0, -1, 0])
+        whole = result([IN, OUT, OUT, OPEN], metrics, decided_by=[1, 0, -1, 0])
         whole = whole.keeping_to(kept(within, within, beyond, opened))
         yield guarantee(whole)
         yield sentence(whole.certificate)
         yield front_in_words(whole)
-        yield analysis.by_verdict(whole)
+        yield answers.by_verdict(whole)
         yield from (explanation(whole, arm) for arm in range(4))
         yield from (look.label for look in plot.front(whole).legend)
         yield from (keeping_in_words(whole.limits, arm, 0) for arm in range(4))
     none = result([OUT, OUT]).keeping_to(kept(beyond, beyond))
     yield front_in_words(none)
     yield guarantee(none)
-    yield study.answer(Snapshot("s", result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond))))
+    yield answers.answer(result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond)))
 
 
 def _of_lists() -> Iterator[str]:
@@ -307,7 +311,6 @@ NEUTRAL = {
     "certain now",
     "What is certain",
     "What is certain, beside the goal",
-    "What is certain, if each review may be a lie with probability ",
     " (ε) with which an arm's verdict is certain, to ",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",

@@ -8,10 +8,10 @@ from scipy.stats import binom
 
 from frontguard import analyze
 from frontguard._common.typing import Bools, Floats
-from frontguard.pareto.points import pareto_mask
+from frontguard.pareto.dominance import pareto_mask
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.analysis import answer
+from frontguard.words.answers import answer
 
 LOGS, PULLS = 90, 60
 CONFIDENCE = 0.9

@@ -23,7 +23,7 @@ def attached(name: str) -> Callable[..., Any]:
 
     >>> import frontguard
     >>> attached("plot").__module__
-    'frontguard.plot.charts.front'
+    'frontguard.plot.fronts'
     """
     found: Callable[..., Any] = resolve_name(_PLACES[name])
     return found

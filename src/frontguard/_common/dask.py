@@ -9,6 +9,7 @@ itself and within a time limit, by calls that any Python understands, and tasks 
 from __future__ import annotations
 
 import asyncio
+import logging
 import pickle
 import platform
 import re
@@ -238,6 +239,7 @@ def _client(executor: object) -> tuple[Any, bool]:
             "executor",
             f"a Dask scheduler is named 'dask://HOST:PORT', or given as a distributed.Client; got {shown(executor)}",
         )
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what its client meets is ours to say
     where = f"{match['protocol'] or 'tcp://'}{match['host']}{match['port'] or f':{PORT}'}"
     try:
         return _within(LIMIT, lambda: distributed.Client(where, set_as_default=False)), True

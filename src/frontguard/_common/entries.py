@@ -106,9 +106,15 @@ def table_of(
     return table
 
 
-def gathered(entries: Entries) -> dict[str, Any]:
-    """All entries as plain values."""
-    return {key: dict(value.pairs) if isinstance(value, ByArm) else value for key, value in entries}
+def gathered(entries: Entries, arm: str | None = None) -> dict[str, Any]:
+    """All entries as plain values; with an arm, what there is for each arm is that of this one alone."""
+    return {key: _gathered(value, arm) for key, value in entries}
+
+
+def _gathered(value: Any, arm: str | None) -> Any:
+    if isinstance(value, ByArm):
+        return {name: each for name, each in value.pairs if arm is None or name == arm}
+    return gathered(value.items(), arm) if isinstance(value, dict) else value
 
 
 def json_pieces(entries: Entries) -> Iterator[str]:
@@ -123,6 +129,8 @@ def json_pieces(entries: Entries) -> Iterator[str]:
                 yield inner + piece
                 inner = ", "
             yield "}" if inner == ", " else "{}"
+        elif isinstance(value, dict) and value:
+            yield from json_pieces(value.items())
         else:
             yield json.dumps(value, allow_nan=False)
     yield "}"

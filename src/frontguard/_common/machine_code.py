@@ -4,8 +4,8 @@ Import it through `compiled.machine_code()`, which knows what to do without numb
 
 numba's cache looks at the file of a function, and not at those of the functions that it calls. So machine code is kept
 in a folder named by a hash of all files with kernels: an edit in one of them begins a new folder. It lies in the
-package, or else in the user's home; where neither can be written to, nothing is kept. `NUMBA_CACHE_DIR` names another
-place.
+package, or else in the user's home, if nobody else can write there: what is kept is run. Where neither will do, nothing
+is kept. `NUMBA_CACHE_DIR` names another place.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from numba import config, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import models, register_model, typeof_impl
 
-from frontguard._common.compiled import IMPORTED_AT, Kernel, KernelEntry, KernelValue
-from frontguard._common.interpreted import parts_of
+from frontguard._common.compiled import IMPORTED_AT, Kernel, KernelEntry, KernelValue, parts_of
+from frontguard._common.secrets import is_ours
 
 OLDEST, TOO_NEW = (0, 60), (1, 0)
 """Versions of numba that are used: from the first to before the second."""
@@ -67,12 +67,14 @@ def _find_folder() -> Path | None:
         with suppress(OSError):
             folder = place.absolute() / _stamp(package)
             if not folder.exists():
-                folder.mkdir(parents=True)
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700)
                 for other in place.iterdir():
                     if other.stat().st_mtime < time.time() - _OLD:
                         shutil.rmtree(other, ignore_errors=True)
             tempfile.TemporaryFile(dir=folder).close()
-            return folder
+            if is_ours(place) and is_ours(folder):
+                return folder
     return None
 
 

@@ -1,16 +1,90 @@
-"""Passwords and values that others must not see, masked in addresses and texts.
+"""What others must not see: files that only their user can read, and passwords and values masked in texts.
 
-They are masked where they come in, so that nothing that is stored, printed or sent has to think of them.
+Files are made private whatever the umask; one that is there already keeps the mode it has. Values are masked where
+they come in, so that nothing that is stored, printed or sent has to think of them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedRandom
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
+
+PRIVATE = 0o600
+LEFTOVER = ".part"
+"""How names of files end that were not written to their end."""
+
+
+def private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file as `os.open` does, and make it private if this makes it. For `open(path, "w", opener=private)`.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.md"
+    >>> with open(path, "w", opener=private) as file:
+    ...     oct(path.stat().st_mode & 0o777)
+    '0o600'
+    """
+    if not flags & os.O_CREAT:
+        return os.open(path, flags)
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL, PRIVATE)
+    except FileExistsError:
+        if flags & os.O_EXCL:
+            raise
+        return os.open(path, flags, PRIVATE)
+    os.chmod(path, PRIVATE)  # the umask may have taken bits away
+    return descriptor
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is this user's, and nobody else can write into it, as far as the system tells."""
+    status = folder.stat()
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Make an empty private file, unless there is a file, or it cannot be made."""
+    with suppress(OSError):
+        os.close(private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+
+
+@contextmanager
+def replacing(place: Path, opener: Callable[[str, int], int] | None = private) -> Iterator[BufferedRandom]:
+    """A new file, private or with the mode of the old one, that takes this place once all of it is on the disk.
+
+    With no `opener` it is as private as the umask says.
+
+    On any error, what was there stays. What a killed process leaves lies beside it.
+    """
+    beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(6)}{LEFTOVER}")
+    try:
+        with open(beside, "x+b", opener=opener) as file:
+            if place.exists():
+                shutil.copymode(place, beside)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, place)
+        with suppress(OSError):  # the move itself is made durable, where folders can be synced
+            folder = os.open(place.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
 
 MASK = "***"
 

@@ -11,45 +11,88 @@ sentences come from `words`, JSON from the answer's own `entries` and `to_dict`.
 
 from __future__ import annotations
 
+import errno
+import io
+import mmap
 import os
 import sys
+from contextlib import suppress
 from itertools import pairwise
 
-from frontguard._common.secrets import without_password
+_WRONG, _BROKEN, _INTERRUPTED, _UNREAD = 2, 4, 130, 141
+"""Exit codes of all commands: bad input, could not go on, interrupted, nobody reads the output any more.
 
-_FAILED, _WRONG, _INTERRUPTED = 1, 2, 130
+None is 1: that says of a gate that something is certainly worse.
+"""
+
+_LEAST_MEMORY = 2**28
+"""Bytes of address space that the libraries take at least."""
 
 
 def main() -> None:
-    """All of a process: run the command line and leave with its exit code."""
+    """All of a process: run the command line and leave with its exit code. Ctrl-C is answered once this is imported."""
     sys.exit(run_command())
 
 
 def run_command() -> int:
-    """Run the command line. Returns its exit code: 0 done, 2 bad input, 130 interrupted; commands have others, too."""
+    """Run the command line. Returns its exit code: 0 done, or one of the above; commands have others, too."""
+    try:
+        _open_streams()
+        mmap.mmap(-1, _LEAST_MEMORY).close()  # libraries in C end a process that has less, with the exit code 1
+        code = _answered(sys.argv[1:] or ["--help"])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        code = _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone: nobody is left to complain to
+        code = _UNREAD
+    except (OSError, MemoryError) as error:
+        _complain(f"cannot go on: {str(error) or 'there is not enough memory'}")
+        code = _WRONG if getattr(error, "errno", None) == errno.ENAMETOOLONG else _BROKEN
+    except SystemExit:
+        raise
+    except BaseException:  # a library's panic is no Exception
+        from traceback import format_exc
+
+        _say(format_exc())
+        _complain("this is a fault of frontguard, and the lines above say where: please report them")
+        code = _BROKEN
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try once more, and end with a code of its own
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
+
+
+def _open_streams() -> None:
+    """Have all three streams open, and show a character that a stream does not know by its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller; the next file that is opened would take its place
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # until we end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _answered(asked: list[str]) -> int:
+    """Run a command. Returns its exit code; 2 for bad input, of which it complains."""
     import typer
 
     from frontguard.cli.app import COMMANDS, application
     from frontguard.errors import BadInput
 
-    asked = sys.argv[1:] or ["--help"]
     command = asked[0] if asked[0] in COMMANDS else None
     try:
         # Only the command that is asked for is imported.
-        code = application(command)(asked, prog_name="frontguard", standalone_mode=False)
+        return int(application(command)(asked, prog_name="frontguard", standalone_mode=False) or 0)
     except BadInput as error:
         _complain(_by_option(error, command))
-        code = _WRONG
     except typer.TyperException as error:
         _complain(f"{error.format_message()} (see {' '.join(filter(None, ['frontguard', command, '--help']))})")
-        code = _WRONG
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted")
-        code = _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone: nobody is left to complain to
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = _FAILED
-    return int(code or 0)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    return _WRONG
 
 
 _SAID_BY = {"bounds": "mean", "statistic": "mean", "limits": "limit"}
@@ -57,7 +100,16 @@ _SAID_BY = {"bounds": "mean", "statistic": "mean", "limits": "limit"}
 
 
 def _complain(message: str) -> None:
-    print(f"frontguard: {without_password(' '.join(message.split()))}", file=sys.stderr)
+    from frontguard._common.secrets import without_password
+
+    _say(f"frontguard: {without_password(' '.join(message.split()))}")
+
+
+def _say(message: str) -> None:
+    from frontguard.words.terminal import write_line
+
+    with suppress(OSError):
+        write_line(message)
 
 
 def _by_option(error: Exception, command: str | None) -> str:

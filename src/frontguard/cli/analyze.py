@@ -19,8 +19,7 @@ from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.comparisons.picks import Beside
-    from frontguard.logs.analysis import Analysis
-    from frontguard.results import Origin
+    from frontguard.results import Answer, Origin
 
 LARGE = "Logs that are large, or grow"
 
@@ -81,7 +80,7 @@ def analyze(
             "Whether the log was looked at while it grew, which bounds must allow for.",
             options.STATISTICS,
             name="--anytime/--one-look",
-            default="studies only",
+            default="studies and states only",
         ),
     ] = None,
     profile: Annotated[
@@ -91,6 +90,7 @@ def analyze(
         ),
     ] = None,
     pair: options.Pair = None,
+    absent: options.Absent = None,
     items: Annotated[
         int | None,
         options.whole_from(
@@ -166,15 +166,15 @@ def analyze(
     if csv is not None:
         write_csv(found, csv, beside)
     if json:
-        from frontguard.words.analysis import answer
+        from frontguard.words.answers import answer
 
         told = {"answer": answer(found), **beside.entries(), **vars(_origin(log))}
         print_json(found.entries(), told.items())
     else:
         _print(found, top, append, beside)
     if report is not None:
-        from frontguard.reports.arms import with_beside
         from frontguard.reports.of_results import analysis_report
+        from frontguard.reports.report import with_beside
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     opened = found.status != "certified"
@@ -188,7 +188,7 @@ def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
 
 
-def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None:
+def write_csv(found: Answer, path: Path, beside: Beside | None = None) -> None:
     """A row for every arm, as a report's CSV has it."""
     from frontguard.reports.plain import lines
     from frontguard.reports.write import replace_file
@@ -200,30 +200,18 @@ def write_csv(found: Analysis, path: Path, beside: Beside | None = None) -> None
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> None:
+def _print(found: Answer, top: int, append: Path | None, beside: Beside) -> None:
     from frontguard.notices import warnings_in_short
-    from frontguard.words import analysis as summary
-    from frontguard.words.certificate import guarantee
-    from frontguard.words.counted import rates
+    from frontguard.words import answers as said
 
     screen = console()
-    print_answer(screen, summary.answer(found), summary.table(found, top), "--csv FILE")
+    print_answer(screen, said.answer(found), said.table(found, top), "--csv FILE")
     print_beside(screen, found, beside, top, "--csv FILE")
-    screen.print(guarantee(found, anytime=found.anytime))
-    for line in summary.best_guess(found):
+    for line in said.remarks(found):
         screen.print(line)
-    for said in (
-        rates(found.notices),
-        *summary.what_counts_as_one(found),
-        summary.robustness(found),
-        summary.by_means(found),
-        summary.failures(found),
-    ):
-        if said is not None:
-            screen.print(said)
     for warning in warnings_in_short(found.notices):
         screen.print(f"Warning: {warning}", style="yellow")
-    settle = summary.to_settle(found)
+    settle = said.to_settle(found)
     if settle:
         screen.print()
         screen.print("To settle what is open:")
@@ -231,4 +219,4 @@ def _print(found: Analysis, top: int, append: Path | None, beside: Beside) -> No
             screen.print(f"  {line}")
     screen.print()
     screen.print(f"{found.pulls:,} pulls of {len(found.arms):,} arms.")
-    screen.print(f"Next: {summary.next_step(found, append)}")
+    screen.print(f"Next: {said.next_after_log(found, append)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from frontguard._common.written import checked_share
+from frontguard._common.checks import checked_share
 from frontguard.cli.options import flag, takes, whole_from
 from frontguard.cli.report import origin
 from frontguard.cli.screen import console, print_answer, print_json, say
@@ -16,8 +17,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from collections.abc import Sequence
 
     from frontguard.demo.cases import Demo, Reviews
-    from frontguard.logs.analysis import Analysis
-    from frontguard.reports.model import Report
+    from frontguard.reports.report import Figure
+    from frontguard.results import Answer
     from frontguard.words.terminal import TextColumn
 
 
@@ -36,7 +37,7 @@ def demo(
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
     from frontguard.demo.cases import run_demo
-    from frontguard.reports.of_experiments import demo_report
+    from frontguard.reports.of_results import result_report
     from frontguard.reports.write import save
 
     found = run_demo(share, seed)
@@ -46,17 +47,24 @@ def demo(
         told = found.to_dict() | vars(made)
         (output / "demo.json").write_text(dumps(told, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
-        report = demo_report(found, made)
+        report = replace(result_report(found.robust, made), answer=found.answer, pictures=(_figure(found),))
         written = save(report, output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
     if json:
         print_json(told.items())
     else:
-        _print(found, report)
+        _print(found)
         _print_reviews(found.reviews)
-        _print_flags(found.flags, report)
+        _print_flags(found.flags)
     say(f"{pictures}; numbers: {output / 'demo.json'}; report: {written}")
+
+
+def _figure(found: Demo) -> Figure:
+    from frontguard.demo.pictures import demo_picture
+    from frontguard.reports.report import Figure
+
+    return Figure("What both methods make of the same records", demo_picture(found))
 
 
 def _pictures(found: Demo, folder: Path) -> str:
@@ -71,9 +79,8 @@ def _pictures(found: Demo, folder: Path) -> str:
     return f"pictures: {first}, {second}"
 
 
-def _print(found: Demo, report: Report) -> None:
+def _print(found: Demo) -> None:
     """The treatments on the true front: what either method makes of them, and what that promises."""
-    from frontguard.reports.model import CERTAIN
     from frontguard.words.terminal import TextColumn, titled
 
     screen, robust, by_means = console(), found.robust, found.by_means
@@ -87,10 +94,10 @@ def _print(found: Demo, report: Report) -> None:
         columns.append(TextColumn.of(heading, [f"{minutes[i][0]:.0f}, {minutes[i][1]:.0f}" for i in arms], number=True))
     for result in (robust, by_means):
         columns.append(_verdicts(f"{result.policy}\nsays", [result.verdicts[name] for name in found.truth]))
-    screen.print(f"\n{report.answer}\n", style="bold")
+    screen.print(f"\n{found.answer}\n", style="bold")
     title = "Treatments on the true front"
     screen.print(titled(title, columns, screen.width, gives_way=[3, 2, 1], elsewhere="--json"))
-    screen.print(f"How sure is that? {' '.join(report.part(CERTAIN).words)}\n")
+    screen.print(f"How sure is that? {found.certain}\n")
     screen.print(
         f"{robust.policy}: {robust.pulls:,} pulls. {by_means.policy}: {by_means.pulls:,} pulls. "
         f"{found.seconds:.1f} s in all."
@@ -101,23 +108,23 @@ def _print_reviews(reviews: Reviews) -> None:
     """What became of the bombed movie, and the log as `analyze` prints one."""
     from frontguard.demo.cases import BOMBED
     from frontguard.phrases import joined, percent
-    from frontguard.words.analysis import by_verdict, robustness, table
+    from frontguard.words.answers import by_verdict, robustness, table
     from frontguard.words.certificate import guarantee
 
     screen, found = console(), reviews.analysis
-    became = bombed_in_words(found, BOMBED)
+    became, by_means = bombed_in_words(found, BOMBED), joined(found.mean_set)
     screen.print(
         f"\nA log that is there already: by medians with a guarantee {BOMBED} {became}, by means "
-        f"{joined(reviews.by_means)} took its place. A campaign gave it one star {reviews.bombs} times within three "
+        f"{by_means} took its place. A campaign gave it one star {reviews.bombs} times within three "
         f"days, in {percent(reviews.share)} of its reviews.\n",
         style="bold",
     )
     print_answer(screen, by_verdict(found), table(found), "--json")
-    screen.print(guarantee(found, anytime=found.anytime))
+    screen.print(guarantee(found))
     screen.print(robustness(found) or "")
 
 
-def bombed_in_words(found: Analysis, movie: str) -> str:
+def bombed_in_words(found: Answer, movie: str) -> str:
     """What has become of the bombed movie."""
     from frontguard.statements import Statement
     from frontguard.words.front import place
@@ -126,11 +133,15 @@ def bombed_in_words(found: Analysis, movie: str) -> str:
     return said.get(found.verdicts[movie], "cannot be put off the front")
 
 
-def _print_flags(found: Analysis, report: Report) -> None:
-    from frontguard.words.analysis import answer, robustness
+def _print_flags(found: Answer) -> None:
+    from frontguard.words.answers import answer, robustness
 
     screen = console()
-    screen.print(f"\nA real job: {report.parts[-1].words[0]}", style="bold")
+    screen.print(
+        f"\nA real job: {len(found.arms)} sets of GCC flags for a small C program, its time (1 is plain -O2) and its "
+        f"size, measured {found.pulls:,} times beside a noisy neighbour.",
+        style="bold",
+    )
     screen.print(answer(found))
     screen.print(robustness(found) or "")
     screen.print(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frontguard._common.secrets import without_password
+from frontguard._common.secrets import replacing, without_password
 from frontguard.cli import options
 from frontguard.cli.asked import asked, by_column
 from frontguard.cli.report import checked_folder, origin
@@ -21,7 +21,7 @@ from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
-    from frontguard.comparisons.outcomes import GateResult
+    from frontguard.results import Answer
 
 PASSED, WORSE, OPEN = 0, 1, 3
 """Exit codes."""
@@ -33,7 +33,7 @@ _OF_COMMANDS = (
     "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "max_cost", "cost", "polish", "paired", "workers",
     "timeout", "warmups", "seed", "storage", "study",
 )  # fmt: skip
-_OF_LOGS = ("arm", "anytime", "cluster", "pair", "where", "format", "layout")
+_OF_LOGS = ("arm", "absent", "anytime", "cluster", "pair", "where", "format", "layout")
 
 
 def gate(
@@ -74,6 +74,7 @@ def gate(
     limit: options.FurtherLimit = None,
     paired: options.Paired = False,
     pair: options.Pair = None,
+    absent: options.Absent = None,
     items: options.Items = None,
     independent: options.Independent = False,
     max_pulls_per_arm: options.MaxPullsPerArm = None,
@@ -114,7 +115,8 @@ def gate(
 
     Commands are measured in random order until each metric of each candidate is certainly worse by more than the
     tolerance, or certainly not, and keeps to each --limit or does not; logs are read. Exit code 0 if none is worse, 1
-    if any is, 3 if that is open, 2 if something is wrong with the input, 130 if interrupted.
+    if any is, 3 if that is open, 2 if something is wrong with the input, 4 if it could not go on (disk, memory, a fault
+    of its own), 130 if interrupted, 141 if nobody reads its output.
     """
     given = {name: value for name, value in locals().items() if value not in (None, False)}
     if open not in ("pass", "fail"):
@@ -122,6 +124,8 @@ def gate(
     for path in (summary, junit):
         if path is not None:
             checked_folder(path)
+            if path.is_symlink() and path.is_file():  # whoever made what is tested may have put it there
+                raise BadInput(f"{path}: wanted a file to write to; got a link to one")
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         _refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
@@ -145,14 +149,9 @@ def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
 class _Ended:
     """What a gate found, of what, and how that came about."""
 
-    found: GateResult
+    found: Answer
     source: list[str] | str | None
-    seconds: float | None = None  # of logs none
     spec: Spec | None = None
-
-    @property
-    def of_logs(self) -> bool:
-        return self.seconds is None
 
 
 def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> Spec:
@@ -188,7 +187,7 @@ def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> S
     return spec.asking(spec.question.but(baseline=baseline))
 
 
-def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> GateResult:
+def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> Answer:
     from frontguard.logs.sides import gate as gate_of_logs
     from frontguard.words.progress import ProgressDisplay
 
@@ -217,23 +216,21 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
     """Measure until it is decided, or a budget is over."""
     from frontguard.logs.sides import with_robustness
     from frontguard.storage.open import open_storage
-    from frontguard.studies.candidates import gate_of
 
     where = storage or "memory:"
     with open_storage(where) as opened:
         study = begun_study(spec, opened, without_password(where))
         ended = driven(spec, study)
-        state = study.state()
-        found = gate_of(state, state.result(study.alarms()), ended.how)
-        found = with_robustness(replace(found, notices=ended.notices), study)
-    return _Ended(found, spec.name, ended.snapshot.seconds, spec)
+        gate = with_robustness(study.state().gate(ended.answer, ended.how), study)
+        found = replace(ended.answer, gate=gate, notices=ended.notices)
+    return _Ended(found, spec.name, spec)
 
 
 # The end --------------------------------------------------------------------------------------------------------------
 
 
 def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool) -> None:
-    from frontguard.reports import ci as sent
+    from frontguard.reports import plain as sent
 
     found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
@@ -242,7 +239,7 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
     target = summary or (Path(step) if step else None)
     if target is not None:
         again = bool(step) and target == Path(str(step))
-        _write("--summary", target, sent.summary(found, of_logs=ended.of_logs), append=again)
+        _write("--summary", target, sent.summary(found), append=again)
     if junit is not None:
         _write("--junit", junit, sent.junit(found, open_passes=open_passes))
     if json:
@@ -251,8 +248,8 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
         seed, text = (None, None) if ended.spec is None else (ended.spec.seed, ended.spec.source_text or None)
         source = [without_password(each) for each in ended.source] if isinstance(ended.source, list) else ended.source
         made = origin(source, seed=seed, spec=text)
-        told = {"answer": answer(found), "exit_code": code, "seconds": ended.seconds, **vars(made)}
-        print_json(found.to_dict().items(), told.items())
+        told = {"answer": answer(found), "exit_code": code, **vars(made)}
+        print_json(found.entries(), told.items())
         for line in marks:
             say(line)
     else:
@@ -266,21 +263,28 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
     raise typer.Exit(code)
 
 
-def exit_code(found: GateResult, *, open_passes: bool = False) -> int:
+def exit_code(found: Answer, *, open_passes: bool = False) -> int:
     """How the command ends: what is open passes if that is wanted, but for what could not be measured."""
     from frontguard.comparisons.outcomes import Outcome
+    from frontguard.words.gate import of
 
-    if found.status == "cancelled":
+    gate = of(found)
+    if gate.status == "cancelled":
         return INTERRUPTED
-    if found.outcome == Outcome.OPEN:
-        return PASSED if open_passes and not found.broken else OPEN
-    return WORSE if found.outcome == Outcome.WORSE else PASSED
+    if gate.outcome == Outcome.OPEN:
+        return PASSED if open_passes and not gate.broken else OPEN
+    return WORSE if gate.outcome == Outcome.WORSE else PASSED
 
 
 def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
+    """Write a file, whole or not at all; one that is no plain file, as a pipe is, and the runner's own is added to."""
     try:
-        with path.open("a" if append else "w", encoding="utf-8") as file:
-            file.write(text)
+        if append or (path.exists() and not path.is_file()):
+            with path.open("ab", buffering=0) as added:
+                added.write(text.encode())
+        else:
+            with replacing(path, opener=None) as file:
+                file.write(text.encode())
     except OSError as error:
         raise BadInput(f"{option} {path}: cannot be written: {error.strerror or error}") from None
 
@@ -291,19 +295,17 @@ def _print(ended: _Ended, code: int) -> None:
     from frontguard.words import gate as said
 
     found, screen = ended.found, console(WIDTH)
-    screen.print(said.answer(found), style=f"bold {said.STYLES[found.outcome]}")
+    screen.print(said.answer(found), style=f"bold {said.STYLES[said.of(found).outcome]}")
     screen.print()
     screen.print(said.table(found, screen.width))
     screen.print()
-    screen.print(said.promise(found, of_logs=ended.of_logs))
-    for line in (said.robustness(found), *said.remarks(found)):
-        if line is not None:
-            screen.print(line)
+    for line in said.remarks(found):
+        screen.print(line)
     for warning in warnings_in_short(found.notices):
         screen.print(f"Warning: {warning}", style="yellow")
-    took = "" if ended.seconds is None else f" in {duration(ended.seconds)}"
+    took = "" if found.study is None else f" in {duration(found.study.seconds)}"
     screen.print(f"{found.pulls:,} pulls{took}. Exit code {code}.")
-    step = said.next_step(found, of_logs=ended.of_logs)
+    step = said.next_step(found)
     if step is not None:
         screen.print(f"Next: {step}")
     sys.stdout.flush()

@@ -114,6 +114,15 @@ Pair = Annotated[
         STATISTICS,
     ),
 ]
+Absent = Annotated[
+    str | None,
+    takes(
+        "CHOICE",
+        "With --pair, where an arm has no row of what others have: failed, or random if chance decided it.",
+        STATISTICS,
+        default="failed",
+    ),
+]
 Paired = Annotated[
     bool,
     flag(
@@ -125,6 +134,10 @@ Paired = Annotated[
 Items = Annotated[
     int | None,
     whole_from(1, "Pulls measure this many items of a list, {item} from 1, each once, in random order.", STATISTICS),
+]
+Blocks = Annotated[
+    bool,
+    flag("--blocks", "Measure in randomised blocks, each arm once: for machines whose speed changes.", MEASURING),
 ]
 Independent = Annotated[bool, flag("--independent", _NO_DEPENDENCE, STATISTICS)]
 IndependentRows = Annotated[bool | None, flag("--independent", _NO_DEPENDENCE, STATISTICS)]

@@ -82,11 +82,13 @@ def plan(
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
     from frontguard.planning.cost import plan as planned
+    from frontguard.planning.pilot import read_pilot
     from frontguard.words.progress import ProgressDisplay
 
     plain = [text for text in sigma or () if "=" not in text]
     given = locals() | {"sigma": [text for text in sigma or () if "=" in text]}
     question, named = _question(given)
+    measured = None
     if pilot is None:
         _refuse({"--arm": arm, "--pair": pair, "--cluster": cluster}, "belongs to a pilot log: give --pilot")
         if named is None:
@@ -99,15 +101,15 @@ def plan(
         )
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
+        measured, counted = read_pilot(pilot, arm, question)
+        if given["arms"] not in (None, measured.arms):
+            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {given['arms']}; leave it away")
+        pairs = zip(counted.columns.metrics, question.columns.metrics, strict=True)
+        for name in dict.fromkeys(new.name for new, old in pairs if new.statistic != old.statistic):
+            say(f"{name!r} is true or false: the rate is what counts")
+        question = counted
     with ProgressDisplay() as progress:
-        made = planned(
-            named, question=question, pilot=pilot, arm=arm, span=span, runs=runs, seed=seed, watcher=progress
-        )
-    if pilot is not None and given["arms"] not in (None, made.task.arms):
-        raise BadInput(f"--arms: {pilot} has {made.task.arms}, got {given['arms']}; leave it away")
-    before = {each.name: each.statistic for each in question.columns.metrics}
-    for name in dict.fromkeys(each.name for each in made.task.columns.metrics if each.statistic != before[each.name]):
-        say(f"{name!r} is true or false: the rate is what counts")
+        made = planned(named, question=question, pilot=measured, span=span, runs=runs, seed=seed, watcher=progress)
     if json:
         from frontguard.words.plan import answer, warnings
 
@@ -147,9 +149,10 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
             raise BadInput("name at least one column of the pilot with --maximize or --minimize")
         if not named and count is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
-        entries = None if named else [f"objective {d + 1}" for d in range(count)]
-        said = asked(given | {"tolerance": _by_name(given["tolerance"], entries or named)})
-        question = Question.of(entries, given["threat"], **said)
+        if not named:
+            named = given["maximize"] = [f"objective {d + 1}" for d in range(count)]
+        said = asked(given | {"tolerance": _by_name(given["tolerance"], named)})
+        question = Question.of(None, given["threat"], **said)
     if not any(each.inner_tolerance for each in question.objectives):
         raise BadInput("--tolerance: wanted the difference that does not matter, 0.1 or METRIC=0.1; got none")
     if file is None and given["pilot"] is None:
@@ -169,7 +172,7 @@ def _by_name(texts: list[str] | None, names: list[str]) -> list[str] | None:
 
 
 def _coverage(question: Question, texts: list[str] | None) -> list[float] | None:
-    """Inner coverages, one for all objectives or by name; None where they are the tolerances."""
+    """Intervals coverages, one for all objectives or by name; None where they are the tolerances."""
     from frontguard.objectives import parse_tolerance
 
     names = [each.name for each in question.objectives]

@@ -14,9 +14,10 @@ from frontguard._common.secrets import without_password
 from frontguard.cli.options import Baseline, PickOne, flag, takes
 from frontguard.cli.screen import print_json, read_asked, say
 from frontguard.errors import BadInput
+from frontguard.phrases import visible_lines
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.reports.model import Report
+    from frontguard.reports.report import Report
     from frontguard.results import Origin
 
 DEFAULT = "report.html"
@@ -27,8 +28,8 @@ def report(
         str,
         typer.Argument(
             metavar="STORAGE_OR_JSON",
-            help="A study's file or postgresql://…; or the JSON of run, analyze, demo or reproduce: a file, the folder "
-            "of reproduce or demo, or - for standard input.",
+            help="A study's file or postgresql://…; or the JSON of run, analyze, gate, demo or reproduce: a file, the "
+            "folder of reproduce or demo, or - for standard input.",
             show_default=False,
         ),
     ],
@@ -55,7 +56,7 @@ def report(
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
     asked = read_asked(baseline, pick)
-    from frontguard.reports.arms import asked_for
+    from frontguard.reports.report import asked_for
     from frontguard.reports.write import format_of, report_from, save
     from frontguard.words.progress import ProgressDisplay
 
@@ -80,7 +81,7 @@ def report(
         }
         print_json(told.items())
     else:
-        print(made.answer)
+        print(visible_lines(made.answer))
     say(f"report: {saved} ({size / 1000:,.0f} kB)")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from frontguard._common.written import checked_share
+from frontguard._common.checks import checked_share
 from frontguard.cli.options import ReportFile, flag, takes, whole_from
 from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import console, say
@@ -38,7 +38,7 @@ def reproduce(
     ] = None,
     data: Annotated[
         Path | None,
-        takes("PATH", "SW-LLVM: sw_llvm.csv, llvm_dict.pickle or their directory. MovieLens: ml-100k."),
+        takes("PATH", "SW-LLVM: sw_llvm.csv or its directory."),
     ] = None,
     selection: Annotated[str, takes("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
     seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
@@ -70,16 +70,16 @@ def reproduce(
         say(f"{plan.done} of {plan.total} runs are stored in {output} already (--fresh computes them again)")
     try:
         with ProgressDisplay() as progress:
-            outcome = plan.execute(workers=workers, progress=progress)
+            results = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
         say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
         raise typer.Exit(130) from None
-    _print(outcome.results, json=json)
-    say(_written(outcome.results, output))
+    _print(results, json=json)
+    say(_written(results, output))
     if report is not None:
         from frontguard.reports.of_experiments import experiments_report
 
-        keep(experiments_report(outcome.results, origin(seed=seed)), report)
+        keep(experiments_report(results, origin(seed=seed)), report)
 
 
 def _print(results: Sequence[Row], *, json: bool) -> None:

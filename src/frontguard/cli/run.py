@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from frontguard._common.checks import checked_seconds
 from frontguard._common.secrets import without_password
-from frontguard._common.written import checked_seconds
 from frontguard.cli import options
 from frontguard.cli.asked import asked
 from frontguard.cli.report import checked_target, keep, origin
@@ -81,6 +81,7 @@ def run(
     paired: options.Paired = False,
     items: options.Items = None,
     independent: options.Independent = False,
+    blocks: options.Blocks = False,
     max_pulls_per_arm: options.MaxPullsPerArm = None,
     cost: options.CostOption = None,
     max_cost: options.MaxCost = None,
@@ -117,13 +118,13 @@ def run(
 
     with open_storage(where) as opened:
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
-        beside = beside_of(ended.snapshot.result, beside_it)
+        beside = beside_of(ended.answer, beside_it)
         if json:
             from frontguard.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
             made = origin(file, seed=wanted.seed, spec=text)
-            told = {"answer": ended.answer, "storage": without_password(where), **beside.entries(), **vars(made)}
+            told = {"answer": ended.said, "storage": without_password(where), **beside.entries(), **vars(made)}
             print_json(ended.entries(), told.items())
             if sys.stderr.isatty():  # the view has shown them, and is gone
                 for warning in warnings_in_short(ended.notices):
@@ -131,15 +132,15 @@ def run(
         else:
             _print(ended, opened, without_password(where), beside)
         if report is not None:
-            from frontguard.reports.arms import with_beside
             from frontguard.reports.of_results import study_report
+            from frontguard.reports.report import with_beside
 
             shown = without_password(where)
-            made_report = study_report(opened, ended.snapshot.study, where=shown, said=ended.answer)
-            keep(with_beside(made_report, ended.snapshot.result, beside), report)
-    certified = ended.snapshot.result.status == "certified"
+            made_report = study_report(opened, ended.answer.state.name, where=shown, said=ended.said)
+            keep(with_beside(made_report, ended.answer, beside), report)
+    certified = ended.answer.status == "certified"
     if certified:
-        raise typer.Exit(NOT_CERTIFIED if ended.snapshot.aside and not allow_failed_arms else 0)
+        raise typer.Exit(NOT_CERTIFIED if ended.answer.aside and not allow_failed_arms else 0)
     raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
 
 
@@ -234,9 +235,8 @@ def _about(storage: Storage, name: str) -> dict[str, Any] | None:
 
 def driven(spec: Spec, study: Study) -> Ended:
     """Run the study to its end, shown on stderr; Ctrl-C stops it."""
-    from frontguard.commands.live import view_for
     from frontguard.commands.process import clear_abandoned, end_abandoned
-    from frontguard.commands.run import CommandedRun, warm_up
+    from frontguard.commands.run import CommandedRun, view_for, warm_up
     from frontguard.measure.drive import Broken, FirstMistake, NotTold
 
     with _patient("getting ready …"):
@@ -295,37 +295,39 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
 def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
-    from frontguard.words.certificate import guarantee
-    from frontguard.words.counted import rates
-    from frontguard.words.study import commands_to_look, next_step, polish_in_words, spent_in_words, table
+    from frontguard.words.answers import commands_to_look, next_step, remarks, spent_in_words, table
 
     screen = console()
-    snapshot = ended.snapshot
+    found = ended.answer
     several = len(storage.studies()) > 1
-    print_answer(screen, ended.answer, table(snapshot), "--report FILE.csv")
-    print_beside(screen, snapshot.result, beside, MOST_COMPARED, "--report FILE.csv")
-    if len(snapshot.aside) < len(snapshot.result.arms):
-        screen.print(guarantee(snapshot.result, failed=snapshot.failed))
-    if (said := rates(snapshot.result.notices)) is not None:
-        screen.print(said)
-    if (polished := polish_in_words(snapshot.result)) is not None:
-        screen.print(f"{polished[0].upper()}{polished[1:]}.")
+    print_answer(screen, ended.said, table(found), "--report FILE.csv")
+    print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv")
+    for line in remarks(found):
+        screen.print(line)
     for line in _what_if(ended, storage):
         screen.print(line)
-    for warning in warnings_in_short(ended.notices):
+    for warning in () if _in_one_log() else warnings_in_short(ended.notices):
         screen.print(f"Warning: {warning}", style="yellow")
-    failed = f", {snapshot.failed:,} of them failed" if snapshot.failed else ""
-    cost = snapshot.result.cost
-    spent = "" if cost is None else f" for {spent_in_words(cost, snapshot.max_cost)}"
+    failed = f", {found.failed:,} of them failed" if found.failed else ""
+    cost = found.cost
+    spent = "" if cost is None else f" for {spent_in_words(cost, found.state.max_cost)}"
     screen.print(
-        f"{snapshot.pulls:,} pulls{failed}{spent}; this run took {duration(snapshot.seconds)}. Stored in {where}."
+        f"{found.pulls:,} pulls{failed}{spent}; this run took {duration(found.state.seconds)}. Stored in {where}."
     )
     screen.print()
-    look = commands_to_look(where, snapshot.study, several=several)
-    if look and snapshot.result.status != "certified" and snapshot.pulls:
+    look = commands_to_look(where, found.state.name, several=several)
+    if look and found.status != "certified" and found.pulls:
         screen.print(f"So far: {look}.")
-    if (step := next_step(snapshot, ended.how, where, several=several)) is not None:
+    if (step := next_step(found, ended.how, where, several=several)) is not None:
         screen.print(f"Next: {step}")
+
+
+def _in_one_log() -> bool:
+    """Return True where stdout goes to where the warnings went already, as with `2>&1`; not on a terminal."""
+    try:
+        return not sys.stderr.isatty() and os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # streams that are no files
+        return False
 
 
 def _what_if(ended: Ended, storage: Storage) -> list[str]:
@@ -334,7 +336,7 @@ def _what_if(ended: Ended, storage: Storage) -> list[str]:
     from frontguard.studies.study import Study
     from frontguard.words.front import what_if
 
-    if ended.snapshot.result.guess is None:
+    if ended.answer.guess is None:
         return []
-    found, _ = own_answer(read_study(Study.open(storage, ended.snapshot.study)))
+    found, _ = own_answer(read_study(Study.open(storage, ended.answer.state.name)))
     return what_if(found)

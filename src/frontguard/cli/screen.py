@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, in_lines, quoted, shown
+from frontguard.words import terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from frontguard._common.entries import Entries
     from frontguard.comparisons.picks import Beside, BesideQuestion
     from frontguard.objectives import Objective
-    from frontguard.results import Result
+    from frontguard.results import Answer
     from frontguard.words.arm_table import ArmTable
 
 
 def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
     """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
-    from frontguard.words.arm_sheet import on_terminal
+    from frontguard.words.arm_table import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
     screen.print(answer, style="bold")
@@ -44,7 +45,8 @@ def print_json(*entries: Entries) -> None:
     """Print one object of these entries, in pieces: there may be a million arms."""
     from frontguard._common.entries import json_pieces
 
-    sys.stdout.writelines(json_pieces(chain(*entries)))
+    # "##[" is a command to some runners of continuous integration, wherever it stands in a line.
+    sys.stdout.writelines(piece.replace("##", r"#\u0023") for piece in json_pieces(chain(*entries)))
     print(flush=True)
 
 
@@ -52,14 +54,12 @@ def say(message: str) -> None:
     """Tell the person in front of the terminal, who may have sent the output elsewhere. No word is broken there."""
     if sys.stderr.isatty():
         message = in_lines(message, os.get_terminal_size(sys.stderr.fileno()).columns)
-    print(message, file=sys.stderr, flush=True)
+    terminal.write_line(message)
 
 
 def console(width: int = 120) -> Console:
-    """Where answers are printed, as they are: no name is markup. A pipe has no width of its own."""
-    from rich.console import Console as RichConsole
-
-    return RichConsole(width=None if sys.stdout.isatty() else width, highlight=False, markup=False, emoji=False)
+    """Where answers are printed. A pipe has no width of its own."""
+    return terminal.console(width=None if sys.stdout.isatty() else width)
 
 
 def read_asked(baseline: str | None, pick: Sequence[str] | None) -> BesideQuestion:
@@ -83,13 +83,13 @@ def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable
             raise BadInput(f"--pick: {error}") from None
 
 
-def beside_of(result: Result, asked: BesideQuestion) -> Beside:
+def beside_of(result: Answer, asked: BesideQuestion) -> Beside:
     """What is asked for, of a result."""
     check_asked(asked, result.arms if asked.baseline in result.arms else result.arms[:20_000], result.metrics)
     return result.beside(asked)
 
 
-def print_beside(screen: Console, result: Result, beside: Beside, most: int, elsewhere: str) -> None:
+def print_beside(screen: Console, result: Answer, beside: Beside, most: int, elsewhere: str) -> None:
     """The choice, and the tables of what it gives up and of all arms against the baseline."""
     from frontguard.words.comparisons import (
         beside_in_words,

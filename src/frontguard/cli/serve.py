@@ -51,7 +51,7 @@ def serve(
     The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 130.
     """
     try:
-        from frontguard.web.server import LiveServer, bind
+        from frontguard.web.app import LiveServer, bind
         from frontguard.web.watchers import NotBegun, StorageSource, Watchers
     except ModuleNotFoundError as error:
         raise BadInput(

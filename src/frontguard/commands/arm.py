@@ -23,10 +23,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from frontguard._common.secrets import hidden
-from frontguard.commands.metrics import MetricSource, last_line, read_metrics
-from frontguard.commands.patterns import Patterns, Stopped
+from frontguard.commands.candidates import Command, as_text, filled, filled_command
+from frontguard.commands.metrics import MetricSource, Patterns, Stopped, last_line, read_metrics
 from frontguard.commands.process import GRACE, EndedProcess, run_folder, run_group
-from frontguard.commands.templates import Command, as_text, filled, filled_command
 from frontguard.notices import CleaningUp, Notice, StepFailed
 from frontguard.studies.measurement import CANCELLED, Measurement
 

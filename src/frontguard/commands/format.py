@@ -11,9 +11,9 @@ import math
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, LiteralString, Self, cast, get_args
 
 from pydantic import (
@@ -29,13 +29,67 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from frontguard import phrases
-from frontguard._common.secrets import without_password
-from frontguard._common.written import WANTED_TIME, checked_seconds
+from frontguard._common.checks import WANTED_TIME, checked_seconds
+from frontguard._common.secrets import MASK, hidden, without_password
 from frontguard.commands import metrics
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.objectives import Objective
 from frontguard.phrases import did_you_mean
+
+
+@lru_cache(maxsize=16)
+def masked_spec(text: str) -> str:
+    """The text of a spec with the values of `env` and the password in `storage` masked; nothing of it if in doubt.
+
+    >>> print(masked_spec('[run]\\nenv = {TOKEN = "hunter2"}  # not hunter2\\n[study]\\nstorage = "pg://a:b@c/d"'))
+    [run]
+    env = {TOKEN = "***"}  # not ***
+    [study]
+    storage = "pg://a:***@c/d"
+    """
+    if not any(sign in text for sign in ("env", "://", "password")):
+        return text
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        secrets = [value for table in _with_variables(document) for value in _mask_variables(table)]
+        study = document.get("study", {})
+        if isinstance(study, MutableMapping) and isinstance(study.get("storage"), str):
+            shown = without_password(str(study["storage"]))
+            if shown != study["storage"]:
+                study["storage"] = shown
+        masked = without_password(hidden(tomlkit.dumps(document), secrets))  # comments too
+        tomllib.loads(masked)
+    except (TOMLKitError, ValueError, RecursionError, TypeError):
+        return "# The text of the spec is not shown: its secrets could not be told from the rest.\n"
+    return masked
+
+
+def _with_variables(document: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any]]:
+    """The tables that may have an `env`."""
+    tables = document.get("arm", [])
+    for table in [document.get("run"), *(tables if isinstance(tables, list) else [tables])]:
+        if isinstance(table, MutableMapping):
+            yield table
+
+
+def _mask_variables(table: MutableMapping[str, Any]) -> Iterator[str]:
+    """Mask the values of the table's `env` in place, and give them."""
+    variables = table.get("env", {})
+    if not isinstance(variables, MutableMapping):
+        raise TypeError("env is no table")
+    for name, value in list(variables.items()):
+        if isinstance(value, (MutableMapping, list)):
+            raise TypeError("a variable has one value")
+        if value != MASK:
+            variables[name] = MASK
+            yield str(value)
+
+
+# The format -----------------------------------------------------------------------------------------------------------
 
 Path = tuple[str | int, ...]
 
@@ -181,7 +235,8 @@ class StudyToml(_Asking):
     """[study]."""
 
     asks = (
-        "threat", "contamination", "confidence", "goal", "paired", "items", "independent", "cost", "polish",
+        "threat", "contamination", "confidence", "goal", "paired", "items", "independent", "blocks", "cost",
+        "polish",
     )  # fmt: skip
 
     name: Text | None = None
@@ -209,11 +264,9 @@ class ObjectiveToml(MetricToml):
 
     @cached_property
     def objective(self) -> Objective:
-        """The objective that it says; one that we measure is minimised unless said otherwise."""
+        """The objective that it says; one that we measure, whatever its name, is minimised unless said otherwise."""
         measured = (self.source or metrics.usual_kind(self.name)) in metrics.MEASURED
         said = ({"direction": "minimize"} if measured else {}) | self.said
-        if "direction" not in said:
-            raise BadArgument("direction", "missing; wanted 'minimize' or 'maximize'")
         if "tolerance" not in said and said.get("exact") is not True:  # exact ones need none
             wanted = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
             raise BadArgument("tolerance", f"missing; wanted {wanted}")

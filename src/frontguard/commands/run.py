@@ -6,18 +6,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from frontguard._common.entries import Entries
 from frontguard.commands.arm import CommandMeasurement, Commands, in_words, last_words
-from frontguard.commands.live import View
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import RunProgress, drive, lasting
-from frontguard.measure.first_pulls import FirstPulls
+from frontguard.measure.drive import FirstPulls, RunProgress, drive, lasting
 from frontguard.notices import (
     AllFailed,
     CleaningUp,
@@ -28,13 +26,182 @@ from frontguard.notices import (
     TakenAsRate,
 )
 from frontguard.objectives import Objective
+from frontguard.phrases import duration
 from frontguard.policies.forecast import forecast
+from frontguard.results import Answer
 from frontguard.storage.contract import Pull
-from frontguard.studies.candidates import gate_of
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
-from frontguard.studies.overview import Snapshot, snapshot_of
+from frontguard.studies.overview import answer_of
 from frontguard.studies.study import Study
-from frontguard.words.study import How, answer
+from frontguard.words.answers import How, answer, in_a_line, left_to_do, spent_in_words, too_short
+from frontguard.words.arm_table import arm_table, counts, on_terminal, shown
+from frontguard.words.asked import standing_to_limits
+from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.gate import STYLES, rows
+from frontguard.words.progress import EVERY, FIRST
+from frontguard.words.terminal import console, write_line
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+_SHARE = 0.02  # of the time, for looking
+_PLAIN = str.maketrans({"█": "#", "░": ".", "…": "~", "−": "-", "∞": "inf"})  # for terminals that know no more
+
+
+class Pace:
+    """When to look again: every `every` seconds at most, and less often if looking takes more than 2 % of the time.
+
+    A look that takes long once, because something is loaded, is not held against the next one.
+    """
+
+    def __init__(self, *, first: float = 0.0, every: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._every = clock, every
+        self._next = clock() + first
+        self._last = 0.0  # seconds that the last look took
+
+    def look_if_due(self, look: Callable[[], None]) -> None:
+        """Look if it is time for it."""
+        began = self._clock()
+        if began < self._next:
+            return
+        look()
+        now = self._clock()
+        took = now - began
+        self._next = now + max(self._every, min(took, self._last) / _SHARE)
+        self._last = took
+
+
+class PlainLines:
+    """A plain line now and then, as `ProgressDisplay` writes them: for logs and pipes."""
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._pace = Pace(first=FIRST, every=EVERY, clock=clock)
+
+    def show(self, look: Callable[[], Answer]) -> None:
+        """Write a line on the study, if it is time for one: only then is `look` called, which costs something."""
+        self._pace.look_if_due(lambda: self.say(in_a_line(look())))
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Write a line."""
+        write_line(f"warning: {news}" if warning else news, self._stream)
+
+
+class Screen:
+    """A view that is drawn anew on a terminal, as high as the terminal at most."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._pace = Pace()
+
+    def show(self, look: Callable[[], Answer]) -> None:
+        """Draw the study, if it is time for it: only then is `look` called, which costs something."""
+        self._pace.look_if_due(lambda: self._draw(look()))
+
+    def say(self, news: str, *, warning: bool = False) -> None:
+        """Write a line above the view, which stays."""
+        self._live.console.print(f"Warning: {news}" if warning else news, style="yellow")
+
+    def _draw(self, found: Answer) -> None:
+        console = self._live.console
+        width, height = console.size
+        plain = not (console.encoding or "").lower().startswith("utf")
+        self._live.update(drawn(found, width - 1, height - 1, plain=plain), refresh=True)
+
+
+View = Screen | PlainLines
+"""What a run tells of itself: how it looks now, as often as it likes, and news that are to stay."""
+
+
+@contextmanager
+def view_for(stream: TextIO) -> Iterator[View]:
+    """A screen if the stream, which is stderr, is a terminal; plain lines otherwise."""
+    if not stream.isatty():
+        yield PlainLines(stream)
+        return
+    from rich.live import Live
+
+    # Drawn by us, when there is something new: a thread that redraws would disturb what is measured.
+    with Live(console=console(stderr=True), auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+        yield Screen(live)
+
+
+# On a screen ----------------------------------------------------------------------------------------------------------
+
+
+def drawn(found: Answer, width: int, height: int, *, plain: bool = False) -> Group:
+    """The whole view as lines of `width` characters at most, `height` of them at most."""
+    from rich.console import Group as RichGroup
+
+    foot = _foot(found, width)[: max(height - 5, 1)]  # on the lowest of screens two lines of arms come first
+    room = max(height - len(foot) - 1, 1)
+    lines = [_headline(found), *_arms(found, width, room), *foot]
+    for text in lines:
+        if plain:
+            text.plain = text.plain.translate(_PLAIN)
+        text.truncate(width, overflow="crop" if plain else "ellipsis")
+        text.no_wrap = True
+    return RichGroup(*lines)
+
+
+def _headline(found: Answer) -> Text:
+    from rich.text import Text
+
+    failed = f", {found.failed:,} failed" if found.failed else ""
+    busy = f", {found.state.under_way} under way" if found.state.under_way else ""
+    cost = "" if found.cost is None else f", {spent_in_words(found.cost, found.state.max_cost)}"
+    said = f"  {found.pulls:,} pulls{failed}{busy}{cost}, {duration(found.state.seconds)}"
+    if found.gate is None:
+        said += f": {counts(found)}"
+    return Text.assemble((found.state.name, "bold"), said)
+
+
+def _foot(found: Answer, width: int) -> list[Text]:
+    from rich.text import Text
+
+    if found.gate is not None:
+        return [Text("  ".join(cells).rstrip(), style=STYLES[outcome]) for cells, outcome in rows(found)]
+    now = certificate_against_goal(found.nearest, found.metrics)
+    lines = [Text(now[0].upper() + now[1:], style="bold")]
+    if (kept := standing_to_limits(found)) is not None:
+        lines.append(Text(kept))
+    left = found.state.pulls_left
+    share = 0.0 if left is None else found.pulls / max(found.pulls + left, 1)
+    length = min(24, width // 4)
+    done = int(share * length)
+    bar = "█" * done + "░" * (length - done)
+    said = left_to_do(found)
+    lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
+    if short := too_short(found):
+        lines.append(Text(f"By this forecast {short}", style="yellow"))
+    if found.state.preparing:
+        names = ", ".join(found.state.preparing[:3]) + (", …" if len(found.state.preparing) > 3 else "")
+        lines.append(Text(f"Preparing {names}", style="cyan"))
+    return lines
+
+
+def _arms(found: Answer, width: int, room: int) -> list[Text]:
+    """The table of the answer, the front first and each verdict by name; arms that find no room are counted.
+
+    Arms change places when verdicts do, and never because numbers move.
+    """
+    from rich.text import Text
+
+    most = min(len(found.arms), room)
+    while True:
+        table = arm_table(found, shown(found, most), deciders=False)
+        printed = on_terminal(table, width, "--report FILE.csv")
+        rest = [Text(said, style="dim") for said in (table.rest, printed.left_out) if said]
+        lines = [*cast("list[Text]", printed.table.renderables), *rest]
+        excess = len(lines) - room
+        if excess <= 0 or most == 1:
+            return lines[:room]
+        most = max(most - max(excess // 2, 1), 1)  # a row may take two lines
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
 
 SWITCH_INTERVAL = 0.0005
 """Seconds for which a thread may keep the interpreter while another waits for it: a command's end is seen that late."""
@@ -56,15 +223,15 @@ class Ended:
     """
 
     how: How
-    snapshot: Snapshot
+    answer: Answer
     failures: dict[str, CommandMeasurement] = field(default_factory=dict)
     steps: tuple[StepFailed, ...] = ()
 
     @property
-    def answer(self) -> str:
+    def said(self) -> str:
         """The answer in a sentence or two; if no arm could be measured, why one could not."""
-        said = answer(self.snapshot, self.how)
-        if len(self.snapshot.aside) == len(self.snapshot.result.arms) and self.failures:
+        said = answer(self.answer, self.how)
+        if len(self.answer.aside) == len(self.answer.arms) and self.failures:
             arm, outcome = next(iter(self.failures.items()))
             said += f" Arm {arm!r}, for one: {in_words(outcome)}"
         return said
@@ -72,13 +239,12 @@ class Ended:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What happened, as records."""
-        return (*self.snapshot.result.notices, *self.steps)
+        return (*self.answer.notices, *self.steps)
 
     def entries(self) -> Entries:
         """Entries of JSON: the study at the end. Its status is `budget` where its time was over before."""
-        result = self.snapshot.result
-        status = "budget" if self.how == "time" and result.status == "running" else result.status
-        return replace(self.snapshot, result=replace(result, status=status, notices=self.notices)).entries()
+        status = "budget" if self.how == "time" and self.answer.status == "running" else self.answer.status
+        return replace(self.answer, status=status, notices=self.notices).entries()
 
 
 class CommandedRun:
@@ -128,9 +294,9 @@ class CommandedRun:
                 )
             finally:
                 self._stop.set()
-        snapshot = self.snapshot(final=True)
-        self._tell_news(snapshot)
-        return Ended(cast(How, how), snapshot, dict(self._failures), tuple(self._steps.values()))
+        found = self.snapshot(final=True)
+        self._tell_news(found)
+        return Ended(cast(How, how), found, dict(self._failures), tuple(self._steps.values()))
 
     # In the threads of workers ----------------------------------------------------------------------------------------
 
@@ -181,10 +347,10 @@ class CommandedRun:
         if progress.stopping and progress.out and not self._stop.is_set():
             self._say_once(Stopping(progress.out, "interrupted" if self.cancel.is_set() else "time"))
 
-        def look() -> Snapshot:
-            snapshot = self.snapshot()
-            self._tell_news(snapshot)
-            return snapshot
+        def look() -> Answer:
+            found = self.snapshot()
+            self._tell_news(found)
+            return found
 
         try:
             self.view.show(look)
@@ -194,9 +360,9 @@ class CommandedRun:
             # The storage is out of order for the moment: the loop that tells looks after that.
             self._say_once(StorageTrouble(failure_in_words(error)))
 
-    def _tell_news(self, snapshot: Snapshot) -> None:
+    def _tell_news(self, found: Answer) -> None:
         """Arms that were set aside, alarms and other warnings, each once."""
-        for notice in snapshot.result.notices:
+        for notice in found.notices:
             if notice.warns or isinstance(notice, TakenAsRate):
                 self._say_once(notice)
 
@@ -205,12 +371,12 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, *, final: bool = False) -> Snapshot:
+    def snapshot(self, *, final: bool = False) -> Answer:
         """The study as it is now; what further pulls could bring at best is looked at in the end only."""
         study, state, progress = self.study, self.study.state(), self._progress
         gated = study.settings.question.baseline is not None
         ahead = None if gated else forecast(state.policy)
-        snapshot = snapshot_of(
+        return answer_of(
             state,
             study.name,
             study.alarms(),
@@ -218,16 +384,15 @@ class CommandedRun:
             final=final and not gated,
             seconds=progress.seconds,
             max_time=self.spec.max_time,
-            rate=progress.rate or None,
-            busy=progress.out,
+            pulls_a_second=progress.rate or None,
+            under_way=progress.out,
             preparing=tuple(self.commands.preparing),
         )
-        return replace(snapshot, gate=gate_of(state, snapshot.result)) if gated else snapshot
 
 
 def warm_up(spec: Spec) -> None:
     """Have everything imported, or compiled, that decides: not beside the first measurements."""
-    study = Study(["fast", "slow"], [Objective("x", tolerance=1.0)], spec.question.threat)
+    study = Study(["fast", "slow"], [Objective("x", "maximize", tolerance=1.0)], spec.question.threat)
     for _ in range(3):
         pulls = study.ask(64)
         study.tell_many([(pull, 100.0 * pull.index) for pull in pulls])

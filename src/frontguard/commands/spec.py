@@ -18,20 +18,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from frontguard._common.secrets import fingerprint
-from frontguard.commands.candidates import Arm, arms_of, templates_of
-from frontguard.commands.masked import masked_spec
-from frontguard.commands.metrics import MetricSource, usual_kind
-from frontguard.commands.templates import (
+from frontguard.commands.candidates import (
+    Arm,
+    arms_of,
     as_text,
     escaped,
     placeholders,
+    templates_of,
 )
+from frontguard.commands.metrics import MetricSource, usual_kind
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
 from frontguard.question import Asked, Question
 
 if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
     from frontguard.commands.format import Complaints, MetricToml, SpecToml
+
+
+_LARGEST = 10_000_000  # bytes of a spec
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class Spec:
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Read a spec file."""
-    from frontguard.commands.format import Complaints, checked_table
+    from frontguard.commands.format import Complaints, checked_table, masked_spec
 
     file = Path(path)
     text = _read_text(file)
@@ -160,7 +164,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
         raise BadInput(f"{path}: not a spec: {problem}") from None
     except RecursionError:
         raise BadInput(f"{path}: not a spec: lists or tables nested too deeply") from None
-    return _built(checked_table(data, complain), complain, file.absolute())
+    return _built(checked_table(data, complain), complain, file.absolute(), masked_spec(text))
 
 
 def spec_from_arms(
@@ -211,6 +215,10 @@ def _quick_arm(text: str, option: str) -> Arm:
 
 def _read_text(file: Path) -> str:
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():  # it would be waited for, or have no end
+            raise BadInput(f"{file}: wanted a spec in TOML; got a pipe or a device")
+        if file.stat().st_size > _LARGEST:
+            raise BadInput(f"{file}: wanted a spec in TOML, up to {_LARGEST:,} bytes; got {file.stat().st_size:,}")
         # utf-8-sig: some editors begin a file with a mark that is no part of it.
         return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
@@ -220,11 +228,13 @@ def _read_text(file: Path) -> str:
     except UnicodeDecodeError as problem:
         line = problem.object[: problem.start].count(b"\n") + 1
         raise BadInput(f"{file}, line {line}: not UTF-8; wanted a spec in TOML, saved as UTF-8") from None
+    except BadInput:
+        raise
     except (OSError, ValueError) as problem:
         raise BadInput(f"{file}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
 
 
-def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
+def _built(table: SpecToml, complain: Complaints, file: Path, shown: str) -> Spec:
     run, study = table.run, table.study
     cwd = file.parent / run.cwd
     if not cwd.is_dir():
@@ -248,7 +258,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path) -> Spec:
         lease=run.lease or default_lease(arms, run.timeout, run.prepare_timeout),
         written_cwd=run.cwd,
         storage=storage if "://" in storage else str(file.parent / storage),
-        source_text=masked_spec(complain.text),
+        source_text=shown,
         grid=() if table.arms is None else tuple(table.arms.grid),
         baseline=study.baseline,
     )

@@ -4,6 +4,6 @@ May know: objectives, limits and notices; nothing of policies, studies and logs,
 
 - `effects`: two arms, the difference and the ratio in each metric, and what is certain of them;
 - `outcomes`: what follows for candidates and their baseline;
-- `picks`: one arm to take, how sure that is, and what options ask for beside an answer;
+- `picks`: one arm to take, how sure that is, which one does for another, and what options ask for beside an answer;
 - `hypervolume`: what a front dominates.
 """

@@ -159,20 +159,44 @@ class Comparison(Mapping[str, Effect]):
 
 
 @dataclass(frozen=True, eq=False)
-class SpanTable:
-    """Spans (n, M), a row for each arm and a column for each metric; NaN in all three where there is none."""
+class Intervals:
+    """A table (K, M) of point estimates and the ends of intervals; NaN where there is no estimate.
+
+    Of inner values, which policies compare, larger ones are better in every objective: of a metric that is minimised
+    they are its negative; where its tolerance is a share ("2%"), logarithms.
+    """
 
     estimates: Floats
-    low: Floats
-    high: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, metrics: Sequence[Objective], low: Floats, high: Floats, centre: Floats) -> Intervals:
+        """Intervals values of ends and centres (K, M) in the metrics' units: the way back of `outward_interval`."""
+        estimates, lower, upper = centre.copy(), low.copy(), high.copy()
+        for d, metric in enumerate(metrics):
+            ends = [low[:, d], high[:, d]]
+            if metric.relative:  # an end at or below 0 is open there
+                ends[0] = np.where(ends[0] <= 0.0, np.nan, ends[0])
+            with np.errstate(over="ignore", invalid="ignore"):
+                ends = [metric.inward(end) for end in ends]
+            if metric.relative:
+                ends[0] = np.where(np.isnan(ends[0]), np.inf if metric.minimized else -np.inf, ends[0])
+            lower[:, d], upper[:, d] = ends[::-1] if metric.minimized else ends
+            estimates[:, d] = metric.inward(centre[:, d])
+        return cls(estimates, lower, upper)
+
+    def at(self, rows: Ints | slice) -> Intervals:
+        """Some rows."""
+        return Intervals(self.estimates[rows], self.lower[rows], self.upper[rows])
+
+    def span(self, row: int, column: int) -> Span:
+        """One of them."""
+        return Span(float(self.estimates[row, column]), float(self.lower[row, column]), float(self.upper[row, column]))
 
     def plain(self, rows: slice) -> list[list[list[float | None]]]:
-        """Some rows as Python's own numbers: estimate, low and high of each metric; None where they are not finite."""
-        return finite(np.stack([self.estimates[rows], self.low[rows], self.high[rows]], axis=2))
-
-    def at(self, row: int, column: int) -> Span:
-        """One of them."""
-        return Span(float(self.estimates[row, column]), float(self.low[row, column]), float(self.high[row, column]))
+        """Some rows as Python's own numbers: estimate and ends of each metric; None where they are not finite."""
+        return finite(np.stack([self.estimates[rows], self.lower[rows], self.upper[rows]], axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +210,8 @@ class Comparisons:
     arms: tuple[str, ...]
     numbers: Ints
     metrics: tuple[Objective, ...]
-    differences: SpanTable
-    ratios: SpanTable
+    differences: Intervals
+    ratios: Intervals
     contrasts: Ints
     confidence: float | None
 
@@ -201,8 +225,8 @@ class Comparisons:
 
     def effect(self, row: int, d: int) -> Effect:
         """One of the arms in one metric."""
-        ratio = None if np.isnan(self.ratios.low[row, d]) else self.ratios.at(row, d)
-        return Effect(self.metrics[d], self.differences.at(row, d), ratio, Contrast(int(self.contrasts[row, d])))
+        ratio = None if np.isnan(self.ratios.lower[row, d]) else self.ratios.span(row, d)
+        return Effect(self.metrics[d], self.differences.span(row, d), ratio, Contrast(int(self.contrasts[row, d])))
 
     def __iter__(self) -> Iterator[Comparison]:
         return (self.of(row) for row in range(len(self.arms)))
@@ -220,7 +244,7 @@ class Comparisons:
         for d, metric in enumerate(self.metrics):
             for sign, spans in (("−", self.differences), ("/", self.ratios)):
                 name = f"{metric.name} {sign} {self.baseline}"
-                ends = (("", spans.estimates), (" low", spans.low), (" high", spans.high))
+                ends = (("", spans.estimates), (" low", spans.lower), (" high", spans.upper))
                 found |= {name + end: spread(values[:, d], np.nan) for end, values in ends}
             found[f"{metric.name} against {self.baseline}"] = spread(words[self.contrasts[:, d]], "")
         return found
@@ -232,7 +256,7 @@ class Comparisons:
         for start in range(0, len(self.arms), AT_A_TIME):
             part = slice(start, start + AT_A_TIME)
             spans = self.differences.plain(part), self.ratios.plain(part)
-            missing, codes = np.isnan(self.ratios.low[part]).tolist(), self.contrasts[part].tolist()
+            missing, codes = np.isnan(self.ratios.lower[part]).tolist(), self.contrasts[part].tolist()
             for arm, *row in zip(self.arms[part], *spans, missing, codes, strict=True):
                 yield (
                     arm,
@@ -253,12 +277,9 @@ class Comparisons:
         """Some of the arms, in this order."""
         chosen = np.arange(len(self.arms))[rows]
 
-        def taken(spans: SpanTable) -> SpanTable:
-            return SpanTable(spans.estimates[chosen], spans.low[chosen], spans.high[chosen])
-
         return Comparisons(
             self.baseline, tuple(self.arms[row] for row in chosen.tolist()), self.numbers[chosen], self.metrics,
-            taken(self.differences), taken(self.ratios), self.contrasts[chosen], self.confidence,
+            self.differences.at(chosen), self.ratios.at(chosen), self.contrasts[chosen], self.confidence,
         )  # fmt: skip
 
 
@@ -290,7 +311,7 @@ def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
     (0.45, 0.5556, 'better')
     """
     n, M = len(numbers), len(boxes.metrics)
-    difference, ratio = (SpanTable(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
+    difference, ratio = (Intervals(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
     contrasts = np.full((n, M), int(Contrast.OPEN))
     for d, metric in enumerate(boxes.metrics):
         estimates = metric.outward(boxes.estimates[:, d])
@@ -299,7 +320,7 @@ def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
         mine = estimates[numbers], least[numbers], most[numbers]
         its = estimates[baseline], least[baseline], most[baseline]
         for spans, found in ((difference, _differences(mine, its)), (ratio, _ratios(metric, mine, its))):
-            spans.estimates[:, d], spans.low[:, d], spans.high[:, d] = found
+            spans.estimates[:, d], spans.lower[:, d], spans.upper[:, d] = found
         _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
         if boxes.apart is not None:
             worst, best = sharpened(worst, best, boxes.apart[numbers, baseline, d], boxes.apart[baseline, numbers, d])
@@ -367,16 +388,16 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
     return np.where(nothing, -np.inf, least), np.where(nothing, np.inf, most)
 
 
-def _sharpen(spans: SpanTable, d: int, low: Floats, high: Floats) -> None:
+def _sharpen(spans: Intervals, d: int, low: Floats, high: Floats) -> None:
     """Put these ends in the place of those that boxes give, where there are any; the estimate lies between them.
 
     Where they say as much as boxes do, those stand: what was made of logarithms is rounded.
     """
-    there = ~np.isnan(spans.low[:, d])
-    for ends, found in ((spans.low, low), (spans.high, high)):
+    there = ~np.isnan(spans.lower[:, d])
+    for ends, found in ((spans.lower, low), (spans.upper, high)):
         same = np.isclose(ends[:, d], found, rtol=1e-12, atol=0.0)
         ends[there & ~same, d] = found[there & ~same]
-    spans.estimates[:, d] = np.clip(spans.estimates[:, d], spans.low[:, d], spans.high[:, d])
+    spans.estimates[:, d] = np.clip(spans.estimates[:, d], spans.lower[:, d], spans.upper[:, d])
 
 
 def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:

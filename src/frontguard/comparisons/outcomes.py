@@ -9,22 +9,31 @@ has to keep to them as well: *worse* if it is certainly beyond one, *open* while
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Comparable, Contrast, Effect, Span, against, contrasts_of, sharpened
+from frontguard.comparisons.effects import (
+    Comparable,
+    Contrast,
+    Effect,
+    Intervals,
+    Span,
+    against,
+    contrasts_of,
+    sharpened,
+)
 from frontguard.limits import Gate
-from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective
 from frontguard.question import Question
 
 if TYPE_CHECKING:
-    from frontguard.schema import PairEntries
+    from frontguard.schema import GateEntries, PairEntries
 
 
 class Outcome(IntEnum):
@@ -56,7 +65,10 @@ class Outcome(IntEnum):
         return cls.WORSE if contrast == Contrast.WORSE else cls.NOT_WORSE if contrast.not_worse else cls.OPEN
 
 
-_OF_CONTRASTS = np.array([int(Outcome.of(contrast)) for contrast in Contrast])
+@cache
+def _of_contrasts() -> Ints:
+    """The outcome of each contrast, by its number."""
+    return np.array([int(Outcome.of(contrast)) for contrast in Contrast])
 
 
 def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
@@ -67,16 +79,8 @@ def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
     """
     found = np.empty(worst.shape, np.int64)
     for d, tolerance in enumerate(tolerances.tolist()):
-        found[..., d] = _OF_CONTRASTS[contrasts_of(worst[..., d], best[..., d], tolerance)]
+        found[..., d] = _of_contrasts()[contrasts_of(worst[..., d], best[..., d], tolerance)]
     return found
-
-
-class Intervals(NamedTuple):
-    """Inner values of some arms (..., C): ends of intervals, and point estimates, NaN where there are none."""
-
-    low: Floats
-    high: Floats
-    estimates: Floats
 
 
 def outcomes_between(its: Intervals, mine: Intervals, apart: tuple[Floats, Floats], tolerances: Floats) -> Ints:
@@ -86,7 +90,7 @@ def outcomes_between(its: Intervals, mine: Intervals, apart: tuple[Floats, Float
     upper bounds (P, M) of the candidate less its baseline, and of the baseline less the candidate, beside these.
     """
     M = len(tolerances)
-    worst, best = mine.low[:, :M] - its.high[:, :M], mine.high[:, :M] - its.low[:, :M]
+    worst, best = mine.lower[:, :M] - its.upper[:, :M], mine.upper[:, :M] - its.lower[:, :M]
     return outcomes_of(*sharpened(worst, best, *apart), tolerances)
 
 
@@ -189,55 +193,50 @@ class GatePair:
         )
 
 
-@dataclass(frozen=True)
-class GateQuestion:
-    """What is checked of a candidate: metrics with tolerances, and limits."""
+def gate_pair(
+    question: Question,
+    gates: Sequence[Gate],
+    names: tuple[str, str, str],
+    pulls: tuple[int, int],
+    ends: Intervals,
+    apart: Floats,
+    outcomes: Ints,
+    lasts: Floats | None = None,
+) -> GatePair:
+    """Return a candidate against its baseline.
 
-    metrics: tuple[Objective, ...]
-    gates: tuple[Gate, ...]
-    confidence: float
-
-    def pair(
-        self,
-        names: tuple[str, str, str],
-        pulls: tuple[int, int],
-        ends: Intervals,
-        apart: Floats,
-        outcomes: Ints,
-        lasts: Floats | None = None,
-    ) -> GatePair:
-        """Return a candidate against its baseline.
-
-        Parameters
-        ----------
-        names, pulls
-            What the pair is called, the candidate, its baseline; pulls of the candidate and of the baseline.
-        ends
-            Of the baseline and of the candidate (2, C).
-        apart
-            Upper bounds (2, M) of the candidate less its baseline, and of the baseline less the candidate.
-        outcomes
-            Of each metric and limit (M + Q,).
-        lasts
-            Up to which ε each of these (M + Q,) stands, NaN where it is open; nothing where that is not known.
-        """
-        name, candidate, baseline = names
-        M = len(self.metrics)
-        bounds = np.full((2, 2, M), np.inf)
-        bounds[1, 0], bounds[0, 1] = apart
-        boxes = Comparable(
-            (baseline, candidate), self.metrics, ends.estimates[:, :M], ends.low[:, :M], ends.high[:, :M],
-            self.confidence, bounds,
-        )  # fmt: skip
-        stands = [None] * (M + len(self.gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
-        effects = against(boxes, 0, np.array([1])).of(0).effects
-        checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
-        mine = Intervals(*(each[1:] for each in ends))
-        limits = tuple(
-            LimitCheck(gate, _span(gate, mine), Outcome(code), last)
-            for gate, code, last in zip(self.gates, outcomes[M:].tolist(), stands[M:], strict=True)
-        )
-        return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
+    Parameters
+    ----------
+    gates
+        The limits of the question, by the columns of `ends`.
+    names, pulls
+        What the pair is called, the candidate, its baseline; pulls of the candidate and of the baseline.
+    ends
+        Of the baseline and of the candidate (2, C).
+    apart
+        Upper bounds (2, M) of the candidate less its baseline, and of the baseline less the candidate.
+    outcomes
+        Of each metric and limit (M + Q,).
+    lasts
+        Up to which ε each of these (M + Q,) stands, NaN where it is open; nothing where that is not known.
+    """
+    name, candidate, baseline = names
+    M = len(question.objectives)
+    bounds = np.full((2, 2, M), np.inf)
+    bounds[1, 0], bounds[0, 1] = apart
+    boxes = Comparable(
+        (baseline, candidate), question.objectives, ends.estimates[:, :M], ends.lower[:, :M], ends.upper[:, :M],
+        question.confidence, bounds,
+    )  # fmt: skip
+    stands = [None] * (M + len(gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
+    effects = against(boxes, 0, np.array([1])).of(0).effects
+    checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
+    mine = ends.at(slice(1, None))
+    limits = tuple(
+        LimitCheck(gate, _span(gate, mine), Outcome(code), last)
+        for gate, code, last in zip(gates, outcomes[M:].tolist(), stands[M:], strict=True)
+    )
+    return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
 
 
 def _known(last: float) -> float | None:
@@ -246,43 +245,35 @@ def _known(last: float) -> float | None:
 
 def _span(gate: Gate, mine: Intervals) -> Span:
     """What is limited of one arm, in its units."""
-    low, high, estimate = (each[:, gate.column] for each in mine)
+    low, high, estimate = (each[:, gate.column] for each in (mine.lower, mine.upper, mine.estimates))
     least, most = gate.metric.outward_interval(low, high)
     return Span(float(gate.metric.outward(estimate)[0]), float(least[0]), float(most[0]))
 
 
 @dataclass(frozen=True)
-class GateResult:
-    """What a gate found. All that is certain in it holds at once with the confidence of the question.
+class GateDetails:
+    """What a gate found of each candidate. All that is certain in it holds at once, with the question's confidence.
 
     `status` is "decided", or why it is not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do,
-    if the samples go on as they are), "log" (there are no more measurements). `only` are arms of one side.
+    if the samples go on as they are), "log" (there are no more measurements). `only_baseline` and `only_candidate` are
+    arms of one side's log, of which nothing is said.
     """
 
     pairs: tuple[GatePair, ...]
-    question: Question
     status: str
-    pulls: int
-    anytime: bool = True
-    notices: tuple[Notice, ...] = ()
-    only_baseline: tuple[str, ...] = ()  # of logs: arms without a candidate ...
-    only_candidate: tuple[str, ...] = ()  # ... and without a baseline, of which nothing is said
+    only_baseline: tuple[str, ...] = ()
+    only_candidate: tuple[str, ...] = ()
     every_row: bool = False  # whether it was said that rows of one process count by themselves
-
-    @property
-    def metrics(self) -> tuple[Objective, ...]:
-        """The metrics that are compared, with their tolerances."""
-        return self.question.objectives
-
-    @property
-    def confidence(self) -> float:
-        """Probability with which all of it holds at once."""
-        return self.question.confidence
 
     @property
     def outcome(self) -> Outcome:
         """What is certain of all candidates together."""
         return worst_of(pair.outcome for pair in self.pairs)
+
+    @property
+    def checks(self) -> list[tuple[GatePair, Check | LimitCheck]]:
+        """Each metric and limit of each candidate."""
+        return [(pair, check) for pair in self.pairs for check in pair.all_checks]
 
     @property
     def broken(self) -> bool:
@@ -297,45 +288,31 @@ class GateResult:
         """
         if self.outcome == Outcome.OPEN:
             return None
-        checks = [check for pair in self.pairs for check in pair.all_checks]
-        known = [check.stands_up_to for check in checks if check.outcome == self.outcome]
+        known = [check.stands_up_to for _, check in self.checks if check.outcome == self.outcome]
         if self.outcome == Outcome.WORSE:
             return max((eps for eps in known if eps is not None), default=None)
         return None if None in known else min(eps for eps in known if eps is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        plain = {name: list(each) if isinstance(each, tuple) else each for name, each in vars(self).items()}
-        asked = self.question
-        return plain | {
+        return {
             "outcome": self.outcome.word,
+            "status": self.status,
             "stands_up_to": self.stands_up_to,
-            "question": asked.to_dict(),
-            "confidence": asked.confidence,
-            "threat": asked.threat.name,
-            "contamination": asked.threat.eps,
-            "objectives": [asdict(metric.spelled_out) for metric in asked.objectives],
-            "limits": [asdict(limit) for limit in asked.limits],
             "pairs": [pair.to_dict() for pair in self.pairs],
-            "warnings": list(said_once(self.notices)),
-            "notices": [notice.to_dict() for notice in self.notices],
+            "only_baseline": list(self.only_baseline),
+            "only_candidate": list(self.only_candidate),
+            "every_row": self.every_row,
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> GateResult:
-        """The gate that `to_dict` gave, be it through JSON; the error says where in `where` it is none."""
-        from frontguard._common.reading import read
-        from frontguard.schema import GateAnswer
-
-        given = read(GateAnswer, values, where)
-        question = given.question
+    def of(cls, given: GateEntries | None, question: Question | None) -> GateDetails | None:
+        """Return what JSON that was checked has of a gate; None if it has nothing."""
+        if given is None or question is None:
+            return None
         return cls(
             pairs=tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs),
-            question=question,
             status=given.status,
-            pulls=given.pulls,
-            anytime=given.anytime,
-            notices=given.notices,
             only_baseline=tuple(given.only_baseline),
             only_candidate=tuple(given.only_candidate),
             every_row=given.every_row,

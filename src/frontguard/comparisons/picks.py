@@ -9,8 +9,7 @@ an arm's box, and no arm that another one dominates has a higher one (docs/theor
 - *the knee*: of each metric, the share of its range over the list by which an arm is behind the best of the list, and
   of these shares the largest: the knee has the least. Range and best are those of the estimates.
 
-Limits, if there are any, come first: only arms that certainly keep to them are chosen.
-"""
+Limits, if there are any, come first: only arms that certainly keep to them are chosen."""
 
 from __future__ import annotations
 
@@ -22,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from frontguard._common.attached import attached
-from frontguard._common.checks import real_number
+from frontguard._common.checks import read_amount, real_number
 from frontguard._common.entries import ByArm
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard._common.written import read_amount
 from frontguard.comparisons.effects import Comparable, Comparisons, against
 from frontguard.errors import BadInput
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
@@ -86,15 +84,6 @@ class Pick:
 
     def _repr_html_(self) -> str:
         return str(attached("pick in a notebook")(self))
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """Who is there to choose from, by arm (K,)."""
-
-    listed: Bools  # those that are returned
-    contending: Bools  # neither set aside nor beyond a limit of the result
-    within: Bools  # of these, those that certainly keep to the limits of the result
 
 
 # What is wanted -------------------------------------------------------------------------------------------------------
@@ -170,22 +159,25 @@ def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit 
 # Who has the best score -----------------------------------------------------------------------------------------------
 
 
-def pick(boxes: Comparable, field: Field, wish: Wish) -> Pick:
-    """The arm to choose, and how sure that is."""
+def pick(boxes: Comparable, listed: Bools, contending: Bools, within: Bools, wish: Wish) -> Pick:
+    """Return the arm to choose of those that are `listed`, and how sure that is.
+
+    Those that are `contending` are neither set aside nor beyond a limit; of these, some are certainly `within` all.
+    """
     boxes = _known(boxes)
-    keeps, may_keep = np.array(field.within), np.array(field.contending)
+    keeps, may_keep = within.copy(), contending.copy()
     for gate in wish.gates:
         keeps &= boxes.lower[:, gate.column] >= gate.within
         may_keep &= ~(boxes.upper[:, gate.column] < gate.beyond)
     numbers = np.flatnonzero(may_keep)
-    score = _score_for(boxes, numbers, field.listed & may_keep, wish)
+    score = _score_for(boxes, numbers, listed & may_keep, wish)
     centre, low, high = score.of(boxes.estimates[numbers]), *_ends(score, boxes, numbers)
     able = keeps[numbers]
     ahead = None if boxes.apart is None else _leads(score, boxes, numbers, low, high)
     best_low = float(low[able].max(initial=-np.inf))
     # The one with the highest score is among these.
     perhaps = np.asarray(high >= best_low if ahead is None else (ahead[:, able] >= 0.0).all(axis=1))
-    wanted = _chosen(able, perhaps, field.listed[numbers], np.where(np.isnan(centre), -np.inf, centre))
+    wanted = _chosen(able, perhaps, listed[numbers], np.where(np.isnan(centre), -np.inf, centre))
     if boxes.confidence is None:  # nothing is promised of any box
         perhaps[:] = True
     if wanted is None:
@@ -198,7 +190,7 @@ def pick(boxes: Comparable, field: Field, wish: Wish) -> Pick:
     chosen = int(numbers[wanted])
     perhaps[wanted] = True
     among = (boxes.arms[chosen],) if certain else tuple(boxes.arms[i] for i in numbers[perhaps].tolist())
-    others = np.flatnonzero(field.listed)
+    others = np.flatnonzero(listed)
     of_chosen = float(centre[wanted]), float(low[wanted]), float(high[wanted])
     compared = against(boxes, chosen, others[others != chosen])
     return Pick(boxes.arms[chosen], wish, certain, among, behind, of_chosen, compared, boxes.confidence)
@@ -366,3 +358,86 @@ def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Bes
     if rule and weights:
         raise BadInput("--pick: wanted knee or weights, not both")
     return BesideQuestion(baseline, bool(pick), rule, tuple(weights.items()), tuple(limits))
+
+
+# Which listed arm does for another ------------------------------------------------------------------------------------
+
+
+_PAIRS = 50_000_000
+"""Pairs of an arm and a listed one up to which all are compared."""
+
+_AT_A_TIME = 1 << 18
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The listed arm `by` that does for one that is not listed, and what is certain of the two.
+
+    In units of the metrics, or as shares where the tolerance is one: by how much `by` may be worse at most (0: it is
+    certainly as good), and by how much it is better at least (0: that is not certain).
+    """
+
+    by: str
+    costs: dict[str, float]
+    gains: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Excelling:
+    """An objective in which a listed arm is the best of all, certainly or by the estimates."""
+
+    objective: str
+    certain: bool
+
+
+def find_replacing(
+    lower: Floats, upper: Floats, estimates: Floats, tolerance: Floats, which: Ints, listed: Ints, decided_by: Ints
+) -> Ints:
+    """For each of the arms `which` the listed one that costs least in their place; −1 if none is listed.
+
+    The cost is the largest over objectives, in tolerances; of equal ones, the one that leads most by the estimates.
+    Among too many arms, the one that decides an arm, or that decides that one, is named.
+
+    >>> ends = np.array([[1.0, 5.0], [5.0, 1.0], [0.5, 4.9]])
+    >>> find_replacing(ends, ends, ends, np.ones(2), np.array([2]), np.array([0, 1]), np.array([-1, -1, 0])).tolist()
+    [0]
+    """
+    if not len(listed) or not len(which):
+        return np.full(len(which), -1)
+    if len(which) * len(listed) > _PAIRS:
+        by = decided_by[which]
+        on_list = np.zeros(len(lower) + 1, np.bool_)
+        on_list[listed] = True
+        by = np.where(on_list[by], by, np.where(by >= 0, decided_by[by], -1))
+        return np.where(on_list[by], by, -1)
+    scale = np.where(tolerance > 0.0, tolerance, 1e-9)
+    found = np.empty(len(which), np.int64)
+    step = max(1, _AT_A_TIME // len(listed))
+    for start in range(0, len(which), step):
+        some = which[start : start + step]
+        with np.errstate(invalid="ignore"):
+            cost = (np.maximum(upper[some, None] - lower[listed], 0.0) / scale).max(axis=2)
+            lead = np.nan_to_num((estimates[listed] - estimates[some, None]) / scale, nan=-np.inf).sum(axis=2)
+        lead = np.where(cost == cost.min(axis=1, keepdims=True), lead, -np.inf)
+        found[start : start + step] = listed[lead.argmax(axis=1)]
+    return found
+
+
+def find_best(lower: Floats, upper: Floats, estimates: Floats, listed: Ints, rivals: Ints) -> tuple[Bools, Bools]:
+    """In which objectives each listed arm is the best of the rivals, which it is among: certainly; by the estimates.
+
+    >>> low, high = np.array([[1.0, 5.0], [5.0, 1.0]]), np.array([[2.0, 6.0], [6.0, 5.5]])
+    >>> certain, seeming = find_best(low, high, (low + high) / 2, np.array([0, 1]), np.array([0, 1]))
+    >>> certain.tolist(), seeming.tolist()
+    ([[False, False], [True, False]], [[False, True], [True, False]])
+    """
+    certain = np.empty((len(listed), lower.shape[1]), np.bool_)
+    seeming = np.empty_like(certain)
+    for d in range(lower.shape[1]):
+        ends = np.concatenate((upper[rivals, d], [-np.inf, -np.inf]))  # of one arm, the second is nothing
+        second, first = np.partition(ends, -2)[-2:]
+        others = np.where(upper[listed, d] == first, second, first)  # where several are the highest, the second is too
+        certain[:, d] = lower[listed, d] >= others
+        known = estimates[rivals, d]
+        seeming[:, d] = estimates[listed, d] >= np.max(known[~np.isnan(known)], initial=-np.inf)
+    return certain, seeming

@@ -12,31 +12,31 @@ and answered as `frontguard analyze` does, without the packages that other logs 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from frontguard._common.entries import table_of
 from frontguard._common.typing import Floats
-from frontguard.errors import BadInput
+from frontguard.evidence.measurements import Ordered
+from frontguard.experiments.datasets import bundled_rows
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import Treatments, bundled_treatments
 from frontguard.experiments.datasets.movielens import SCORES
-from frontguard.experiments.datasets.readers import bundled_rows
-from frontguard.logs.analysis import Analysis
 from frontguard.logs.answer import answer
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.objectives import Objective
-from frontguard.pareto.points import pareto_mask
+from frontguard.pareto.dominance import pareto_mask
+from frontguard.phrases import percent
 from frontguard.policies import AuerA1, Certified
 from frontguard.question import Question
-from frontguard.results import Inner, Result
+from frontguard.results import Answer, Intervals, LogDetails
 from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber
 from frontguard.simulation.environments import gaussian
 from frontguard.theory.threats import Prescient
+from frontguard.words.certificate import guarantee
+from frontguard.words.comparisons import take_instead
 
 NOISE = 0.025  # σ on the standardised scale, as in the paper
 ACCURACY, DELTA = 0.1, 0.1  # on that scale, for both methods
@@ -49,15 +49,15 @@ class Demo:
     """Results of both methods under the same attack, in minutes; `true_minutes` are (K, 2), smaller is better."""
 
     contamination: float
-    robust: Result
-    by_means: Result
+    robust: Answer
+    by_means: Answer
     truth: list[str]  # names of the treatments that really are on the front
     true_minutes: Floats
     reviews: Reviews
-    flags: Analysis  # of compiler flags, measured beside a noisy neighbour
+    flags: Answer  # of compiler flags, measured beside a noisy neighbour
     seconds: float
 
-    def found(self, result: Result) -> list[str]:
+    def found(self, result: Answer) -> list[str]:
         """The treatments of the true front that a result returns."""
         return [name for name in self.truth if name in result.pareto_set]
 
@@ -73,30 +73,37 @@ class Demo:
             "seconds": round(self.seconds, 3),
         }
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any], where: str = "JSON") -> Demo:
-        """The demonstration that `to_dict` gave, be it through JSON."""
-        from frontguard._common.reading import read
-        from frontguard.schema import DemoAnswer
-
-        given = read(DemoAnswer, values, where)
-        robust, by_means, reviews = Result.of(given), Result.of(given.mean_based), Analysis.of(given.reviews)
-        told = [[each.spelled_out for each in some] for some in (robust.metrics, by_means.metrics, METRICS)]
-        if by_means.arms != robust.arms or not told[0] == told[1] == told[2]:
-            same = f"both methods on the same arms, with the objectives {' and '.join(each.name for each in METRICS)}"
-            raise BadInput(f"{where}: mean_based: wanted {same}; got others")
-        if BOMBED not in reviews.arms:
-            raise BadInput(f"{where}: reviews: wanted the bundled movies, {BOMBED} among them; got others")
-        return cls(
-            contamination=robust.certificate.contamination,
-            robust=robust,
-            by_means=by_means,
-            truth=[arm for arm in given.true_pareto_set if arm in given.verdicts],
-            true_minutes=np.array([given.minutes.get(arm, [np.nan, np.nan]) for arm in robust.arms]),
-            reviews=Reviews(reviews, table_of(given.reviews.true_means, reviews.arms, reviews.objectives)),
-            flags=Analysis.of(given.compiler_flags),
-            seconds=given.seconds,
+    @property
+    def answer(self) -> str:
+        """How many of those that either method returns are on the true front."""
+        robust, by_means, total = self.robust, self.by_means, len(self.truth)
+        said = (
+            f"Of the {len(robust.pareto_set)} of {len(robust.arms)} treatments that {robust.policy} lists, "
+            f"{self._how_many(robust)} on the true front of {total}; of the {len(by_means.pareto_set)} that a method "
+            f"that looks at means ({by_means.policy}) returns, {self._how_many(by_means)}"
         )
+        if not self.contamination:
+            return f"{said}. Nobody lied."
+        return (
+            f"{said}. A saboteur had replaced {percent(self.contamination)} of the records of these {total} by the "
+            "worst that can be recorded."
+        )
+
+    def _how_many(self, result: Answer) -> str:
+        kept = len(self.found(result))
+        return {0: "none is", 1: "1 is", len(result.pareto_set): "all are"}.get(kept, f"{kept} are")
+
+    @property
+    def certain(self) -> str:
+        """What is promised, and which listed treatment does for each of the true front that is not listed."""
+        said = [guarantee(self.robust)]
+        for name in self.truth:
+            instead = take_instead(self.robust, self.robust.arms.index(name))
+            if name not in self.robust.pareto_set and instead:
+                said.append(f"{name} is on the true front and not listed: {instead}.")
+        if self.by_means.certificate.confidence is None:
+            said.append("The method with means promises nothing here: it assumes that nobody lies.")
+        return " ".join(said)
 
 
 def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
@@ -130,12 +137,12 @@ def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
     )
 
 
-def _in_minutes(result: Result, treatments: Treatments) -> Result:
+def _in_minutes(result: Answer, treatments: Treatments) -> Answer:
     """A result on the standardised scale in minutes, of which fewer are better."""
     centre, deviation, certificate = treatments.centre, treatments.deviation, result.certificate
     return replace(
         result,
-        inner=Inner(*(centre + each * deviation for each in (result.estimates, result.lower, result.upper))),
+        inner=Intervals(*(centre + each * deviation for each in (result.estimates, result.lower, result.upper))),
         certificate=replace(
             certificate,
             accuracy=tuple((np.asarray(certificate.accuracy) * deviation).tolist()),
@@ -144,7 +151,7 @@ def _in_minutes(result: Result, treatments: Treatments) -> Result:
     ).in_units(METRICS)
 
 
-def analyze_flags() -> Analysis:
+def analyze_flags() -> Answer:
     """The short list of the bundled compiler flags, from the pulls that were made beside the noisy neighbour."""
     time_and_size = (Objective("time", "minimize", "5%"), Objective("bytes", "minimize", "1%"))
     return answer(bundled_recording().sorted_by_arm(neighbour=True), Question(time_and_size, Prescient(0.15)))
@@ -164,13 +171,14 @@ CONTAMINATION = 0.2
 class Reviews:
     """What the log says, by means and by medians; `true_means` (K, 2) are those of the scores it was drawn from."""
 
-    analysis: Analysis
+    analysis: Answer
     true_means: Floats
 
     @property
-    def by_means(self) -> list[str]:
-        """The front as whoever compares means sees it."""
-        return self.analysis.mean_set
+    def log(self) -> LogDetails:
+        """What only the complete log tells."""
+        assert self.analysis.log is not None
+        return self.analysis.log
 
     @property
     def true_front_by_means(self) -> list[str]:
@@ -217,7 +225,7 @@ def read_reviews() -> Ordered:
 
 def analyze_reviews() -> Reviews:
     """The short list of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
-    medians = tuple(Objective(age, tolerance=HALF_A_STAR, quantile=0.5) for age in AGES)  # ties and all
+    medians = tuple(Objective(age, "maximize", tolerance=HALF_A_STAR, quantile=0.5) for age in AGES)  # ties and all
     question = Question(medians, Prescient(CONTAMINATION), anytime=False)
     found = answer(read_reviews(), question)
     counts = score_counts(found.arms)

@@ -10,11 +10,10 @@ import numpy as np
 from frontguard._common.typing import Floats, Ints
 from frontguard.demo.cases import AGES, BOMBED, Demo, Reviews
 from frontguard.phrases import joined, percent
-from frontguard.plot.charts.front import beaten_by
+from frontguard.plot import picture as parts
 from frontguard.plot.frames import limits
-from frontguard.plot.looks import BY_MEANS, OUT, SUSPECT, TRUTH, VERDICTS, Look
-from frontguard.plot.picture import Axis, Boxes, Layer, Lines, Panel, Picture, Points, Region, Spans, looks_of
-from frontguard.results import Result
+from frontguard.plot.fronts import beaten_by
+from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words import arm_table
@@ -27,13 +26,13 @@ _WORDS = {
     Verdict.COVERED: "covered by a returned one",
     Verdict.OUT: "put out",
 }
-_LOOKS = {verdict: replace(look, label=_WORDS[verdict]) for verdict, look in VERDICTS.items() if verdict in _WORDS}
-_LIES = replace(SUSPECT, label="from the truth to where lies moved it", mark="bar", width=1.3)
-_WITHOUT = replace(SUSPECT, label="without the campaign")
-_BEATEN = replace(OUT, label="")
+_LOOKS = {verdict: replace(parts.VERDICTS[verdict], label=word) for verdict, word in _WORDS.items()}
+_LIES = replace(parts.SUSPECT, label="from the truth to where lies moved it", mark="bar", width=1.3)
+_WITHOUT = replace(parts.SUSPECT, label="without the campaign")
+_BEATEN = replace(parts.OUT, label="")
 
 
-def _by_verdict(codes: Ints) -> Iterator[tuple[Look, Ints]]:
+def _by_verdict(codes: Ints) -> Iterator[tuple[parts.Look, Ints]]:
     """Where each verdict stands among codes (n,), and its look; what matters most comes last and lies on top."""
     for verdict in (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN):
         (some,) = np.nonzero(codes == verdict)
@@ -41,20 +40,20 @@ def _by_verdict(codes: Ints) -> Iterator[tuple[Look, Ints]]:
             yield _LOOKS[verdict], some
 
 
-def _legend(panels: Sequence[Panel], *others: Look) -> tuple[Look, ...]:
+def _legend(panels: Sequence[parts.Panel], *others: parts.Look) -> tuple[parts.Look, ...]:
     """The looks that occur in the panels: verdicts first, then the others."""
-    drawn = looks_of([layer for panel in panels for layer in panel.layers])
+    drawn = parts.looks_of([layer for panel in panels for layer in panel.layers])
     return tuple(look for look in (*_LOOKS.values(), *others) if look in drawn)
 
 
 # The treatments -------------------------------------------------------------------------------------------------------
 
 
-def demo_picture(demo: Demo) -> Picture:
+def demo_picture(demo: Demo) -> parts.Picture:
     """What medians with a guarantee and what means found, side by side, in minutes; rings are the truth."""
     total, share = len(demo.truth), percent(demo.contamination)
     attacked = demo.contamination > 0.0
-    ring = replace(TRUTH, label=f"truly on the front{', and attacked' if attacked else ''}")
+    ring = replace(parts.TRUTH, label=f"truly on the front{', and attacked' if attacked else ''}")
     robust, by_means = demo.robust, demo.by_means
     panels = [
         _method(demo, robust, ring, "Medians with a guarantee",
@@ -63,7 +62,7 @@ def demo_picture(demo: Demo) -> Picture:
                 f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
     panels = _on_the_same_axes(panels)
-    return Picture(
+    return parts.Picture(
         rows=(tuple(panels),),
         title=f"Which of {len(robust.arms)} treatments are best? "
         + (f"A saboteur replaced {share} of the records of the {total} that truly are." if attacked else ""),
@@ -76,41 +75,41 @@ def demo_picture(demo: Demo) -> Picture:
     )  # fmt: skip
 
 
-def _method(demo: Demo, result: Result, ring: Look, title: str, note: str) -> Panel:
+def _method(demo: Demo, result: Answer, ring: parts.Look, title: str, note: str) -> parts.Panel:
     centre, lower, upper = result.estimates, result.lower, result.upper
     true = np.array([result.arms.index(name) for name in demo.truth], np.int64)
     places = demo.true_minutes[true]
     beaten = beaten_by(places, np.array([-1.0, -1.0]))  # minutes are better the fewer they are
-    layers: list[Layer] = [Region(beaten[:, 0], beaten[:, 1], _BEATEN)]
+    layers: list[parts.Layer] = [parts.Region(beaten[:, 0], beaten[:, 1], _BEATEN)]
     for look, some in _by_verdict(result.verdict_codes):
-        layers.append(Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], look))
+        layers.append(parts.Boxes(lower[some, 0], lower[some, 1], upper[some, 0], upper[some, 1], look))
     # Where an estimate is far from the truth, a line shows who was carried away.
     away = np.abs(centre[true] - places).max(axis=1) > 0.03 * np.ptp(demo.true_minutes, axis=0).max()
     if away.any():
         ways = np.stack([places[away], centre[true[away]]], axis=1)
-        layers.append(Lines(ways[..., 0], ways[..., 1], _LIES))
+        layers.append(parts.Lines(ways[..., 0], ways[..., 1], _LIES))
     for look, some in _by_verdict(result.verdict_codes):
         hints = tuple(_hint(result, i, centre) for i in some.tolist())
-        layers.append(Points(centre[some, 0], centre[some, 1], look, hints, keys=tuple(some.tolist())))
+        layers.append(parts.Points(centre[some, 0], centre[some, 1], look, hints, keys=tuple(some.tolist())))
     names = tuple(demo.truth)
     hints = tuple(f"{name}: truly {x:.0f} above, {y:.0f} below" for name, (x, y) in zip(names, places, strict=True))
-    layers.append(Points(places[:, 0], places[:, 1], ring, hints, names))
-    return Panel(
-        Axis(result.objectives[0], "lower"),
-        Axis(result.objectives[1], "lower"),
+    layers.append(parts.Points(places[:, 0], places[:, 1], ring, hints, names))
+    return parts.Panel(
+        parts.Axis(result.objectives[0], "lower"),
+        parts.Axis(result.objectives[1], "lower"),
         tuple(layers),
         f"{title} ({result.policy}): {len(result.pareto_set)} returned, {_kept(demo, result)} truly best",
         f"{result.pulls:,} pulls; {note}",
     )
 
 
-def _kept(demo: Demo, result: Result) -> str:
+def _kept(demo: Demo, result: Answer) -> str:
     """How many of the returned treatments are on the true front."""
     kept = len(demo.found(result))
     return {0: "none", len(result.pareto_set): "all"}.get(kept, str(kept))
 
 
-def _hint(result: Result, i: int, centre: Floats) -> str:
+def _hint(result: Answer, i: int, centre: Floats) -> str:
     verdict = Verdict(int(result.verdict_codes[i])).word
     return (
         f"{result.arms[i]}: {verdict}; estimated {centre[i, 0]:.0f} minutes above, {centre[i, 1]:.0f} below; "
@@ -118,7 +117,7 @@ def _hint(result: Result, i: int, centre: Floats) -> str:
     )
 
 
-def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:
+def _on_the_same_axes(panels: list[parts.Panel]) -> list[parts.Panel]:
     first = panels[0]
     ends = limits(replace(first, layers=tuple(layer for panel in panels for layer in panel.layers)))
     x, y = (replace(axis, low=low, high=high) for axis, (low, high) in zip((first.x, first.y), ends, strict=True))
@@ -128,15 +127,15 @@ def _on_the_same_axes(panels: list[Panel]) -> list[Panel]:
 # The reviews ----------------------------------------------------------------------------------------------------------
 
 
-def reviews_picture(reviews: Reviews) -> Picture:
+def reviews_picture(reviews: Reviews) -> parts.Picture:
     """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
-    return Picture(
+    return parts.Picture(
         rows=tuple((panel,) for panel in panels),
         title=f"{found.pulls * len(AGES):,} reviews of {len(found.arms)} movies. A campaign wrote "
         f"{percent(reviews.share)} of those of {BOMBED} (✱), all with one star.",
-        legend=_legend(panels, BY_MEANS, _WITHOUT, _LIES),
+        legend=_legend(panels, parts.BY_MEANS, _WITHOUT, _LIES),
         caption="The campaign moves the mean out of the front, and cannot move the median's interval off it.",
         width=7.5,
         height=9.5,
@@ -144,40 +143,40 @@ def reviews_picture(reviews: Reviews) -> Picture:
     )  # fmt: skip
 
 
-def _means(reviews: Reviews) -> Panel:
+def _means(reviews: Reviews) -> parts.Panel:
     """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
     found = reviews.analysis
     bombed = found.arms.index(BOMBED)
-    way = np.stack([reviews.true_means[bombed], found.means[bombed]], axis=1)
-    true = Points(way[0, :1], way[1, :1], _WITHOUT, (_stars(reviews, bombed),), (BOMBED,))
-    layers: list[Layer] = [Lines(way[:1], way[1:], _LIES), true]
+    way = np.stack([reviews.true_means[bombed], reviews.log.means[bombed]], axis=1)
+    true = parts.Points(way[0, :1], way[1, :1], _WITHOUT, (_stars(reviews, bombed),), (BOMBED,))
+    layers: list[parts.Layer] = [parts.Lines(way[:1], way[1:], _LIES), true]
     for look, some in _by_verdict(found.verdict_codes):
         hints = tuple(_stars(reviews, i) for i in some.tolist())
-        x, y = found.means[some].T
-        layers.append(Points(x, y, look, hints, keys=tuple(some.tolist())))
-    (ringed,) = np.nonzero(found.mean_front)
-    x, y = found.means[ringed].T
+        x, y = reviews.log.means[some].T
+        layers.append(parts.Points(x, y, look, hints, keys=tuple(some.tolist())))
+    (ringed,) = np.nonzero(reviews.log.mean_front)
+    x, y = reviews.log.means[ringed].T
     hints = tuple(_stars(reviews, i) for i in ringed.tolist())
-    layers.append(Points(x, y, BY_MEANS, hints, tuple(found.arms[i] for i in ringed.tolist())))
-    return Panel(
-        Axis(f"mean stars from viewers of {AGES[0]}", "higher"),
-        Axis(f"mean stars from viewers of {AGES[1]}", "higher"),
+    layers.append(parts.Points(x, y, parts.BY_MEANS, hints, tuple(found.arms[i] for i in ringed.tolist())))
+    return parts.Panel(
+        parts.Axis(f"mean stars from viewers of {AGES[0]}", "higher"),
+        parts.Axis(f"mean stars from viewers of {AGES[1]}", "higher"),
         tuple(layers),
-        f"Means: the front seems to be {joined(reviews.by_means)}",
+        f"Means: the front seems to be {joined(reviews.analysis.mean_set)}",
     )
 
 
 def _stars(reviews: Reviews, i: int) -> str:
-    mean, true = reviews.analysis.means[i], reviews.true_means[i]
+    mean, true = reviews.log.means[i], reviews.true_means[i]
     return f"{reviews.analysis.arms[i]}: mean {mean[0]:.2f}, {mean[1]:.2f}; truly {true[0]:.2f}, {true[1]:.2f}"
 
 
-def _medians(reviews: Reviews) -> Panel:
+def _medians(reviews: Reviews) -> parts.Panel:
     """Intervals of the medians, a pair for each movie, in the order of the table."""
     found = reviews.analysis
     estimates, low, high = found.estimates, found.lower, found.upper
-    order = arm_table.order(found, found.mean_front)
-    layers: list[Layer] = []
+    order = arm_table.order(found, reviews.log.mean_front)
+    layers: list[parts.Layer] = []
     for look, rows in _by_verdict(found.verdict_codes[order]):
         arms = order[rows]
         for d, shift in enumerate((-0.17, 0.17)):
@@ -187,14 +186,14 @@ def _medians(reviews: Reviews) -> Panel:
                 for i in arms.tolist()
             )
             layers += [
-                Spans(at, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
-                Points(estimates[arms, d], at, replace(look, size=5.0, label=""), hints),
+                parts.Spans(at, low[arms, d], high[arms, d], look, hints=hints, opacity=0.4),
+                parts.Points(estimates[arms, d], at, replace(look, size=5.0, label=""), hints),
             ]
     names = tuple(f"{'✱ ' if found.arms[i] == BOMBED else ''}{found.arms[i]}" for i in order.tolist())
     certain = joined(found.pareto_set) or "no movie yet"
-    return Panel(
-        Axis(f"median stars, {AGES[0]} above {AGES[1]}", "higher", low=0.8, high=5.2),
-        Axis(names=names, reverse=True),
+    return parts.Panel(
+        parts.Axis(f"median stars, {AGES[0]} above {AGES[1]}", "higher", low=0.8, high=5.2),
+        parts.Axis(names=names, reverse=True),
         tuple(layers),
         f"Medians with a guarantee: {certain} {Statement.IS_CERTAINLY(place=place(found))}",
     )

@@ -8,7 +8,7 @@ claims are true at x = m_i and y = x + g; so g is refuted if
 
     E_i(x) E_j(x + g) ≥ 1/δ'   whatever x is.
 
-*Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.averages`, with a prior that fits many
+*Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.quantiles`, with a prior that fits many
 pulls, and a constant besides, so that E is never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose
 evidence is a at least, H_j(a) begins the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is
 left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: normal mixtures over both arms have
@@ -23,12 +23,20 @@ Where the attacker's replacements may give away what later pulls will measure, a
 product is no supermartingale. The largest evidence of each arm over all time is still one of independent numbers, of
 which the product reaches e^T with probability (1 + T) e^(−T) at most: T is then chosen by that (`lasting_threshold`).
 Proofs: docs/theory.md, (u).
+
+*Sorted measurements.* What those of an arm say of m is an end at every level: m < L(a) with probability e⁻ᵃ at most,
+and m > H(a) likewise. Two boxes bound m_j − m_i by H_j(a) − L_i(a) for one large a, so that none of all boxes fails.
+Where arms are independent, the level up to which both fail is a sum of two independent numbers; H_j(a) − L_i(b) is
+looked at for all a + b that are improbable enough, and the largest of these is a sharper bound. Since both levels may
+be those of any number of rows, the threshold is the one for evidence that is the largest of all time, whoever lies, and
+however the log came about. It serves quantiles, means and rates alike.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -36,15 +44,17 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.averages import log_priors_of, log_term, signed_value
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, BoxRule, usable_shifts
+from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, ArmBoxes, BoxRule, usable_shifts
 from frontguard.evidence.differences import Compared, Differences, Sampled
 from frontguard.evidence.means import threshold_of
+from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.ordered import Samples
-from frontguard.evidence.pairs import MOST_ARMS
+from frontguard.evidence.pairs import MOST_ARMS, SHARE
+from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
+from frontguard.evidence.readers import Ahead, BoxReader
 from frontguard.evidence.samples import Record
-from frontguard.evidence.statistics import NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
+from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 
@@ -456,3 +466,86 @@ def refresh_apart(
             if k != t:
                 _compare(boxes, levels, samples, asked, t, k, rule, apart)
                 _compare(boxes, levels, samples, asked, k, t, rule, apart)
+
+
+# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentLog(ComparedLog):
+    """Sorted measurements whose arms are independent of each other."""
+
+    @classmethod
+    def of(cls, log: Ordered, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
+        """The same log; refuses one of too many arms, and one whose values are kept in part only."""
+        if not log.whole:
+            raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
+        check_arms(arms_of_study or len(log.pulls))
+        return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs)
+
+
+def levels_for(delta: float) -> int:
+    """N: the fewest steps that the levels of two independent arms together exceed with probability δ' at most.
+
+    An arm's level, in steps, is l at least with probability rˡ at most, r = e^(−1/4): two of them are N at least with
+    rᴺ (1 + N (1 − r)).
+
+    >>> levels_for(0.001)
+    37
+    """
+    r = math.exp(-STEP)
+    N = max(1, math.floor(-math.log(delta) / STEP))
+    while r**N * (1.0 + N * (1.0 - r)) > delta * (1.0 - 1e-9):
+        N += 1
+    return N
+
+
+class IndependentBoxReader(BoxReader):
+    """Reads boxes off a log of independent arms, and what two of them say together, which has half of δ.
+
+    >>> from frontguard import Objective, Prescient
+    >>> values = np.concatenate([np.arange(0.0, 1000.0), np.arange(90.0, 1090.0)])
+    >>> log = IndependentLog(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
+    >>> boxes = IndependentBoxReader(log, [Objective("speed", "maximize")], 0.05).read(Prescient(0.0))
+    >>> float(boxes.upper[0, 0] - boxes.lower[1, 0]), float(boxes.apart[0, 1, 0])
+    (-11.0, -31.0)
+    """
+
+    ordered: IndependentLog
+    of_boxes = 1.0 - SHARE
+
+    def _begin(self) -> None:
+        self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
+        _, pairs, delta = self.ordered.sharing(self._delta)
+        self._steps = levels_for(SHARE * delta / max(1, pairs * len(self._compared)))
+
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes, and what pairs say."""
+        n = len(self._arms)
+        apart = np.full((n, n, len(self.objectives)), np.inf)
+        if n > 1:
+            low, high = self._at_levels(threat, ahead)
+            for place, d in enumerate(self._compared):
+                apart[:, :, d] = _largest_left(low[:, :, place], high[:, :, place])
+        return replace(boxes, apart=apart)
+
+    def _at_levels(self, threat: Threat, ahead: Ahead) -> tuple[Floats, Floats]:
+        """Lower and upper ends (N, n, compared) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""
+        shape = (self._steps, len(self._arms), len(self._compared))
+        low, high = np.empty(shape), np.empty(shape)
+        for step in range(self._steps):
+            share = math.exp(-STEP * (step + 1))
+            ranks: dict[float, Ints] = {}
+            for place, d in enumerate(self._compared):
+                # Of a mixture for both sides, one may have the whole probability of being false.
+                one = 0.5 * share if self._anytime and self._kinds[d] == NORMAL_MEAN else share
+                low[step, :, place], high[step, :, place] = self._interval(d, threat, ahead, one, ranks)
+        return np.minimum.accumulate(low), np.maximum.accumulate(high)
+
+
+def _largest_left(low: Floats, high: Floats) -> Floats:
+    """Of ends (N, n) the largest H_j − L_i, by j and i (n, n), of two levels that are N + 1 steps together."""
+    found = np.full((low.shape[1], low.shape[1]), -np.inf)
+    for of_i, of_j in zip(low, high[::-1], strict=True):
+        np.maximum(found, of_j[:, None] - of_i[None, :], out=found)
+    return found

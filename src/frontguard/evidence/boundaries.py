@@ -115,9 +115,13 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
         )
     tails, which, going = np.empty(A.size), np.arange(A.size), np.ones(A.size, np.bool_)
     value = A / (A + 1.0) * (excess + 1.0)
-    C, D, room = value.copy(), np.zeros_like(value), np.empty((5, A.size))
+    C, D = value.copy(), np.zeros_like(value)
     for n in range(1, _MANY_TERMS):
-        a, b, change = _write_terms(n, A, B, x, y, excess, room)
+        # Operation by operation as in `long_fraction`, so that the same bits come out.
+        m, longer, fewer = A + 2.0 * n, A + n, B - n
+        less = m - 1.0
+        a = (longer - 1.0) / less * ((A + B + n - 1.0) / less) * n * fewer * x * x
+        b = n + n * fewer * x / less + longer / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
         D *= a
         D += b
         np.divide(a, C, out=C)
@@ -125,10 +129,9 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
         if not (D.all() and C.all()):
             D[D == 0.0], C[C == 0.0] = 1e-300, 1e-300
         np.divide(1.0, D, out=D)
-        np.multiply(C, D, out=change)
+        change = C * D
         value *= change
-        change -= 1.0
-        found = (np.abs(change, out=change) < 1e-15) & going
+        found = (np.abs(change - 1.0) < 1e-15) & going
         if found.any():
             tails[which[found]] = 1.0 / value[found]
             going ^= found
@@ -138,45 +141,10 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
             if 2 * left < going.size:  # not sooner: to leave some out takes as long as some terms of them
                 which = which[going]
                 A, B, excess, value, C, D = (each[going] for each in (A, B, excess, value, C, D))
-                going, room = np.ones(left, np.bool_), np.empty((5, left))
+                going = np.ones(left, np.bool_)
     for i, *given in zip(*(each[going].tolist() for each in (which, A, B, excess)), strict=True):
         tails[i] = long_fraction(x, y, *given)
     return tails
-
-
-def _write_terms(n: int, A: Floats, B: Floats, x: float, y: float, excess: Floats, room: Floats) -> list[Floats]:
-    """The terms a and b of the fraction, and room for as many numbers; all are written over by the next ones.
-
-    Operation by operation as in `long_fraction`, so that the same bits come out; but to make an array for each would
-    take as long as all of them.
-    """
-    a, b, m, s, t = room
-    np.add(A, 2.0 * n, out=m)
-    np.subtract(m, 1.0, out=s)
-    np.add(A, n, out=t)
-    np.subtract(t, 1.0, out=a)  # a = (A + n − 1) / (m − 1) · ((A + B + n − 1) / (m − 1)) · n · (B − n) · x · x
-    a /= s
-    np.add(A, B, out=b)
-    b += n
-    b -= 1.0
-    b /= s
-    a *= b
-    a *= n
-    np.subtract(B, n, out=b)
-    a *= b
-    a *= x
-    a *= x
-    b *= n  # b = n + n · (B − n) · x / (m − 1) + (A + n) / (m + 1) · (excess + 1 + n · (1 + y))
-    b *= x
-    b /= s
-    b += n
-    m += 1.0
-    t /= m
-    np.add(excess, 1.0, out=m)
-    m += n * (1.0 + y)
-    t *= m
-    b += t
-    return [a, b, t]
 
 
 @kernel
@@ -187,9 +155,10 @@ def long_fraction(x: float, y: float, A: float, B: float, excess: float) -> floa
     C = b
     D = 0.0
     for n in range(1, _MOST_TERMS):
-        m = A + 2.0 * n
-        a = (A + n - 1.0) / (m - 1.0) * ((A + B + n - 1.0) / (m - 1.0)) * n * (B - n) * x * x
-        b = n + n * (B - n) * x / (m - 1.0) + (A + n) / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
+        m, longer, fewer = A + 2.0 * n, A + n, B - n
+        less = m - 1.0
+        a = (longer - 1.0) / less * ((A + B + n - 1.0) / less) * n * fewer * x * x
+        b = n + n * fewer * x / less + longer / (m + 1.0) * (excess + 1.0 + n * (1.0 + y))
         D = b + a * D
         if D == 0.0:
             D = 1e-300
@@ -223,7 +192,7 @@ def _log_part_over_powers(A: Floats, B: Floats, p: float, r: float, excess: Floa
 
 
 def _log_mixture(n: Floats, k: Floats, p: float, r: float, strength: float, log_prior: float) -> Floats:
-    """log M_n(k), for k < p n; for one n and k, `mixtures.log_mixture`."""
+    """log M_n(k), for k < p n; for one n and k, `log_mixture`."""
     a = 0.5 * strength
     return _log_part_over_powers(a + k, a + (n - k), p, r, _excess(n, k, p, r) + a * (r - p)) - log_prior
 
@@ -494,3 +463,70 @@ def _checked_strength(value: object) -> float:
     if not _WEAKEST <= strength <= _STRONGEST:
         raise BadInput(f"strength must be between {_WEAKEST:g} and {_STRONGEST:g}; got {strength!r}")
     return strength
+
+
+# The evidence of one count, for kernels: what is above has it for many counts at once --------------------------------
+
+
+@kernel
+def _stirling_rest_of_one(x: float) -> float:
+    """`_stirling_rest` of one count."""
+    rest = 0.0
+    while x < 16.0:  # by Γ(x+1) = x Γ(x)
+        rest += (x + 0.5) * math.log1p(1.0 / x) - 1.0
+        x += 1.0
+    y = 1.0 / (x * x)
+    return rest + (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
+
+
+@kernel
+def _deviance_of_one(x: float, mean: float, excess: float) -> float:
+    """`_deviance` of one count."""
+    v = excess / (x + mean)
+    if abs(v) > 0.1:
+        return x * math.log(x / mean) - excess
+    # log(x/mean) = 2 artanh(v), and its first term takes the excess away: 2xv − excess = excess · v.
+    total = excess * v
+    term = 2.0 * x * v
+    j = 3
+    while True:
+        term *= v * v
+        longer = total + term / j
+        if longer == total:
+            return total
+        total = longer
+        j += 2
+
+
+@kernel
+def _log_beta_over_powers_of_one(A: float, B: float, p: float, r: float, excess: float) -> float:
+    """`_log_beta_over_powers` of one count."""
+    N = A + B
+    distance = _deviance_of_one(A, N * p, excess) + _deviance_of_one(B, N * r, -excess)
+    rests = _stirling_rest_of_one(A) + _stirling_rest_of_one(B) - _stirling_rest_of_one(N)
+    return distance + rests + _HALF_LOG_2PI + 0.5 * (math.log(N / A) - math.log(B))
+
+
+@kernel
+def _excess_of_one(n: int, k: int, p: float, r: float) -> float:
+    """`_excess` of one count."""
+    if p <= 0.5:
+        return k - n * p
+    return n * r - (n - k)
+
+
+@kernel
+def _log_part_over_powers_of_one(A: float, B: float, p: float, r: float, excess: float) -> float:
+    """`_log_part_over_powers` of one count."""
+    if excess > 0.0:
+        return math.log(long_fraction(p, r, A, B, excess))
+    whole = _log_beta_over_powers_of_one(A, B, p, r, excess)
+    above = long_fraction(r, p, B, A, -excess)
+    return whole + math.log1p(-above * math.exp(-whole))
+
+
+@kernel
+def log_mixture(n: int, k: int, p: float, r: float, strength: float, log_prior: float) -> float:
+    """log M_n(k), for k < p n and r = 1 − p; the prior's constant is that of `log_prior_of`."""
+    a = 0.5 * strength
+    return _log_part_over_powers_of_one(a + k, a + (n - k), p, r, _excess_of_one(n, k, p, r) + a * (r - p)) - log_prior

@@ -10,17 +10,24 @@ Where any share of the values may be wrong (`Threat.taken`), so many of them are
 bound of what that makes of a bet is linear in these values, so the dearest are taken first.
 
 How many values a cluster has must not depend on what they are. Proofs: docs/theory.md, (n).
+
+A study has one value of each cluster (`studies.clusters`). Of sorted measurements `ClusterBoxReader` reads boxes with
+the cluster of each beside them; arms all of whose clusters have one value are read at ranks like any other: that is
+decided by numbers of values, which must not depend on what was measured.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boundaries import taken_away
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadArgument
+from frontguard.evidence.boundaries import taken_away, taken_away_each
+from frontguard.evidence.boxes import ArmBoxes
 from frontguard.evidence.means import (
     AT_ONCE,
     BETS,
@@ -29,9 +36,16 @@ from frontguard.evidence.means import (
     add_logarithms,
     log_capital,
     multiply_bets,
+    threshold_of,
     unrefuted_mean,
     weights_for,
 )
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.readers import Ahead, BoxReader
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, QUANTILE
+from frontguard.theory.threats import Threat
+
+_FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything
 
 
 @kernel
@@ -240,3 +254,127 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
             fewest = middle
         middle = (fewest + enough) // 2
     return enough if enough <= most else -1
+
+
+# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered(Ordered):
+    """A sorted log with the cluster of every value.
+
+    Arm i has the clusters begins[i] … begins[i + 1] − 1, with so many rows each (`sizes`), failed ones included; the
+    value at place k of metric d is of the cluster begins[i] + owners[d][k].
+    """
+
+    columns: tuple[str, ...] = field(kw_only=True)  # that say together which cluster a row is of
+    begins: Ints = field(kw_only=True)  # (K + 1,)
+    sizes: Ints = field(kw_only=True)
+    owners: tuple[Ints, ...] = field(kw_only=True)  # M flat arrays, beside the values
+    labels: Ints = field(kw_only=True)  # which cluster each is, in the order in which they came: the same for all arms
+
+    @property
+    def clusters(self) -> Ints:
+        """How many clusters each arm has (K,)."""
+        return np.diff(self.begins)
+
+    @property
+    def dependent(self) -> Bools:
+        """The arms (K,) that have several rows in a cluster."""
+        return np.asarray(self.clusters < self.pulls)
+
+
+class ClusterBoxReader(BoxReader):
+    """Reads boxes off a log with clusters; those of arms without a cluster of several rows as `BoxReader` does.
+
+    >>> from frontguard import Objective, Prescient
+    >>> values = np.arange(600.0)
+    >>> log = Clustered(
+    ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
+    ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,), labels=np.arange(60),
+    ... )
+    >>> boxes = ClusterBoxReader(log, [Objective("ms", "maximize")], 0.05).read(Prescient(0.1))
+    >>> boxes.lower.tolist(), boxes.upper.tolist()
+    ([[238.0]], [[361.0]])
+    """
+
+    ordered: Clustered
+
+    def _begin(self) -> None:
+        for objective, each in zip(self.objectives, self._statistics, strict=True):
+            if each.kind == NORMAL_MEAN:
+                raise BadArgument(
+                    "cluster",
+                    f"the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
+                    "independent; give bounds instead of sigma, or count a quantile",
+                )
+        self._dependent = np.flatnonzero(self.ordered.dependent[self._arms])  # places among the arms that are read ...
+        self._in_log = self._arms[self._dependent]  # ... and in the log
+        self._threshold = threshold_of(self._share)
+
+    def first_bounded(self, threat: Threat) -> list[int | None]:
+        """For both ends of the box of each objective the clusters before which it is not bounded, or None."""
+        if not len(self._dependent):
+            return super().first_bounded(threat)
+        found: list[int | None] = []
+        for each in self._statistics:
+            if each.kind == EXACT:
+                found += [1, 1]
+                continue
+            times, less = threat.surviving
+            for level in (each.level, 1.0 - each.level):
+                kept = times - less if each.kind == BOUNDED_MEAN else threat.keep(level)
+                fewest = first_useful_clusters(kept, self._threshold, threat.taken, _FARTHEST)
+                found.append(int(fewest) if fewest >= 0 else None)
+        return found
+
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes with those of arms with clusters of several rows in place of what ranks say.
+
+        Where more pulls are foreseen, they are in so many more clusters like those that there are.
+        """
+        if not len(self._dependent):
+            return boxes
+        boxes, pulls = replace(boxes, estimates=boxes.estimates.copy()), self.pulls[self._dependent]
+        taken, times = taken_away_each(threat.taken, pulls), ahead.pulls[self._dependent] / pulls
+        for d, each in enumerate(self._statistics):
+            if each.kind == QUANTILE:
+                low, high = self._quantile(d, threat, taken, times)
+            elif each.kind == BOUNDED_MEAN:
+                low, high = self._mean(d, threat, taken, times)
+            else:
+                continue
+            boxes.lower[self._dependent, d], boxes.upper[self._dependent, d] = low, high
+            # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
+            # (`outside`, which is said).
+            some = boxes.estimates[self._dependent, d]
+            boxes.estimates[self._dependent, d] = np.where(np.isfinite(some), np.clip(some, low, high), some)
+        return boxes
+
+    def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        metric, log = self._columns[d], self.ordered
+        return log.owners[metric], log.starts[metric], log.sizes, log.begins, self._in_log
+
+    def _quantile(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+        """The inner intervals of a quantile."""
+        objective, level = self.objectives[d], self._statistics[d].level
+        values, starts = self.ordered.values[self._columns[d]], self.ordered.starts[self._columns[d], :-1][self._in_log]
+        ends = []
+        for above, kept in ((False, threat.keep(level)), (True, threat.keep(1.0 - level))):
+            backwards = above != objective.minimized  # what is inner low of a minimised metric is high of the metric
+            at = bounding_places(*self._layout(d), kept, self._threshold, taken, times, backwards)
+            end = np.full(len(at), np.inf if above else -np.inf)
+            known = at >= 0
+            end[known] = objective.inward(values[(starts + at)[known]])
+            ends.append(end)
+        return ends[0], ends[1]
+
+    def _mean(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+        """The inner intervals of the mean of values with bounds."""
+        objective = self.objectives[d]
+        observed = objective.observed(self.ordered.values[self._columns[d]])
+        left = [
+            highest_cluster_means(observed, *self._layout(d), self._threshold, taken, times, from_above)
+            for from_above in (objective.minimized, not objective.minimized)
+        ]
+        return self._inner_ends(d, threat, np.stack(left, axis=1))

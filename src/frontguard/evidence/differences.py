@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import COLUMNS, BoxRule, unknown_boxes
+from frontguard.evidence.boxes import COLUMNS, REFUTED, BoxRule, unknown_boxes
 from frontguard.evidence.ordered import Samples
 from frontguard.notices import Notice
 
@@ -78,8 +78,10 @@ class Differences:
         return unknown_boxes(self.compared.arms, columns, pairs=self.columns > 0, rivals=self.columns > 1)
 
     def forget(self, boxes: Floats, arms: Ints) -> None:
-        """Let boxes say nothing of these arms, nor of how others differ from them."""
+        """Let boxes say nothing of these arms but what was refuted, nor of how others differ from them."""
+        refuted = boxes[arms, REFUTED]
         boxes[arms] = self.unknown(boxes.shape[2])[arms]
+        boxes[arms, REFUTED] = refuted
         for column in range(COLUMNS, boxes.shape[1], boxes.shape[0]):
             boxes[:, column + arms] = np.inf
 

@@ -24,14 +24,20 @@ all values are 0 or 1, their sum has at most the lower tail of a binomial law, w
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
+from frontguard.evidence.boundaries import taken_away
 from frontguard.evidence.ordered import Samples, counted_between, in_order, most_different
-from frontguard.evidence.samples import COUNTED, Record
+from frontguard.evidence.samples import Record
+from frontguard.evidence.statistics import DOUBT, LARGEST, inner_of_mean
+
+if TYPE_CHECKING:
+    from frontguard.evidence.boxes import BoxRule
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
@@ -62,9 +68,6 @@ MOST_ATOMS = 4096
 
 KNOTS = 512
 """Atoms that more of them are spread over."""
-
-NORMAL_WEIGHT = 10.0
-"""Observations that the prior of the normal mixture is worth: its boundary is narrowest at some ten times as many."""
 
 
 @kernel
@@ -217,7 +220,7 @@ def highest_means(
     """
     kept = max(record.count - taken, 0)
     atoms, weights, sums = np.empty(MOST_ATOMS), np.empty(MOST_ATOMS), np.empty(BETS)
-    counted = record.low_heap == COUNTED and most_different(record) <= MOST_ATOMS
+    counted = record.counted == 1 and most_different(record) <= MOST_ATOMS
     values, first = samples.pool, 0
     if not counted:
         values, first = in_order(samples, record)
@@ -265,7 +268,7 @@ def _in_runs(samples: Samples, record: Record, lowest: int, highest: int) -> tup
 
     They are those from the third of what is returned on, up to the fourth.
     """
-    if record.low_heap == COUNTED:
+    if record.counted == 1:
         different, counts = np.empty(most_different(record)), np.empty(most_different(record))
         return different, counts, 0, counted_between(samples, record, lowest, highest, different, counts)
     values, first = in_order(samples, record)
@@ -289,60 +292,9 @@ def _power_sum(values: Floats, weights: Floats, first: int, last: int, centre: f
     return total
 
 
-@kernel
-def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
-    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once.
-
-    `log_odds` is log(1/α) for both sides together: Robbins' normal mixture, with `NORMAL_WEIGHT` in its prior.
-    """
-    whole = pulls + NORMAL_WEIGHT
-    return sigma * math.sqrt(whole * (2.0 * log_odds + math.log(whole / NORMAL_WEIGHT))) / pulls
-
-
 def threshold_of(delta: float) -> float:
     """The logarithm of the capital at which a mean is refuted with probability at most δ' of being the true one."""
     return -math.log(checked_delta(delta)) + _SAFETY
-
-
-def sums_of_bets(xi: Floats) -> Floats:
-    """S_l (BETS,) of values ξ (n,) in [0, 1], in any order.
-
-    >>> bool(np.allclose(sums_of_bets(np.array([0.0, 1.0])), WORST))
-    True
-    """
-    sums = np.zeros(BETS)
-    for start in range(0, len(xi), 4096):
-        sums += np.log1p(-np.multiply.outer(THETAS, xi[start : start + 4096])).sum(axis=1)
-    return sums
-
-
-def upper_mean(xi: Floats, delta: float) -> float:
-    """With probability 1 − δ' the mean of ξ, values (n,) in [0, 1], is at most this, at every n at once.
-
-    >>> round(upper_mean(np.zeros(100), 0.01), 3), round(upper_mean(np.full(100, 0.5), 0.01), 3)
-    (0.06, 0.532)
-    """
-    return _highest(xi, delta, one_look=False)
-
-
-def upper_mean_at(xi: Floats, delta: float) -> float:
-    """With probability 1 − δ' the mean of ξ, values (n,) in [0, 1], is at most this, at one n that was fixed before.
-
-    >>> round(upper_mean_at(np.zeros(100), 0.01), 3), round(upper_mean_at(np.full(100, 0.5), 0.01), 3)
-    (0.058, 0.532)
-    """
-    values = np.asarray(xi, np.float64)
-    by_bets = _highest(values, (1.0 - RATES_SHARE) * delta, one_look=True)
-    if not np.isin(values, (0.0, 1.0)).all():
-        return by_bets
-    ones = np.array([values.sum()])
-    return min(by_bets, float(highest_rate(ones, np.array([float(len(values))]), RATES_SHARE * delta)[0]))
-
-
-def _highest(xi: Floats, delta: float, *, one_look: bool) -> float:
-    threshold = threshold_of(delta)
-    weights = weights_for(float(len(xi)), threshold, one_look)
-    return float(unrefuted_mean(sums_of_bets(np.asarray(xi, np.float64)), float(len(xi)), threshold, weights))
 
 
 def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
@@ -360,3 +312,73 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
 
     found[some] = np.minimum(1.0, betainccinv(ones[some] + 1.0, (of - ones)[some], delta) + 1e-9)
     return found
+
+
+# Intervals of means -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def mean_interval(
+    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float
+) -> tuple[float, float]:
+    """The interval that bets leave of the mean of values with known bounds; `foreseen` as in `highest_means`."""
+    if pulls == 0:
+        return -np.inf, np.inf
+    taken = taken_away(rule.taken[d], pulls)
+    lacking, most = highest_means(samples, record, pulls, taken, rule.thresholds[d], foreseen)
+    return _in_inner_values(lacking, most, rule, d)
+
+
+@kernel
+def lasting_mean(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> tuple[float, float]:
+    """What would be left of it if the sample went on like this for ever."""
+    lacking, most = lasting_means(samples, record, pulls, taken_away(rule.taken[d], pulls))
+    return _in_inner_values(lacking, most, rule, d)
+
+
+@kernel
+def _in_inner_values(lacking: float, high: float, rule: BoxRule, d: int) -> tuple[float, float]:
+    """The inner interval of a bounded mean, of which this much at most is left of it, and of what it lacks of 1."""
+    times, less = rule.surviving[0], rule.surviving[1]
+    low = 1.0 - min(1.0, (lacking + less) / times)
+    high = min(1.0, (high + less) / times)
+    return inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
+
+
+@kernel
+def mean_and_doubt(samples: Samples, record: Record, scale: Floats) -> tuple[float, float, float]:
+    """The mean of a column that has values, and how far sampling noise may have moved it, as inner values."""
+    mean, error = mean_and_error(samples, record)
+    low, high = inner_of_mean(mean - DOUBT * error, scale), inner_of_mean(mean + DOUBT * error, scale)
+    return inner_of_mean(mean, scale), low, high
+
+
+def first_informative(
+    threat_taken: float, surviving: tuple[float, float], threshold: float, *, one_look: bool = False, rates: float = 0.0
+) -> int | None:
+    """The pulls before which the interval of a bounded mean is all that its bounds allow, whatever is measured.
+
+    None where no number up to `LARGEST` is enough. `rates` is the δ' of an exact binomial bound beside the bets, where
+    there is one.
+
+    >>> from frontguard import Prescient
+    >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
+    5
+    """
+    times, less = surviving
+    fewest, most = 0, LARGEST
+
+    def informs(pulls: int) -> bool:
+        taken = int(taken_away(threat_taken, pulls))
+        weights = weights_for(float(pulls), threshold, one_look)
+        most = float(unrefuted_mean(taken * WORST, float(pulls), threshold, weights))
+        if rates > 0.0:
+            most = min(most, float(highest_rate(np.array([float(taken)]), np.array([float(pulls)]), rates)[0]))
+        return most + less < times
+
+    if not informs(most):
+        return None
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if informs(middle) else (middle, most)
+    return most

@@ -14,7 +14,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.samples import COUNTED, Record, Table, copy_values, make_room, push, reserve
+from frontguard.evidence.samples import Record, Table, copy_values, make_room, push, reserve
 
 MOST_DIFFERENT = 32
 """Different values up to which they are counted; each takes as much as two values."""
@@ -37,7 +37,7 @@ class Samples(NamedTuple):
         record = self.columns[column]
         start, later, second = int(record["start"]), int(record["window"]), int(record["window_start"])
         own = self.pool[start : start + int(record["count"]) - later]
-        if record["low_heap"] == COUNTED:
+        if record["counted"]:
             different, apart = int(record["below"]), int(record["room"]) // 2
             counts = self.pool[start + apart : start + apart + different]
             own = np.repeat(self.pool[start : start + different], counts.astype(np.int64))
@@ -69,7 +69,7 @@ def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None
 def take(pool: Floats, table: Table, column: int, values: Floats) -> Floats:
     """Add values (n,) to a sorted column, counted or not. Returns the pool, which may be a new one."""
     record: Record = table[column]
-    if record.low_heap == COUNTED:
+    if record.counted == 1:
         block = np.sort(values)
         different = different_with(pool, record.start, record.below, block, MOST_DIFFERENT)
         if different <= MOST_DIFFERENT:
@@ -90,7 +90,7 @@ def _write_out(pool: Floats, table: Table, column: int, added: int) -> Floats:
     """Hold every value of a column that was counted, with room for `added` more. Returns the pool."""
     record: Record = table[column]
     values = written_out(pool, record.start, record.room // 2, record.below)
-    record.count, record.below, record.low_heap = 0, 0, -1
+    record.count, record.below, record.counted = 0, 0, 0
     pool = reserve(pool, table, column, values.shape[0] + added, False)
     copy_values(values, 0, pool, record.start, values.shape[0])
     record.count = values.shape[0]
@@ -135,7 +135,7 @@ def ranked(samples: Samples, record: Record, place: int) -> float:
     """
     pool, beside = samples.pool, samples.beside
     at: float
-    if record.low_heap == COUNTED:
+    if record.counted == 1:
         values, start = in_order(samples, record)
         at = values[start + place]
         return at
@@ -169,7 +169,7 @@ def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
     """
     first, own, later = record.start, record.count - record.window, record.window
     held = samples.pool
-    if record.low_heap == COUNTED:
+    if record.counted == 1:
         held, first = written_out(held, first, record.room // 2, record.below), 0
     if later == 0:
         return held, first

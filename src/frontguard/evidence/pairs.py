@@ -13,11 +13,16 @@ with a probability. Any share ε of the measurements of each arm spoils twice as
 Bounds hold at every number of blocks at once, and so at the one that an adaptive study has reached; blocks are counted
 in their order, up to the first that is not back. A failed measurement may have been anything. Proofs: docs/theory.md,
 (s).
+
+A study keeps values by block (`WithinBlocks`). Of sorted measurements `PairBoxReader` reads the same bounds: rows of
+one arm and block are one observation, as in `evidence.clusters`, and two arms are compared on the blocks that both
+have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -25,19 +30,32 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import COLUMNS, BoxRule
+from frontguard.evidence.boundaries import taken_away, taken_away_each
+from frontguard.evidence.boxes import COLUMNS, ArmBoxes, BoxRule
+from frontguard.evidence.clusters import ClusterBoxReader, Clustered
 from frontguard.evidence.differences import Compared, Differences, Sampled
 from frontguard.evidence.lists import (
     NEVER,
     counted_on,
     hidden_at,
     hits_at_most,
+    list_bounds,
     refresh_lists,
     unrefuted_list_mean,
 )
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, RELATIVE, SLOPE, Statistic, kinds_and_scales, noisy
+from frontguard.evidence.measurements import ComparedLog
+from frontguard.evidence.readers import Ahead
+from frontguard.evidence.statistics import (
+    BOUNDED_MEAN,
+    EXACT,
+    RELATIVE,
+    SLOPE,
+    Statistic,
+    inner_of_mean,
+    kinds_and_scales,
+    noisy,
+)
 from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
@@ -89,7 +107,7 @@ def pair_rule(
 
     With a list of items, `hits` is what `hits_at_most` gave the boxes of the arms, at a share of δ of theirs.
 
-    >>> from frontguard import Prescient
+    >>> from frontguard import Objective, Prescient
     >>> rule = pair_rule(Prescient(0.1), (Statistic(BOUNDED_MEAN, scale=(1, 4, 1, 0, 1)),), pairs=6, delta=0.05)
     >>> rule.reach.tolist(), rule.surviving.tolist()
     ([4.0], [0.9, 0.0])
@@ -238,21 +256,20 @@ def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
 
 
 @kernel
-def unrefuted_difference(seen: Floats, taken: int, times: float, rule: PairRule, d: int) -> float:
+def unrefuted_difference(seen: Floats, hidden: Floats, taken: int, times: float, rule: PairRule, d: int) -> float:
     """The largest ν that V (n,) in objective d do not refute, of which `taken` may be anything; 1 of none.
 
-    It is that of what replacements leave of ν; of a list, ν itself. With more blocks foreseen than there are, in
-    proportion, `times` as many.
+    It is that of what replacements leave of ν; of a list, ν itself, where `hidden` (n + 1,) may be missing in the sums
+    of V. With more blocks foreseen than there are, in proportion, `times` as many.
     """
     n = seen.shape[0]
     if n == 0:
         return 1.0
     xi = counted_on(seen, taken)
     if rule.items[d] > 0:
-        hidden = hidden_at(rule.hits, 0.0, n)
-        hidden += 0.5 * taken  # each replaced value takes half of it from V at most
+        missing = hidden + 0.5 * taken  # each replaced value takes half of it from V at most
         kept, less = rule.surviving[0], rule.surviving[1]
-        return unrefuted_list_mean(xi, seen, hidden, rule.items[d], kept, less, rule.thresholds[d])
+        return unrefuted_list_mean(xi, seen, missing, rule.items[d], kept, less, rule.thresholds[d])
     sums = np.zeros(BETS)
     add_bets(sums, xi, np.ones(n), n, False)
     sums *= times
@@ -262,7 +279,7 @@ def unrefuted_difference(seen: Floats, taken: int, times: float, rule: PairRule,
 @kernel
 def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
     """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) in objective d, of which `taken` may be anything."""
-    most = unrefuted_difference(seen, taken, 1.0, rule, d)
+    most = unrefuted_difference(seen, hidden_at(rule.hits, 0.0, seen.shape[0]), taken, 1.0, rule, d)
     if rule.items[d] == 0:
         most = (most + rule.surviving[1]) / rule.surviving[0]
     return 2.0 * min(1.0, most) - 1.0
@@ -300,19 +317,144 @@ def unrefuted_pairs(
     """`unrefuted_difference` (n, n) of all ordered pairs (j, i) of these arms.
 
     `most`, `least` (K, R) are values in [0, 1] of arms by block, with what failed as 1 and as 0; `have` says on which
-    blocks an arm was measured. `taken` (K,) measurements of each may be replaced.
+    blocks an arm was measured. `taken` (K,) measurements of each may be replaced. Of a list, the hits among the blocks
+    that both have are no more than those among all of each arm up to there.
     """
     n, R = arms.shape[0], most.shape[1]
     found = np.ones((n, n))
-    seen = np.empty(R)
+    seen, hidden = np.empty(R), np.zeros(R + 1)
     for a in range(n):
         for b in range(n):
             j, i = arms[a], arms[b]
-            count = 0
+            count, of_i, of_j = 0, 0, 0
             if i != j:
                 for r in range(R):
+                    of_i += have[i, r]
+                    of_j += have[j, r]
                     if have[i, r] and have[j, r]:
                         seen[count] = (1.0 + most[j, r] - least[i, r]) / 2.0
                         count += 1
-            found[a, b] = unrefuted_difference(seen[:count], taken[i] + taken[j], times, rule, d)
+                        if rule.items[d] > 0:
+                            hidden[count] = 0.5 * (rule.hits[of_i] + rule.hits[of_j])
+            both = taken[i] + taken[j]
+            found[a, b] = unrefuted_difference(seen[:count], hidden[: count + 1], both, times, rule, d)
     return found
+
+
+# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PairedLog(ComparedLog, Clustered):
+    """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none.
+
+    Of a study, pulls are one to a block, and count in the order of blocks up to the first that is not back.
+    """
+
+    items: int = field(default=0, kw_only=True)
+
+    @property
+    def dependent(self) -> Bools:
+        """The arms (K,) that have several rows in a block."""
+        return np.zeros(len(self.pulls), np.bool_) if self.arms_of_study else super().dependent
+
+
+class PairBoxReader(ClusterBoxReader):
+    """Reads boxes off a log with blocks, and what the differences within pairs say beside them.
+
+    The latter have half of δ.
+
+    >>> from frontguard import Objective, Prescient
+    >>> hard = np.random.default_rng(0).random(200) / 2
+    >>> order = np.argsort(hard)
+    >>> log = PairedLog(
+    ...     ["a", "b"], ("score",), np.array([200, 200]), np.array([[0, 200, 400]]),
+    ...     (np.concatenate([hard[order], hard[order] + 0.05]),), columns=("question",), begins=np.array([0, 200, 400]),
+    ...     sizes=np.ones(400, np.int64), owners=(np.tile(order, 2),), labels=np.tile(np.arange(200), 2),
+    ... )
+    >>> score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
+    >>> boxes = PairBoxReader(log, [score], 0.05).read(Prescient(0.0))
+    >>> bool(boxes.upper[0, 0] > boxes.lower[1, 0]), bool(boxes.apart[0, 1, 0] < 0.0)
+    (True, True)
+    """
+
+    ordered: PairedLog
+    of_boxes = 1.0 - SHARE
+
+    def _begin(self) -> None:
+        super()._begin()
+        check_counted(self._statistics, self.ordered.items, [each.name for each in self.objectives])
+        self._left: dict[tuple[int, float], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
+        self._values: dict[int, tuple[Floats, Floats]] = {}
+        K, blocks = len(self.ordered.pulls), int(self.ordered.labels.max(initial=-1)) + 1
+        self._arm_of_slot = np.repeat(np.arange(K), self.ordered.clusters)
+        self._have = np.zeros((K, blocks), np.bool_)
+        self._have[self._arm_of_slot, self.ordered.labels] = True
+        if self.ordered.arms_of_study:
+            self._have &= np.logical_and.accumulate(self._have, axis=1)
+
+    def _by_block(self, d: int) -> tuple[Floats, Floats]:
+        """The values (K, R) in [0, 1] of arms on blocks: their means, with what failed as 1, and as 0."""
+        if d not in self._values:
+            log, metric = self.ordered, self._columns[d]
+            slots = np.repeat(log.begins[:-1], np.diff(log.starts[metric])) + log.owners[metric]
+            observed = self.objectives[d].observed(log.values[metric][: log.starts[metric, -1]])
+            sums = np.bincount(slots, observed, minlength=len(log.sizes))
+            failed = log.sizes - np.bincount(slots, minlength=len(log.sizes))
+            most, least = np.ones(self._have.shape), np.zeros(self._have.shape)
+            most[self._arm_of_slot, log.labels] = np.minimum(1.0, (sums + failed) / log.sizes)
+            least[self._arm_of_slot, log.labels] = np.minimum(1.0, sums / log.sizes)
+            self._values[d] = most, least
+        return self._values[d]
+
+    def _rule(self, threat: Threat) -> PairRule:
+        items, counted = self.ordered.items, self._statistics
+        arms, pairs, delta = self.ordered.sharing(self._delta)
+        hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
+        return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
+
+    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
+        """The boxes, and what pairs say; where more pulls are foreseen, on more blocks like those that there are."""
+        boxes, least = super()._designed(boxes, threat, ahead), ahead.least
+        rule, items = self._rule(threat), self.ordered.items
+        taken = taken_away_each(threat.taken, self.ordered.pulls)
+        shown = int(self.pulls.max(initial=1))
+        whole = items > 0 and least >= items  # what all of them would say, as far as these show it
+        if items and not whole:
+            self._put_list_boxes(boxes, threat, rule)
+        n, usable = len(self._arms), np.flatnonzero(rule.usable)
+        apart = np.full((n, n, len(self.objectives)), np.inf)
+        factor, less = threat.surviving
+        for d in usable.tolist():
+            most, at_least = self._by_block(d)
+            times = 1.0 if least <= shown or items else least / shown
+            if whole:
+                rule = rule._replace(items=np.zeros_like(rule.items))
+                times = 1e6
+            key = (d, times)
+            found = self._left.get(key) if threat.taken == 0.0 and not rule.items[d] else None
+            if found is None:
+                found = unrefuted_pairs(most, at_least, self._have, self._arms, taken, times, rule, d)
+                if threat.taken == 0.0 and not rule.items[d]:
+                    self._left[key] = found
+            nu = np.minimum(1.0, found if rule.items[d] else (found + less) / factor)
+            apart[:, :, d] = (2.0 * nu - 1.0) * rule.reach[d]
+        return replace(boxes, apart=apart)
+
+    def _put_list_boxes(self, boxes: ArmBoxes, threat: Threat, rule: PairRule) -> None:
+        """Put the intervals of means over the list in the place of those of a law."""
+        chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
+        threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
+        for d, each in enumerate(self._statistics):
+            if each.kind != BOUNDED_MEAN:
+                continue
+            most, least = self._by_block(d)
+            scale = np.array(each.scale)
+            for place, arm in enumerate(self._arms.tolist()):
+                here = self._have[arm]
+                values = np.where(most[arm, here] == least[arm, here], most[arm, here], np.nan)
+                low, high = list_bounds(
+                    values, len(values), int(self.ordered.pulls[arm]), self.ordered.items, rule.hits,
+                    rule.surviving, threat.taken, threshold,
+                )  # fmt: skip
+                boxes.lower[place, d], boxes.upper[place, d] = inner_of_mean(low, scale), inner_of_mean(high, scale)

@@ -1,14 +1,13 @@
-"""Growing samples with exact medians and exact order statistics, amortised O(1) a value.
+"""Growing samples with exact medians: O(1) a value where values come in random order, O(√n) whatever comes.
 
 A sample keeps all its values and, sorted, the few whose ranks lie around the median: the *window*, about √n of them.
 A new value below or above the window is merely counted, which is what happens to nearly all of them; one inside it is
 inserted. The rank of the median drifts by about √n while n values come in, so a window of a few √n ranks has to be
-trimmed, but hardly ever searched anew. Data that drift, or an attack that changes sides, would make it search again
-and again: once a sample has spent its budget of such work it changes for good to two heaps, O(log n) a value whatever
-comes.
+trimmed, but hardly ever searched anew. Where data drift, or an attack changes sides, it moves by half a rank a value,
+and a window lasts for some √n of them.
 
 Many samples (one for each arm and objective: the *columns*) share one pool of memory and one table of records. The
-kernels work on these two arrays; `GrowingSample` is one column with a plain interface.
+kernels work on these two arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ Table = npt.NDArray[np.void]
 Record = Any  # one record of a Table, as numba sees it: fields are attributes
 
 _SMALLEST_EXTENT = 16
-_BUDGET = 16  # moved elements a value before a sample changes to heaps; independent rewards stay below 4
 
 COLUMN = np.dtype(
     [
@@ -36,24 +34,16 @@ COLUMN = np.dtype(
         ("window_room", np.int64),
         ("window", np.int64),  # length of the window
         ("below", np.int64),  # how many values are counted below the window
-        ("low_heap", np.int64),  # size of the lower heap, or −1 in window mode, or `COUNTED`
-        ("work", np.int64),  # elements moved for inserting and searching so far
+        ("counted", np.int64),  # whether different values are held with how often each came, see `evidence.ordered`
     ]
 )
-"""What is known of a column. In heap mode (`low_heap` ≥ 0) the extent of the values holds a max-heap of the lower
-half, growing from its start, and a min-heap of the upper half, growing backwards from its end. Columns that are kept
-sorted have neither; see `evidence.ordered`."""
-
-COUNTED = -2
-"""What `low_heap` of a sorted column is whose different values are held with how often each came (`evidence.ordered`).
-`below` is how many these are; they lie in the first half of its extent, and their counts in the second."""
+"""What is known of a column. Columns that are kept sorted have no window; where they are counted, `below` is how many
+different values there are, which lie in the first half of the extent, and their counts in the second."""
 
 
 def empty_table(columns: int) -> Table:
     """Records of samples without values. One more record, the last, keeps in `count` how much of the pool is in use."""
-    table = np.zeros(columns + 1, COLUMN)
-    table["low_heap"] = -1
-    return table
+    return np.zeros(columns + 1, COLUMN)
 
 
 def empty_pool(columns: int, each: int = 16 * _SMALLEST_EXTENT) -> Floats:
@@ -116,14 +106,11 @@ def copy_values(source: Floats, first: int, target: Floats, start: int, count: i
 def _move(pool: Floats, record: Record, target: Floats, start: int, room: int, window_room: int) -> None:
     """Copy a column's values and its window to `target`, from `start` on, and let them live there."""
     window_start = start + room
-    if record.low_heap == COUNTED:
+    if record.counted == 1:
         copy_values(pool, record.start, target, start, record.below)
         copy_values(pool, record.start + record.room // 2, target, start + room // 2, record.below)
     else:
-        head = record.count if record.low_heap < 0 else record.low_heap
-        tail = record.count - head
-        copy_values(pool, record.start, target, start, head)
-        copy_values(pool, record.start + record.room - tail, target, window_start - tail, tail)
+        copy_values(pool, record.start, target, start, record.count)
         copy_values(pool, record.window_start, target, window_start, record.window)
     record.start = start
     record.room = room
@@ -135,13 +122,8 @@ def _move(pool: Floats, record: Record, target: Floats, start: int, room: int, w
 def push(pool: Floats, table: Table, column: int, values: Floats) -> None:
     """Add values (n,) to a column with enough room."""
     record: Record = table[column]
-    added = values.shape[0]
-    if record.low_heap >= 0:
-        for i in range(added):
-            _push_heaps(pool, record, values[i])
-        return
-    copy_values(values, 0, pool, record.start + record.count, added)
-    record.count += added
+    copy_values(values, 0, pool, record.start + record.count, values.shape[0])
+    record.count += values.shape[0]
     if record.window > 0:
         _push_window(pool, record, values)
 
@@ -150,9 +132,6 @@ def push(pool: Floats, table: Table, column: int, values: Floats) -> None:
 def push_one(pool: Floats, table: Table, column: int, value: float) -> None:
     """Add one value to a column with enough room: `push` without its overhead."""
     record: Record = table[column]
-    if record.low_heap >= 0:
-        _push_heaps(pool, record, value)
-        return
     pool[record.start + record.count] = value
     record.count += 1
     if record.window > 0:
@@ -205,14 +184,12 @@ def _push_window(pool: Floats, record: Record, values: Floats) -> None:
 @kernel
 def _insert(pool: Floats, record: Record, value: float) -> None:
     """Take a value that lies inside the window, above its first one, into it."""
-    end = record.window_start + record.window
-    place = end
+    place = record.window_start + record.window
     while pool[place - 1] > value:
         pool[place] = pool[place - 1]
         place -= 1
     pool[place] = value
     record.window += 1
-    record.work += (end + 1 - place) >> 2  # moving is about four times cheaper than searching
 
 
 @kernel
@@ -228,34 +205,19 @@ def _trim(pool: Floats, record: Record) -> None:
         pool[at + i] = pool[at + first + i]
     record.below += first
     record.window = wanted
-    record.work += wanted
-
-
-@kernel
-def values_of(pool: Floats, record: Record) -> Floats:
-    """A copy of all values of a column, in no particular order."""
-    head = record.count if record.low_heap < 0 else record.low_heap
-    tail = record.count - head
-    copy = np.empty(record.count)
-    copy_values(pool, record.start, copy, 0, head)
-    copy_values(pool, record.start + record.room - tail, copy, head, tail)
-    return copy
 
 
 @kernel
 def _search(pool: Floats, record: Record) -> None:
-    """Make the window anew around the median, or change to heaps if too much work went into that already."""
+    """Make the window anew around the median."""
     count = record.count
-    if record.work > _BUDGET * count + 4096:
-        _change_to_heaps(pool, record)
-        return
     wanted = min(window_length(count), count)
     first = max(0, min((count - 1) // 2 - wanted // 2, count - wanted))
     if record.window > 1 and _search_nearby(pool, record, first, wanted):
-        record.work += count >> 2  # a scan is about four times cheaper than two selections
         return
-    record.work += count
-    values = np.partition(values_of(pool, record), np.array([first, first + wanted - 1]))
+    values = np.empty(count)
+    copy_values(pool, record.start, values, 0, count)
+    values = np.partition(values, np.array([first, first + wanted - 1]))
     _set_window(pool, record, np.sort(values[first : first + wanted]), 0, first, wanted)
 
 
@@ -302,164 +264,13 @@ def median(pool: Floats, table: Table, column: int) -> float:
     """The median of a column that has values; for an even number of them the mean of the two in the middle."""
     record: Record = table[column]
     count = record.count
-    if record.low_heap < 0:
+    lower_at = (count - 1) // 2 - record.below
+    upper_at = count // 2 - record.below
+    if lower_at < 0 or upper_at >= record.window:
+        _search(pool, record)
         lower_at = (count - 1) // 2 - record.below
         upper_at = count // 2 - record.below
-        if lower_at < 0 or upper_at >= record.window:
-            _search(pool, record)
-            lower_at = (count - 1) // 2 - record.below
-            upper_at = count // 2 - record.below
-    if record.low_heap < 0:
-        lower = pool[record.window_start + lower_at]
-        upper = pool[record.window_start + upper_at]
-    else:
-        lower = pool[record.start]
-        upper = lower if count % 2 == 1 else pool[record.start + record.room - 1]
+    lower = pool[record.window_start + lower_at]
+    upper = pool[record.window_start + upper_at]
     middle: float = lower if lower == upper else 0.5 * lower + 0.5 * upper
     return middle
-
-
-@kernel
-def order_statistic(pool: Floats, table: Table, column: int, rank: int) -> float:
-    """The value of `rank` (1 the smallest, n the largest) of a column. O(1) within the window, O(n) elsewhere."""
-    record: Record = table[column]
-    inside = rank - 1 - record.below
-    if record.low_heap < 0 and inside >= 0 and inside < record.window:
-        near: float = pool[record.window_start + inside]
-        return near
-    far: float = np.partition(values_of(pool, record), rank - 1)[rank - 1]
-    return far
-
-
-@kernel
-def _change_to_heaps(pool: Floats, record: Record) -> None:
-    """Rearrange a column's values into two heaps, for good. A sorted array is a heap already."""
-    values = np.sort(values_of(pool, record))
-    low = (record.count + 1) // 2
-    last = record.start + record.room - 1
-    for i in range(low):
-        pool[record.start + i] = values[low - 1 - i]
-    for i in range(record.count - low):
-        pool[last - i] = values[low + i]
-    record.low_heap = low
-    record.window = 0
-
-
-@kernel
-def _sift_up(pool: Floats, root: int, step: int, size: int) -> None:
-    """Let the last of `size` elements rise. Element i lies at root + step · i; step +1 is a max-heap, −1 a min-heap."""
-    i = size - 1
-    value = pool[root + step * i]
-    while i > 0:
-        parent = (i - 1) >> 1
-        above = pool[root + step * parent]
-        if (value <= above) if step > 0 else (value >= above):
-            break
-        pool[root + step * i] = above
-        i = parent
-    pool[root + step * i] = value
-
-
-@kernel
-def _sift_down(pool: Floats, root: int, step: int, size: int) -> None:
-    """Let the first of `size` elements sink. Layout as in `_sift_up`."""
-    i = 0
-    value = pool[root]
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        at = root + step * child
-        if child + 1 < size:
-            beside = at + step
-            if (pool[beside] > pool[at]) if step > 0 else (pool[beside] < pool[at]):
-                child += 1
-                at = beside
-        if (value >= pool[at]) if step > 0 else (value <= pool[at]):
-            break
-        pool[root + step * i] = pool[at]
-        i = child
-    pool[root + step * i] = value
-
-
-@kernel
-def _push_heaps(pool: Floats, record: Record, value: float) -> None:
-    """Add a value to a column in heap mode; the lower heap keeps ⌈n/2⌉ values."""
-    low_root = record.start
-    high_root = record.start + record.room - 1
-    low = record.low_heap
-    high = record.count - low
-    if value <= pool[low_root]:
-        pool[low_root + low] = value
-        low += 1
-        _sift_up(pool, low_root, 1, low)
-    else:
-        pool[high_root - high] = value
-        high += 1
-        _sift_up(pool, high_root, -1, high)
-    if low > high + 1:
-        moved = pool[low_root]
-        low -= 1
-        pool[low_root] = pool[low_root + low]
-        _sift_down(pool, low_root, 1, low)
-        pool[high_root - high] = moved
-        high += 1
-        _sift_up(pool, high_root, -1, high)
-    elif high > low:
-        moved = pool[high_root]
-        high -= 1
-        pool[high_root] = pool[high_root - high]
-        _sift_down(pool, high_root, -1, high)
-        pool[low_root + low] = moved
-        low += 1
-        _sift_up(pool, low_root, 1, low)
-    record.low_heap = low
-    record.count = low + high
-
-
-class GrowingSample:
-    """One growing sample with its exact median and exact order statistics.
-
-    >>> sample = GrowingSample([3.0, 1.0, 2.0])
-    >>> sample.extend([10.0])
-    >>> sample.median(), sample.order_statistic(1), len(sample)
-    (2.5, 1.0, 4)
-    """
-
-    def __init__(self, values: npt.ArrayLike = ()) -> None:
-        self._table = empty_table(1)
-        self._pool = empty_pool(1)
-        self.extend(values)
-
-    def extend(self, values: npt.ArrayLike) -> None:
-        """Add values; infinite ones are welcome, NaN is refused because it has no rank."""
-        array = np.ascontiguousarray(values, np.float64).reshape(-1)
-        if np.isnan(array).any():
-            raise ValueError(
-                f"a sample takes numbers, which NaN is not; got one at position {np.isnan(array).argmax()}"
-            )
-        self._pool = reserve(self._pool, self._table, 0, len(array), True)
-        push(self._pool, self._table, 0, array)
-
-    def __len__(self) -> int:
-        return int(self._table["count"][0])
-
-    def median(self) -> float:
-        """The value in the middle; for an even number of values the mean of the two in the middle."""
-        if not len(self):
-            raise ValueError("the median of no values is not defined: extend the sample first")
-        return float(median(self._pool, self._table, 0))
-
-    def order_statistic(self, rank: int) -> float:
-        """The value of `rank`: 1 is the smallest, n the largest."""
-        if not 1 <= rank <= len(self):
-            raise IndexError(f"rank must be in 1..{len(self)}; got {rank}")
-        return float(order_statistic(self._pool, self._table, 0, rank))
-
-    @property
-    def uses_heaps(self) -> bool:
-        """Whether the data drifted so much that the sample changed from its window to two heaps."""
-        return bool(self._table["low_heap"][0] >= 0)
-
-    def __repr__(self) -> str:
-        return f"GrowingSample of {len(self)} values" + (f", median {self.median():g}" if len(self) else "")

@@ -17,8 +17,17 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.objectives import Objective
 
-QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT = range(4)
-"""Kinds of statistics: what `Statistic.kind` may be."""
+KINDS = ("quantile", "bounded mean", "normal mean", "exact value")
+"""Kinds of statistics, each with a module of its own: `quantiles`, `means`, `normals` and `exact`."""
+
+QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT = range(len(KINDS))
+"""What `Statistic.kind` may be."""
+
+LARGEST = 2**20
+"""Pulls of an arm up to which ranks are tabulated. Beyond it boxes stay valid but hardly shrink."""
+
+DOUBT = 0.5
+"""Standard errors of a point estimate that count as doubt when candidates are chosen."""
 
 AT_ZERO, SLOPE, SIGN, RELATIVE, SIGMA = range(5)
 """Columns of scales (M, 5): a metric's mean is x = at_zero + slope · y, the inner one ± x or, relative, ± log x."""
@@ -36,7 +45,7 @@ class Statistic(NamedTuple):
 def statistic_of(objective: Objective) -> Statistic:
     """What counts of an objective's values.
 
-    >>> statistic_of(Objective("stars", statistic="mean", bounds=(1, 5))).scale
+    >>> statistic_of(Objective("stars", "maximize", statistic="mean", bounds=(1, 5))).scale
     (1.0, 4.0, 1.0, 0.0, 1.0)
     """
     sign, relative = -1.0 if objective.minimized else 1.0, float(objective.relative)

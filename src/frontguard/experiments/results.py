@@ -10,15 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.experiments.setup import CONTESTANTS, DATASETS, TITLES, ExperimentPolicy, Published, Setting
-from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
+from frontguard.pareto.dominance import as_points, pareto_mask, suboptimality_gaps
+
+MOST_ROWS = 2000
+"""Rows that a report takes from a file."""
 
 
 @dataclass(frozen=True)
@@ -175,37 +179,87 @@ def score(judgement: Judgement, pulls: npt.ArrayLike) -> Score:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
-    """One measured row. `bias` is the D by which it was judged; `seconds` what its runs took, summed over chunks."""
+    """One measured row with the published one beside it, flat as its JSON is; None is what does not exist.
+
+    `bias` is the D by which it was judged; `seconds` what its runs took, summed over chunks. One run has no spread.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"allow_inf_nan": False}
 
     dataset: str
-    variant: str
+    variant: str = ""
     policy: str
-    policy_title: str
-    epsilon: float
-    bias: float
+    contamination: float
+    runs: int
+    rsr: float
+    sc: float
+    ro: float
+    rf1: float
+    returned: float
+    returned_off_front: float
+    pareto_arms: int = 0
+    seconds: float = 0.0
+    rsr_low: float = 0.0
+    rsr_high: float = 1.0
+    sc_std: float | None = None
+    sc_se: float | None = None
+    sc_low: float | None = None
+    sc_high: float | None = None
+    ro_std: float | None = None
+    ro_se: float | None = None
+    ro_low: float | None = None
+    ro_high: float | None = None
+    rf1_std: float | None = None
+    rf1_se: float | None = None
+    rf1_low: float | None = None
+    rf1_high: float | None = None
+    returned_std: float | None = None
+    returned_se: float | None = None
+    returned_low: float | None = None
+    returned_high: float | None = None
+    returned_off_front_std: float | None = None
+    returned_off_front_se: float | None = None
+    returned_off_front_low: float | None = None
+    returned_off_front_high: float | None = None
+    told_threat: str = ""
+    bias: float = 0.0
     accuracy: float
-    threat: str
-    pareto_arms: int
-    score: Score
-    seconds: float
-    published: Published | None
+    published_rsr: float | None = None
+    published_sc: float | None = None
+    published_ro: float | None = None
+    published_rf1: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can have given: rows are read from files."""
+        if self.dataset not in DATASETS:
+            raise ValueError(f"dataset: wanted one of {', '.join(DATASETS)}; got {self.dataset!r}")
+        least = min(self.runs - 1, self.contamination, *self.as_printed, self.returned, self.returned_off_front)
+        if least < 0 or self.contamination > 0.5 or self.rsr > 1.0:
+            raise ValueError("wanted a row of reproduce: runs from 1, shares of runs, contamination up to 0.5")
 
     @property
     def title(self) -> str:
         """The data set and its variant: a heading."""
-        return f"{TITLES.get(self.dataset, self.dataset)} ({self.variant})"
+        return f"{TITLES[self.dataset]} ({self.variant})"
 
     @property
-    def runs(self) -> int:
-        """How many runs stand behind the row."""
-        return self.score.runs
+    def policy_title(self) -> str:
+        """The policy as people call it."""
+        return CONTESTANTS[self.policy].title if self.policy in CONTESTANTS else self.policy
 
     @property
     def as_printed(self) -> Published:
         """Our means, as the paper prints them."""
-        return Published(self.score.rsr, self.score.sc.mean, self.score.ro.mean, self.score.rf1.mean)
+        return Published(self.rsr, self.sc, self.ro, self.rf1)
+
+    @property
+    def published(self) -> Published | None:
+        """What the paper printed, if anything."""
+        found = [self.published_rsr, self.published_sc, self.published_ro, self.published_rf1]
+        known = [each for each in found if each is not None]
+        return Published(*known) if len(known) == len(found) else None
 
 
 def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run]) -> Row:
@@ -220,108 +274,33 @@ def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run
         dataset=experiment.dataset,
         variant=experiment.variant,
         policy=contestant.name,
-        policy_title=contestant.title,
-        epsilon=setting.eps,
+        contamination=setting.eps,
+        pareto_arms=len(environment.pareto_set),
+        seconds=round(sum(run.seconds for run in runs), 3),
+        told_threat=setting.threat.name,
         bias=setting.bias,
         accuracy=experiment.accuracy,
-        threat=setting.threat.name,
-        pareto_arms=len(environment.pareto_set),
-        score=score(judgement, [run.pulls for run in runs]),
-        seconds=sum(run.seconds for run in runs),
-        published=setting.published(contestant.name),
+        **figures_of(score(judgement, [run.pulls for run in runs]), setting.published(contestant.name)),
     )
 
 
-def as_record(row: Row) -> dict[str, Any]:
-    """A row for machines: flat, with plain numbers; what does not exist is None."""
-    figures = row.score
-    return {
-        "dataset": row.dataset,
-        "variant": row.variant,
-        "policy": row.policy,
-        "contamination": row.epsilon,
-        "runs": row.runs,
-        **row.as_printed._asdict(),
-        "returned": figures.size.mean,
-        "returned_off_front": figures.off_front.mean,
-        "pareto_arms": row.pareto_arms,
-        "seconds": round(row.seconds, 3),
-        "rsr_low": figures.rsr_low,
-        "rsr_high": figures.rsr_high,
-        **_spread_fields("sc", figures.sc),
-        **_spread_fields("ro", figures.ro),
-        **_spread_fields("rf1", figures.rf1),
-        **_spread_fields("returned", figures.size),
-        **_spread_fields("returned_off_front", figures.off_front),
-        "told_threat": row.threat,
-        "bias": row.bias,
-        "accuracy": row.accuracy,
-        **{f"published_{name}": getattr(row.published, name, None) for name in Published._fields},
-    }
+def figures_of(ours: Score, paper: Published | None) -> dict[str, Any]:
+    """A score, and what the paper printed, as fields of a row."""
+    figures: dict[str, Any] = {"runs": ours.runs, "rsr": ours.rsr, "rsr_low": ours.rsr_low, "rsr_high": ours.rsr_high}
+    for name, spread in (
+        ("sc", ours.sc), ("ro", ours.ro), ("rf1", ours.rf1), ("returned", ours.size),
+        ("returned_off_front", ours.off_front),
+    ):  # fmt: skip
+        figures[name] = spread.mean
+        parts = {"std": spread.deviation, "se": spread.error, "low": spread.low, "high": spread.high}
+        figures |= {f"{name}_{part}": None if math.isnan(value) else value for part, value in parts.items()}
+    return figures | {f"published_{name}": value for name, value in (paper._asdict() if paper else {}).items()}
 
 
 def rows_of(values: Any, where: str = "JSON") -> list[Row]:
-    """The rows that `as_record` gave, be it through JSON; the error says where in `where` there are none."""
-    from pydantic import Field, create_model
-
+    """The rows that `asdict` gave, be it through JSON; the error says where in `where` there are none."""
     from frontguard._common.reading import read
-    from frontguard.schema import Amount, Count, Number, Share, Text
 
-    spread = {f"{name}_{part}": (Number | None, None) for name in _SPREADS for part in _PARTS}
-    published = {f"published_{name}": (Amount | None, None) for name in Published._fields}
-    model: Any = create_model(
-        "Row",
-        dataset=(Literal[DATASETS], ...),
-        variant=(Text, ""),
-        policy=(Text, ...),
-        contamination=(Share, ...),
-        runs=(Annotated[Count, Field(ge=1)], ...),
-        rsr=(Annotated[Number, Field(ge=0.0, le=1.0)], ...),
-        rsr_low=(Amount | None, None),
-        rsr_high=(Amount | None, None),
-        **dict.fromkeys(("sc", "ro", "rf1"), (Amount, ...)),
-        **dict.fromkeys(("returned", "returned_off_front", "accuracy"), (Amount | None, None)),
-        **dict.fromkeys(("seconds", "bias"), (Amount, 0.0)),
-        pareto_arms=(Count, 0),
-        told_threat=(Text, ""),
-        **spread,
-        **published,
-    )  # type: ignore[call-overload]
-    kind: Any = Annotated[list[model], Field(min_length=1, max_length=2000)]
-    return [_row_of(row) for row in read(kind, values, where)]
-
-
-def _row_of(given: Any) -> Row:
-    figures = {name: math.nan if value is None else value for name, value in vars(given).items()}
-    published = [getattr(given, f"published_{name}") for name in Published._fields]
-    spreads = [Spread(figures[name], *(figures[f"{name}_{part}"] for part in _PARTS)) for name in _SPREADS]
-    return Row(
-        dataset=given.dataset,
-        variant=given.variant,
-        policy=given.policy,
-        policy_title=CONTESTANTS[given.policy].title if given.policy in CONTESTANTS else given.policy,
-        epsilon=given.contamination,
-        bias=given.bias,
-        accuracy=figures["accuracy"],
-        threat=given.told_threat,
-        pareto_arms=given.pareto_arms,
-        score=Score(
-            given.runs,
-            given.rsr,
-            given.rsr if given.rsr_low is None else given.rsr_low,
-            given.rsr if given.rsr_high is None else given.rsr_high,
-            *spreads,
-        ),
-        seconds=given.seconds,
-        published=None if None in published else Published(*published),
-    )
-
-
-_SPREADS = ("sc", "ro", "rf1", "returned", "returned_off_front")
-_PARTS = ("std", "se", "low", "high")
-
-
-def _spread_fields(name: str, spread: Spread) -> dict[str, float | None]:
-    values = (spread.deviation, spread.error, spread.low, spread.high)
-    parts = zip(_PARTS, values, strict=True)
-    return {f"{name}_{part}": None if math.isnan(value) else value for part, value in parts}
+    if not 0 < len(values) <= MOST_ROWS:
+        raise BadInput(f"{where}: wanted 1 to {MOST_ROWS:,} rows of reproduce; got {len(values):,}")
+    return read(list[Row], values, where)

@@ -16,14 +16,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache, partial
 from importlib import metadata, resources
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard.errors import BadInput
 from frontguard.experiments.results import Row, Run, result_of
@@ -32,10 +32,8 @@ from frontguard.simulation import simulate
 from frontguard.simulation.contracts import Environment
 from frontguard.words.progress import ProgressDisplay
 
-FIRST_CHUNK = 4
-CHUNK_SECONDS = 4.0
-"""A chunk is what an interruption can lose: the first is small, then they are sized to last about this long.
-"""
+CHUNK = 20
+"""Runs that are stored together: an interruption loses so many at most."""
 
 
 @dataclass
@@ -45,33 +43,13 @@ class PlannedRow:
     setting: Setting
     contestant: ExperimentPolicy
     key: str
-    runs: dict[int, Run] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         """For progress: data set, variant, policy and ε."""
         experiment = self.setting.experiment
         return f"{TITLES[experiment.dataset]}, {experiment.variant}, {self.contestant.title}, ε = {self.setting.eps:g}"
-
-    def missing(self, wanted: int, most: int) -> range:
-        """The first gap in the run numbers 0..wanted−1, at most so many of it; empty if there is none.
-
-        >>> cell = PlannedRow(None, None, "", {0: None, 1: None, 4: None})
-        >>> cell.missing(7, most=5)
-        range(2, 4)
-        """
-        first = next((number for number in range(wanted) if number not in self.runs), wanted)
-        end = next((number for number in range(first, wanted) if number in self.runs), wanted)
-        return range(first, min(end, first + most))
-
-
-@dataclass
-class Execution:
-    """The rows of a plan; how many runs were there before, and how many were run now."""
-
-    results: list[Row]
-    resumed: int
-    computed: int
 
 
 class Campaign:
@@ -100,8 +78,9 @@ class Campaign:
         for cell in self.cells:
             cell.runs = self._stored(cell)
 
-    def _stored(self, cell: PlannedRow) -> dict[int, Run]:
-        return {number: run for number, run in self.store.runs(cell.key).items() if number < self.wanted}
+    def _stored(self, cell: PlannedRow) -> list[Run]:
+        found = self.store.runs(cell.key)
+        return [found[number] for number in takewhile(found.__contains__, range(self.wanted))]
 
     @property
     def total(self) -> int:
@@ -113,37 +92,26 @@ class Campaign:
         """Runs that are finished and stored."""
         return sum(len(cell.runs) for cell in self.cells)
 
-    def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> Execution:
-        """Run what is missing. An interruption propagates; every finished chunk is stored by then."""
-        resumed, seconds = self.done, 0.0
-        compiled: set[str] = set()
+    def execute(self, *, workers: int | None = None, progress: ProgressDisplay | None = None) -> list[Row]:
+        """Run what is missing; the rows of all. An interruption propagates; every finished chunk is stored by then."""
+        resumed, began = self.done, time.perf_counter()
         for cell in self.cells:
             cell.runs = self._stored(cell)
-            policy, pace = cell.contestant.name, None
-            # A policy's very first chunk is a single run: it may have to compile, which must not pass for its pace.
-            while chunk := cell.missing(self.wanted, _chunk_size(pace) if policy in compiled else 1):
+            while len(cell.runs) < self.wanted:
+                chunk = range(len(cell.runs), min(len(cell.runs) + CHUNK, self.wanted))
                 before = self.done
-                left = seconds / (before - resumed) * (self.total - before) if before > resumed else None
-
+                pace = (time.perf_counter() - began) / (before - resumed) if before > resumed else None
+                left = None if pace is None else pace * (self.total - before)
                 show = partial(_show, progress, cell.name, before, self.total, left)
                 show(0)
-                started = time.perf_counter()
                 runs = _simulated(cell, chunk, seed=self.seed, workers=workers, on_run=show)
                 self.store.add(cell.key, chunk.start, runs)
-                cell.runs.update(zip(chunk, runs, strict=True))
-                took = time.perf_counter() - started
-                seconds += took
-                pace = took / len(runs) if policy in compiled else None
-                compiled.add(policy)
-        return Execution(self.results(), resumed, self.done - resumed)
+                cell.runs += runs
+        return self.results()
 
     def results(self) -> list[Row]:
         """The rows of all cells that have any run."""
-        return [
-            result_of(cell.setting, cell.contestant, [cell.runs[number] for number in sorted(cell.runs)])
-            for cell in self.cells
-            if cell.runs
-        ]
+        return [result_of(cell.setting, cell.contestant, cell.runs) for cell in self.cells if cell.runs]
 
 
 def _show(
@@ -151,10 +119,6 @@ def _show(
 ) -> None:
     if progress is not None:
         progress.show(name, before + finished, total, left)
-
-
-def _chunk_size(pace: float | None) -> int:
-    return FIRST_CHUNK if pace is None else max(FIRST_CHUNK, int(CHUNK_SECONDS / max(pace, 1e-6)))
 
 
 def _simulated(
@@ -232,48 +196,26 @@ def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
     Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no
     threat.
     """
-    digest = hashlib.sha256()
-    parts: dict[str, object] = {
-        "code": code_fingerprint(),
-        "environment": setting.experiment.environment,
-        "adversary": setting.adversary,
-        "policy": contestant.name,
-        "arguments": contestant.arguments(setting),
-        "seed": seed,
-    }
-    for name, part in parts.items():
-        _feed(digest, name)
-        _feed(digest, part)
-    return digest.hexdigest()[:32]
+    experiment = setting.experiment
+    parts = (experiment.environment, setting.adversary, *sorted(contestant.arguments(setting).items()))
+    content = (code_fingerprint(), contestant.name, seed, [_content(part) for part in parts])
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
 
-def _feed(digest: Any, thing: object) -> None:
-    """Feed a value into the hash by its content: arrays by their bytes, records by their fields, kernels by
-    their names.
-    """
-    digest.update(f"<{type(thing).__name__}>".encode())
+def _content(thing: Any) -> object:
+    """A value by its content: arrays by their bytes, records by their fields, kernels by their names."""
     if isinstance(thing, np.ndarray):
-        array: npt.NDArray[Any] = np.ascontiguousarray(thing)
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(array.tobytes())
-    elif isinstance(thing, dict):
-        for name, value in thing.items():
-            _feed(digest, name)
-            _feed(digest, value)
-    elif isinstance(thing, list | tuple):
-        for value in thing:
-            _feed(digest, value)
-    elif thing is None or isinstance(thing, str | int | float | bool | np.generic):
-        digest.update(repr(thing).encode())
-    elif isinstance(thing, Environment):  # what its kernel reads; the rest of it is derived truth
-        _feed(digest, {"draw": thing.draw, "medians": thing.medians, "reals": thing.reals, "ints": thing.ints})
-    elif hasattr(thing, "__dataclass_fields__"):
-        _feed(digest, {name: getattr(thing, name) for name in thing.__dataclass_fields__})
-    elif callable(thing):
+        return thing.dtype.str, thing.shape, thing.tobytes()
+    if isinstance(thing, Environment):  # what its kernel reads; the rest of it is derived truth
+        return [_content(each) for each in (thing.draw, thing.medians, thing.reals, thing.ints)]
+    if is_dataclass(thing):
+        return type(thing).__name__, [_content(getattr(thing, each.name)) for each in fields(thing)]
+    if callable(thing):
         function: Any = getattr(thing, "py_func", thing)  # a compiled kernel names the function it was made of
-        digest.update(f"{function.__module__}.{function.__qualname__}".encode())
-    else:
-        raise TypeError(f"a part of a run of type {type(thing).__name__} cannot be hashed by its content")
+        return f"{function.__module__}.{function.__qualname__}"
+    if isinstance(thing, tuple):
+        return [_content(each) for each in thing]
+    return repr(thing)
 
 
 _DECIDING = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")

@@ -17,11 +17,11 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
+from frontguard.experiments.datasets import bundled_rows
 from frontguard.experiments.datasets.compiler_flags import bundled_recording
 from frontguard.experiments.datasets.diabetes import bundled_treatments
-from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies, movies_from_ml100k
-from frontguard.experiments.datasets.readers import bundled_rows
-from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, find_settings, read_settings
+from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies
+from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, read_settings
 from frontguard.phrases import did_you_mean
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
@@ -206,36 +206,23 @@ def choose(dataset: str, data: Path | None, selection: str = "margin") -> Select
         raise _unknown("dataset", dataset, (*DATASETS, "all"))
     if data is not None and not data.exists():
         raise BadInput(f"{data}: no such file or directory")
-    if dataset == "all":
-        return _table2(data, selection)
-    if dataset == "movielens":
-        movies = bundled_movies(selection) if data is None else movies_from_ml100k(_ml100k(data) or data, selection)
-        return Selection([movielens(movies)], [])
-    if dataset == "sw-llvm":
-        if data is None:
-            raise BadInput(f"sw-llvm: its points are not part of the package; {HOW_TO_GET}")
-        return Selection(sw_llvm(read_settings(data)), [])
-    if data is not None:
+    if dataset not in ("sw-llvm", "all") and data is not None:
         raise BadInput(f"--data: {dataset} reads no data from outside; leave the option out")
-    if dataset == "synthetic":
-        return Selection(gaussian_suite(), [])
-    return Selection([diabetes() if dataset == "diabetes" else compiler_flags()], [])
-
-
-def _table2(data: Path | None, selection: str) -> Selection:
-    ratings = None if data is None else _ml100k(data)
-    points = None if data is None else find_settings(data)
-    if data is not None and ratings is None and points is None:
-        raise BadInput(f"{data}: holds neither the points of SW-LLVM nor the ratings of MovieLens 100K; {HOW_TO_GET}")
-    movies = bundled_movies(selection) if ratings is None else movies_from_ml100k(ratings, selection)
-    compilers = [] if points is None else sw_llvm(read_settings(points))
-    left_out = [] if compilers else [f"sw-llvm is left out: its points are not part of the package; {HOW_TO_GET}"]
-    return Selection([movielens(movies), *compilers, diabetes()], left_out)
-
-
-def _ml100k(data: Path) -> Path | None:
-    """The directory with the ratings: `data` itself or its folder `ml-100k`."""
-    return next((place for place in (data, data / "ml-100k") if (place / "u.data").is_file()), None)
+    compilers = [] if data is None else sw_llvm(read_settings(data))
+    missing = f"its points are not part of the package; {HOW_TO_GET}"
+    if dataset == "all":
+        left_out = [] if compilers else [f"sw-llvm is left out: {missing}"]
+        return Selection([movielens(bundled_movies(selection)), *compilers, diabetes()], left_out)
+    if dataset == "sw-llvm" and not compilers:
+        raise BadInput(f"sw-llvm: {missing}")
+    built: dict[str, Callable[[], list[Experiment]]] = {
+        "movielens": lambda: [movielens(bundled_movies(selection))],
+        "sw-llvm": lambda: compilers,
+        "diabetes": lambda: [diabetes()],
+        "compiler-flags": lambda: [compiler_flags()],
+        "synthetic": gaussian_suite,
+    }
+    return Selection(built[dataset](), [])
 
 
 def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) -> list[Setting]:

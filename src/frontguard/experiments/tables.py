@@ -8,13 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frontguard.experiments.results import Row, Spread, as_record
+from frontguard.experiments.results import Row
 from frontguard.experiments.setup import Published
 from frontguard.plot import sample_complexity
 from frontguard.words.terminal import TextColumn, titled
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 def as_json(rows: Sequence[Row]) -> str:
     """A list of flat rows."""
-    return json.dumps([as_record(row) for row in rows], indent=1, allow_nan=False)
+    return json.dumps([asdict(row) for row in rows], indent=1, allow_nan=False)
 
 
 def as_csv(rows: Sequence[Row]) -> str:
     """The same rows with a header; what does not exist is left empty."""
-    records = [as_record(row) for row in rows]
+    records = [asdict(row) for row in rows]
     text = io.StringIO()
     if records:
         table = csv.DictWriter(text, list(records[0]), lineterminator="\n")
@@ -57,13 +57,13 @@ def number(value: float, digits: int = 2) -> str:
     return text + "0" if text.endswith(".") else text
 
 
-def with_error(spread: Spread) -> str:
-    """Samples with their standard error.
+def with_error(mean: float, error: float | None) -> str:
+    """Samples with their standard error, where there is one.
 
-    >>> with_error(Spread(54935.1, 100.0, 10.0, 54915.5, 54954.7))
-    '54935 ± 10'
+    >>> with_error(54935.1, 10.0), with_error(54935.1, None)
+    ('54935 ± 10', '54935')
     """
-    return f"{spread.mean:.0f}" if math.isnan(spread.error) else f"{spread.mean:.0f} ± {spread.error:.0f}"
+    return f"{mean:.0f}" if error is None else f"{mean:.0f} ± {error:.0f}"
 
 
 _HEADINGS = ("ε", "RSR", "SC", "RO", "r-F1", "|P|", "off front")
@@ -77,18 +77,17 @@ def row_headings(rows: Sequence[Row]) -> list[str]:
 
 def row_cells(row: Row) -> list[str]:
     """Under all of these headings but the policy's; a table may have fewer columns."""
-    ours, paper = row.score, row.published
-    printed = [""] * len(_PUBLISHED)
+    paper, printed = row.published, [""] * len(_PUBLISHED)
     if paper is not None:
-        printed = [*_printed(paper), f"{ours.sc.mean / paper.sc:.2f}"]
+        printed = [*_printed(paper), f"{row.sc / paper.sc:.2f}"]
     return [
-        f"{row.epsilon:g}",
-        f"{number(ours.rsr)} [{ours.rsr_low:.2f}, {ours.rsr_high:.2f}]",
-        with_error(ours.sc),
-        number(ours.ro.mean),
-        number(ours.rf1.mean),
-        number(ours.size.mean, 1),
-        number(ours.off_front.mean, 1),
+        f"{row.contamination:g}",
+        f"{number(row.rsr)} [{row.rsr_low:.2f}, {row.rsr_high:.2f}]",
+        with_error(row.sc, row.sc_se),
+        number(row.ro),
+        number(row.rf1),
+        number(row.returned, 1),
+        number(row.returned_off_front, 1),
         *printed,
     ]
 
@@ -118,12 +117,12 @@ _ON_TERMINAL = ("ε", "RSR", "SC", "RO", "r-F1", "|P|", "off front", "RSR, 95%",
 
 
 def _terminal_cells(row: Row) -> list[str]:
-    score, ours = row.score, _printed(row.as_printed)
+    ours = _printed(row.as_printed)
     if row.published is not None:
         ours = [f"{mine} ({theirs})" for mine, theirs in zip(ours, _printed(row.published), strict=True)]
-    returned = number(score.size.mean, 1), number(score.off_front.mean, 1)
-    spreads = f"[{score.rsr_low:.2f}, {score.rsr_high:.2f}]", with_error(score.sc)
-    return [f"{row.epsilon:g}", *ours, *returned, *spreads]
+    returned = number(row.returned, 1), number(row.returned_off_front, 1)
+    spreads = f"[{row.rsr_low:.2f}, {row.rsr_high:.2f}]", with_error(row.sc, row.sc_se)
+    return [f"{row.contamination:g}", *ours, *returned, *spreads]
 
 
 def _runs(rows: Sequence[Row]) -> str:

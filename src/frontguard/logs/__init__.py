@@ -4,13 +4,14 @@ Holds everything between the rows of a log and the answer about them, for a few 
 may know the theory, evidence, the rule of `pareto`, results, notices, objectives, and studies, which are logs too; it
 makes no sentences but those of errors. Where to start reading:
 
-- `analyze`: the question, and the way from a log to its answer; `analysis`: the answer; `sides`: logs against each
-  other, for `gate`
+- `analyze`: the question, and the way from a log to its answer; `sides`: logs against each other, for `gate`
 - `sources`: logs of every kind as batches of arms and values; `sources.reader` is the contract of all readers
 - `sort`: batches become sorted measurements by arm, in memory or out of core
-- `boxes`, `robustness`: what is read from them: intervals, how robust the verdicts are, what is missing
-- `state`: what an analysis leaves behind for later rows; `sketch`: the same in bounded memory
-- `clustered`, `paired`: logs whose rows depend on each other within clusters, or whose arms are compared in pairs
+- `design`: which rows are one observation, and which arms are compared in pairs
+- `answer`: what sorted measurements say, by the bounds that `evidence` reads off them; `robustness`: how far verdicts
+  stand, and what is missing
+- `state`: what an analysis leaves behind for later rows, `sketch`: the same in bounded memory; `of_state`, `of_study`:
+  states and studies as logs
 - `checks`: what a log is looked at for, beside its answer
 - `on_dask`: a log that is sorted by the workers of a Dask cluster
 """

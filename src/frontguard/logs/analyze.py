@@ -7,39 +7,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-import numpy as np
-
-from frontguard._common.written import explains_arguments
+from frontguard._common.checks import explains_arguments
 from frontguard.errors import BadArgument, BadInput
-from frontguard.limits import Limit, columns_for
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import answer
+from frontguard.evidence.clusters import Clustered
+from frontguard.evidence.measurements import Ordered
+from frontguard.logs.answer import answer, as_designed
 from frontguard.logs.checks import (
     UnusableCheck,
     differences,
     in_clusters,
-    out_of_bounds,
     refuse_ties,
     refuse_truths,
+    repeated,
     undeclared,
 )
-from frontguard.logs.clustered import Clustered, clustered_from
-from frontguard.logs.paired import as_designed
-from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.progress import Clock, Watcher
-from frontguard.logs.sort.rows import ArmNames, usable_ranges
-from frontguard.logs.sort.spill import ordered_from
+from frontguard.logs.design import clustered_from
+from frontguard.logs.of_state import about_state, new_sources, of_state, of_states
+from frontguard.logs.sort.rows import ArmNames, RowOrder, usable_ranges
+from frontguard.logs.sort.spill import Clock, Watcher, ordered_from
 from frontguard.logs.sources import open_log
-from frontguard.logs.sources.files import STDIN, LogFiles, find, is_address
+from frontguard.logs.sources.files import STDIN, find, is_address, state_files
 from frontguard.logs.sources.log import Log
-from frontguard.logs.sources.reader import RowFilter, in_some_clusters, no_column
-from frontguard.logs.sources.typed import is_frame
-from frontguard.logs.state import MARK, CountedFile, LogState, append_to, marked
-from frontguard.notices import Notice, RowsLeftOut, TakenAsRate
+from frontguard.logs.sources.reader import RowFilter, is_frame
+from frontguard.logs.state import CountedFile, LogState
+from frontguard.notices import Notice, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
 from frontguard.question import TOLERANCE, Asked, Entry, Question, entries_of, usual_tolerance
+from frontguard.results import Answer
 from frontguard.theory.threats import Threat
 
 if TYPE_CHECKING:
@@ -80,7 +75,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     where: Mapping[str, Any] | None = None,
     progress: Watcher | None = None,
     **given: Unpack[AskedOfLog],
-) -> Analysis:
+) -> Answer:
     """Say which arms of a log are certainly on the front, which certainly off, what is open, and how robust that is.
 
     Parameters
@@ -100,7 +95,8 @@ def analyze(  # noqa: PLR0913 (a public entry point)
         Bytes for rows, beyond which they go to temporary files, and where these are made.
     append, again
         A state file to which this log is added (and which is made if it is not there): the answer is about all that
-        it has. A file that it has counted already is refused, unless `again`.
+        it has, and holds at every look at it unless `anytime=False` says that there is one. A file that it has counted
+        already is refused, unless `again`.
     sketch
         Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
         With `anytime`, from the state's beginning or not at all.
@@ -122,7 +118,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """
-    how = _How(log, arm, where, append, again, sketch, memory, folder, profile, progress)
+    how = HowRead(log, arm, where, append, again, sketch, memory, folder, profile, progress)
     asked, reading = split(given)
     asking = Asking(question, objectives, threat, asked)
     _refuse_combinations(how, asking.draft, executor)
@@ -130,9 +126,9 @@ def analyze(  # noqa: PLR0913 (a public entry point)
         return _on_cluster(executor, how, asking, reading)
     format = reading.get("format")
     files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
-    if files is not None and format is None and (states := _state_files(files)):
-        return _of_states(states, how, asking)
-    counted = _new_sources(files, append, again=again) if append is not None and files is not None else ()
+    if files is not None and format is None and (states := state_files(files)):
+        return of_states(states, how, asking)
+    counted = new_sources(files, append, again=again) if append is not None and files is not None else ()
     opened = open_log(
         log if files is None else files,
         arm=arm,
@@ -147,18 +143,19 @@ def analyze(  # noqa: PLR0913 (a public entry point)
 # What is asked --------------------------------------------------------------------------------------------------------
 
 
-_OF_PULLS = ("cost", "max_cost", "max_pulls", "max_pulls_per_arm", "polish")
-"""What says whom to measure next, and when to stop."""
+_LEFT_OUT = {
+    **dict.fromkeys(
+        ("cost", "max_cost", "max_pulls", "max_pulls_per_arm", "polish"),
+        "a log is measured already, and nothing is left to choose",
+    ),
+    "spread": "intervals of a log assume nothing of the spread of its values",
+}
+"""What is asked of measuring, and why it cannot be asked of a log."""
 
 
 def split(given: AskedOfLog) -> tuple[Asked, dict[str, Any]]:
-    """What is asked, and how rows are read; refuses what is about measuring."""
+    """What is asked, and how rows are read."""
     asked = {name: value for name, value in given.items() if name in Asked.__annotations__}
-    for name in _OF_PULLS:
-        if asked.get(name):
-            raise BadArgument(name, f"a log is measured already, and nothing is left to choose; leave {name} out")
-    if asked.get("spread") is not None:
-        raise BadArgument("spread", "intervals of a log assume nothing of the spread of its values; leave it out")
     return cast(Asked, asked), {name: value for name, value in given.items() if name not in asked}
 
 
@@ -178,6 +175,9 @@ class Asking:
         *,
         tolerant: bool = False,
     ) -> None:
+        for name, why in _LEFT_OUT.items():
+            if asked.get(name) or getattr(base, name, None):
+                raise BadArgument(name, f"{why}; leave {name} out")
         self._base, self._threat, self.tolerant = base, threat, tolerant
         self._entries = entries_of(asked.get("maximize") or (), asked.get("minimize") or (), objectives)
         self._asked = cast(Asked, {key: value for key, value in asked.items() if key not in ("maximize", "minimize")})
@@ -190,10 +190,12 @@ class Asking:
                 self._entries, threat, question=base, usual=named if tolerant else (), **self._asked
             )
         else:
-            self.draft = Question.of(["value"], threat, **cast(Asked, self._but_for_metrics()))
+            self.draft = Question.of([("value", "maximize")], threat, **cast(Asked, self._but_for_metrics()))
         if self.draft.paired and not self.draft.pair:
             what = "paired" if self.draft.items is None else "items"
             raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")
+        if asked.get("absent") and not self.draft.pair:
+            raise BadArgument("absent", "it is said of a log with pairs; give --pair COLUMN, or leave it out")
 
     def _but_for_metrics(self) -> dict[str, Any]:
         of_metrics = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
@@ -209,12 +211,13 @@ class Asking:
         """The columns that say which rows belong together, as pairs or as clusters."""
         return list(self.draft.pair or self.draft.cluster) or None
 
-    def of(self, found: Sequence[Objective], *, adaptive: bool = False) -> Question:
+    def of(self, found: Sequence[Objective], *, adaptive: bool = False, grows: bool = False) -> Question:
         """The question about these metrics, unless others are named."""
         if self.named:
-            return _looked_at(self.draft, adaptive=adaptive)
+            return _looked_at(self.draft, adaptive=adaptive, grows=grows)
         usual = [each.name for each in found] if self.tolerant else []
-        return _looked_at(Question.of(found, self._threat, usual=usual, **self._asked), adaptive=adaptive)
+        question = Question.of(found, self._threat, usual=usual, **self._asked)
+        return _looked_at(question, adaptive=adaptive, grows=grows)
 
     def of_study(self, own: Question) -> Question:
         """The question that a study asks, with what is asked otherwise."""
@@ -222,15 +225,18 @@ class Asking:
         return _looked_at(asked, adaptive=True)
 
 
-def _looked_at(question: Question, *, adaptive: bool) -> Question:
-    """The question with whether its measurements were looked at, as their source has it unless it is said."""
+def _looked_at(question: Question, *, adaptive: bool, grows: bool = False) -> Question:
+    """The question with whether its measurements were looked at, as their source has it unless it is said.
+
+    A study chose its pulls by what it saw (`adaptive`); a state that `grows` is looked at whenever something is added.
+    """
     if adaptive and question.anytime is False:
         raise BadArgument(
             "anytime",
             "the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
             "these; leave --one-look (anytime=False) away",
         )
-    return replace(question, anytime=adaptive if question.anytime is None else question.anytime)
+    return replace(question, anytime=adaptive or grows if question.anytime is None else question.anytime)
 
 
 def with_rates(
@@ -258,7 +264,7 @@ def with_rates(
 
 
 @dataclass(frozen=True)
-class _How:
+class HowRead:
     """Where rows come from, and how they are kept; see `analyze`."""
 
     log: Any
@@ -285,7 +291,7 @@ class _How:
         return self.log if isinstance(self.log, Mapping) else self.log[:0]
 
 
-def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
+def _refuse_combinations(how: HowRead, draft: Question, executor: object) -> None:
     """Refuse what cannot be done with rows of this source."""
     if draft.baseline is not None:
         raise BadArgument("baseline", "a gate compares arms with a baseline: gate(log, baseline=ARM)")
@@ -301,7 +307,7 @@ def _refuse_combinations(how: _How, draft: Question, executor: object) -> None:
                 raise BadArgument("executor", f"{what} cannot be combined with a Dask cluster; leave one of them out")
 
 
-def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: Asking) -> Analysis:
+def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: HowRead, asking: Asking) -> Answer:
     """The analysis of a log that is open, or of the state to which it is added."""
     if opened.cluster:
         _refuse_beside_clusters(opened, how, asking.draft)
@@ -324,15 +330,15 @@ def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: _How, asking: As
         return answer(designed, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
     # Before anything is written:
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
-    about = _about_state(opened, question, RowFilter.of(how.where))
-    return _of_state(LogState.from_ordered(ordered, about, counted), None, question, how, notes)
+    about = about_state(opened, question, RowFilter.of(how.where))
+    return of_state(LogState.from_ordered(ordered, about, counted), None, question, how, notes)
 
 
-def _question_of(opened: Log, how: _How, asking: Asking) -> Question:
+def _question_of(opened: Log, how: HowRead, asking: Asking) -> Question:
     """What is asked of a log that is open."""
     if opened.study is None:
         found = opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
-        return asking.of(found)
+        return asking.of(found, grows=how.append is not None)
     from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
 
     asked = asking.of_study(question_of(opened.study.settings))
@@ -375,15 +381,18 @@ def sorted_rows(
     if isinstance(ordered, Clustered):  # clusters may differ, and so may rows that stand side by side with their own
         if not question.pair or ordered.dependent.any():
             looked = (in_clusters(ordered, question.objectives),)
+        if not question.pair and opened.study is None:
+            looked += undeclared(opened)
     else:
         files_of, eps = opened.file_names, question.threat.eps
         looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
+        looked += repeated(ordered, question.objectives)
         if asking.groups is None and opened.study is None:
             looked += undeclared(opened)
     return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
 
 
-def _refuse_beside_clusters(opened: Log, how: _How, draft: Question) -> None:
+def _refuse_beside_clusters(opened: Log, how: HowRead, draft: Question) -> None:
     """A study has its clusters already; states and sketches do not keep those of rows, and pairs are of single rows."""
     if draft.independent:
         raise BadArgument(
@@ -407,7 +416,7 @@ def _refuse_beside_clusters(opened: Log, how: _How, draft: Question) -> None:
             )
 
 
-def _on_cluster(executor: object, how: _How, asking: Asking, reading: Mapping[str, Any]) -> Analysis:
+def _on_cluster(executor: object, how: HowRead, asking: Asking, reading: Mapping[str, Any]) -> Answer:
     """The analysis of a log that the workers of a Dask cluster read and sort."""
     from frontguard.logs.on_dask import ordered_on_cluster
 
@@ -428,7 +437,7 @@ def _on_cluster(executor: object, how: _How, asking: Asking, reading: Mapping[st
     return answer(designed, question, profiled=how.profile, notes=notes, columns_of_arm=columns)
 
 
-def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Analysis:
+def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Answer:
     """The study's own answer if nothing else is asked, and else what its log says to the question."""
     from frontguard.logs.of_study import other_answer, own_answer, read_study
 
@@ -448,169 +457,3 @@ def _is_of_files(log: Any) -> bool:
     if isinstance(log, Log) or is_frame(log) or is_address(log):
         return False
     return not (isinstance(log, str) and log == STDIN)
-
-
-# States ---------------------------------------------------------------------------------------------------------------
-
-
-def _of_states(paths: list[Path], how: _How, asking: Asking) -> Analysis:
-    """The analysis of state files, which are merged."""
-    if in_some_clusters(asking.groups):
-        raise BadArgument("cluster", f"a state does not keep clusters; got the state {paths[0]}: analyse the logs")
-    state = LogState.merge_all([LogState.load(path) for path in paths], again=how.again)
-    given = asking.draft.objectives if asking.named else ()
-    _refuse_unless_in_state(state, given, asking.draft.limits, how.arm, paths[0])
-    question = asking.of(given, adaptive=bool(state.about.get("adaptive")))
-    question = replace(question, objectives=_as_in_state(question.objectives, state))
-    return _of_state(state, state, question, how, _chosen_in_state(state, RowFilter.of(how.where), paths[0]))
-
-
-def _of_state(
-    state: LogState, read: LogState | None, question: Question, how: _How, notes: tuple[Notice, ...]
-) -> Analysis:
-    """The analysis of a state, once it is sketched or added to another as that is wanted; `read` is one of files."""
-    anytime = bool(question.anytime)
-    if how.sketch is not None:
-        if anytime:
-            _refuse_late_sketches(how.append, read)
-        state = state.sketched(how.sketch)
-    if how.append is not None:
-        state = append_to(how.append, state, again=how.again)
-    readable, delta = state.readable(question.delta, anytime=anytime)
-    _refuse_unusable(readable, question.columns.boxed)
-    designed, noted = as_designed(readable, question)
-    notes += noted
-    together = state.about["arm"] if state.about.get("joined") == "/" else ()
-    return answer(
-        designed, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
-    )
-
-
-def _about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
-    """What a state remembers of the rows that it was made of."""
-    relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
-    about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
-    if len(opened.arm) > 1:  # how they were made one name
-        about["joined"] = "/"
-    bounded = {each.name: list(each.bounds) for each in question.columns.boxed if each.bounds is not None}
-    if bounded:  # beyond which values failed, and of which sketches keep the sums
-        about["bounds"] = bounded
-    if opened.study is not None:  # what a state of such rows promises holds with the boundaries for many looks only
-        about["adaptive"] = True
-    if chosen.columns:
-        about["where"] = chosen.to_dict()
-    return about
-
-
-def _new_sources(found: LogFiles, state: str | Path, *, again: bool) -> tuple[CountedFile, ...]:
-    """The marks by which a state knows the files that it has counted, before these are read for nothing."""
-    known = LogState.load(state).sources if Path(state).expanduser().exists() else ()
-    marks: list[CountedFile] = []
-    for path in (file.path for file in found.files if file.path is not None):
-        source, before = marked(path, known=(*known, *marks))
-        if before is not None and not again:
-            rest = (
-                "give the rows that are new in a file of their own"
-                if before.grew
-                else f"--again (again=True) counts it once more; the state answers by itself as the log {state}"
-            )
-            raise BadInput(f"{before}; {rest}")
-        marks.append(source)
-    return tuple(marks)
-
-
-def _state_files(found: LogFiles) -> list[Path]:
-    """The state files that a log is, if it is of these; none otherwise."""
-    paths = [file.path for file in found.files if file.path is not None]
-    states = [path for path in paths if _is_state(path)]
-    if states and len(states) < len(found.files):
-        other = next(file.shown for file in found.files if file.path not in states)
-        raise BadInput(
-            f"state files and logs cannot be read as one log; got {states[0]} and {other}: add the log to the state "
-            "with --append (append=)"
-        )
-    return states
-
-
-def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> None:
-    """Looks at a state with all its values had all of δ: with sketches from now on, there is none left to pay these."""
-    there = append is not None and Path(append).expanduser().exists()
-    before = LogState.load(append) if there and append is not None else read
-    if before is not None and isinstance(before.data, Ordered):
-        raise BadArgument(
-            "sketch",
-            "the state keeps all values, and looks at it have used all of the doubt that the confidence "
-            "leaves; for many looks (--anytime) begin a state with --sketch, or keep the values",
-        )
-
-
-def _is_state(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MARK)) == MARK
-    except OSError:  # whoever reads it will say so
-        return False
-
-
-def _refuse_unless_in_state(
-    state: LogState,
-    given: tuple[Objective, ...],
-    limits: tuple[Limit, ...],
-    arm: str | Sequence[str] | None,
-    where: Path,
-) -> None:
-    """Refuse metrics that a state does not have."""
-    if not given:
-        raise BadInput(
-            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
-        )
-    for metric in columns_for(given, limits).metrics:
-        if metric.name not in state.metrics:
-            no_column(metric.name, list(state.metrics), str(where))
-    arms = [arm] if isinstance(arm, str) else list(arm or ())
-    if arms and "arm" in state.about and list(state.about["arm"]) != arms:
-        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
-
-
-def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[Notice, ...]:
-    """What a state says of the rows that were chosen for it, of which others cannot be chosen any more."""
-    own = RowFilter.of(state.about.get("where"))
-    if chosen.columns and chosen != own:
-        got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
-        raise BadArgument(
-            "where", f"the rows of a state cannot be told apart any more; {path} is {got}: filter the logs"
-        )
-    return (RowsLeftOut(own.wanted),) if own.columns else ()
-
-
-def _as_in_state(objectives: Sequence[Objective], state: LogState) -> tuple[Objective, ...]:
-    """The objectives, with the mean where nobody said what counts and the state was made for one."""
-    bounds = state.about.get("bounds", {})
-    return tuple(
-        replace(each, statistic="mean", bounds=tuple(bounds[each.name]))
-        if each.by_default and each.name in bounds
-        else each
-        for each in objectives
-    )
-
-
-def _refuse_unusable(readable: Ordered, objectives: Sequence[Objective]) -> None:
-    """A state that kept values which an objective cannot use is not asked for it: for that they would have failed."""
-    for objective in objectives:
-        if not objective.relative and objective.bounds is None:
-            continue
-        column = readable.metrics.index(objective.name)
-        some = np.flatnonzero(readable.good[column])
-        for ranks, side in ((np.ones_like(some), -1), (readable.good[column][some], 1)):
-            values = readable.at(column, some, ranks, side)
-            wrong = np.flatnonzero(~objective.usable(values))
-            if not len(wrong):
-                continue
-            worst = wrong[np.argmax(np.abs(values[wrong]))]
-            value, arm = float(values[worst]), readable.arms[int(some[worst])]
-            what = f"the state has values of {shown(objective.name)} that"
-            if objective.bounds is not None:
-                raise BadInput(f"{what} {out_of_bounds(objective, value, arm)}")
-            raise BadInput(
-                f"{what} are not positive, such as {value:g} of arm {shown(arm)}: {objective.needs_positive}"
-            )

@@ -10,23 +10,33 @@ import numpy as np
 
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.apart import IndependentBoxReader, IndependentLog
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.boxes import BoxReader, mean_front, means
+from frontguard.evidence.clusters import ClusterBoxReader, Clustered
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.pairs import PairBoxReader, PairedLog
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.checks import refuse_ties
-from frontguard.logs.clustered import Clustered
-from frontguard.logs.paired import PairedLog, box_reader
-from frontguard.logs.robustness import Needed, WhatIf, needed, what_if
+from frontguard.logs.design import in_pairs
+from frontguard.logs.robustness import needed, what_if
 from frontguard.logs.robustness import profile as robustness
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.notices import ExactDiffers, LooksDirtier, Notice, TooFewClusters, TooFewPulls
-from frontguard.objectives import Objective, tolerances
+from frontguard.logs.sources.reader import parts_of
+from frontguard.notices import (
+    ExactDiffers,
+    IndependentArms,
+    LooksDirtier,
+    Notice,
+    SizesMatter,
+    TooFewClusters,
+    TooFewPulls,
+)
+from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
+from frontguard.pareto.dominance import dominators
 from frontguard.pareto.feasible import LimitRule, keeping_of
-from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
-from frontguard.pareto.rule import rival_bounds
+from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now, rival_bounds
 from frontguard.pareto.standing import Goal
 from frontguard.question import Question
-from frontguard.results import ArmParts, Certificate, Guess, Inner, Kept
+from frontguard.results import Answer, ArmParts, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import BEYOND, Verdict
 
@@ -46,6 +56,31 @@ def goal_of(question: Question) -> dict[str, Any]:
     return {"accuracy": accuracy, "coverage": coverage, "margin": margin, "goal": question.goal, "limits": limits}
 
 
+def as_designed(
+    log: Ordered, question: Question, compared: Sequence[tuple[int, int]] = ()
+) -> tuple[Ordered, tuple[Notice, ...]]:
+    """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
+
+    `compared`: the pairs of arms that are, all unless given.
+    """
+    if question.pair and isinstance(log, Clustered):
+        return in_pairs(log, question, compared)
+    if question.independent:
+        return IndependentLog.of(log, ordered_pairs=2 * len(compared)), (IndependentArms(len(log.pulls)),)
+    return log, ()
+
+
+def box_reader(ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
+    """What reads boxes off this log."""
+    kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
+        (PairedLog, PairBoxReader),
+        (Clustered, ClusterBoxReader),
+        (IndependentLog, IndependentBoxReader),
+    )
+    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
+    return kind(ordered, objectives, delta, anytime=anytime)
+
+
 def answer(
     ordered: Ordered,
     question: Question,
@@ -56,7 +91,7 @@ def answer(
     notes: tuple[Notice, ...] = (),
     come_back: Ordered | None = None,
     columns_of_arm: Sequence[str] = (),
-) -> Analysis:
+) -> Answer:
     """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
 
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
@@ -68,6 +103,7 @@ def answer(
     boxed, M = question.columns.boxed, len(question.objectives)
     reader = box_reader(ordered, boxed, delta, anytime=bool(question.anytime))
     boxes = reader.read(question.threat)
+    refuse_forgotten_percent(question.objectives, boxes.estimates[:, :M], "the largest estimate")
     verdicts = judge(boxes, **goal)
     kept = kept_by(boxes, question)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
@@ -100,14 +136,14 @@ def answer(
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
     exact = np.array([objective.exact for objective in question.objectives])
-    found = Analysis(
+    found = Answer(
         policy="analysis",
         status=_status(verdicts, more),
         arms=tuple(ordered.arms),
         parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
-        inner=_inner(boxes, np.arange(M)),
+        inner=inner_of(boxes, np.arange(M)),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, promised_now(boxes, verdicts, **goal, exact=exact), len(ordered.pulls)),
@@ -115,30 +151,33 @@ def answer(
         notices=(
             *notes,
             *exact_differs(reader, M),
+            *sizes_matter(reader, boxes, M),
             *too_few(reader, boxes, question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
-        failed=failed,
-        # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
-        failed_pulls=ordered.failed_pulls
-        if len(question.columns.metrics) == len(ordered.metrics)
-        else failed.max(axis=1),
-        means=averages,
-        mean_front=best_means,
-        profile=robustness(reader, question.threat, **goal) if wanted else None,
-        needed=more,
         anytime=bool(question.anytime),
-        kind=kind,
         guess=guess,
         apart=None
         if boxes.apart is None
         else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
         pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
-        what_if=otherwise,
         goal=question.goal,
         question=question,
+        log=LogDetails(
+            failed=failed,
+            # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
+            failed_pulls=ordered.failed_pulls
+            if len(question.columns.metrics) == len(ordered.metrics)
+            else failed.max(axis=1),
+            means=averages,
+            mean_front=best_means,
+            profile=robustness(reader, question.threat, **goal) if wanted else None,
+            needed=more,
+            what_if=otherwise,
+            kind=kind,
+        ),
     )
-    return found.keeping_to(kept).in_units(question.objectives)  # type: ignore[return-value]
+    return found.keeping_to(kept).in_units(question.objectives)
 
 
 def kept_by(boxes: ArmBoxes, question: Question) -> Kept | None:
@@ -147,20 +186,42 @@ def kept_by(boxes: ArmBoxes, question: Question) -> Kept | None:
         return None
     gates = question.columns.gates
     rule = LimitRule.of(gates)
-    return Kept(gates, keeping_of(boxes.lower, boxes.upper, rule), _inner(boxes, rule.columns))
+    return Kept(gates, keeping_of(boxes.lower, boxes.upper, rule), inner_of(boxes, rule.columns))
 
 
-def _inner(boxes: ArmBoxes, columns: Ints) -> Inner:
+def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
+    """Means (K, M) of the values that did not fail, in the metrics' own units; NaN where all failed."""
+    every = ordered.means
+    return np.stack([every[ordered.metrics.index(objective.name)] for objective in objectives], axis=1)
+
+
+def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools | None = None) -> Bools:
+    """The arms (K,) that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
+
+    `among`: those that are looked at, where others are beyond a limit.
+
+    >>> mean_front(np.array([[301.0], [4.5]]), [Objective("stars", "maximize")])
+    array([ True, False])
+    """
+    inner = np.where([objective.minimized for objective in objectives], -averages, averages)
+    front = np.asarray(np.isfinite(inner).all(axis=1))  # what overflowed is left aside as well
+    if among is not None:
+        front &= among
+    some = np.flatnonzero(front)
+    front[some] = dominators(inner[some], inner[some]) < 0
+    return front
+
+
+def inner_of(boxes: ArmBoxes, columns: Ints) -> Intervals:
+    """Return the inner values of some columns of boxes; no estimate where nothing was measured."""
     estimates = boxes.estimates[:, columns]
     unknown = np.isneginf(estimates)
-    return Inner(np.where(unknown, np.nan, estimates), boxes.lower[:, columns], boxes.upper[:, columns])
+    return Intervals(np.where(unknown, np.nan, estimates), boxes.lower[:, columns], boxes.upper[:, columns])
 
 
 def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
     if len(columns) < 2:
         return None
-    from frontguard.logs.sources.values import parts_of  # which needs Polars
-
     return parts_of(arms, columns)
 
 
@@ -236,6 +297,14 @@ def exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
             if len(arms):
                 name = reader.ordered.arms[int(arms[0])]
                 yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
+
+
+def sizes_matter(reader: BoxReader, boxes: ArmBoxes, objectives: int) -> Iterator[SizesMatter]:
+    """Where all rows of an arm say something else than its clusters."""
+    if _in_clusters(reader.ordered):
+        outside = reader.outside(boxes)[:, :objectives]
+        for arm, d in np.argwhere(outside)[:1].tolist():
+            yield SizesMatter(reader.ordered.arms[arm], reader.objectives[d].name, int(outside.any(axis=1).sum()))
 
 
 def too_few(

@@ -2,7 +2,9 @@
 
 - Rows of an arm that differ from file to file, or from the first to the last: two days with medians of 1.3 s and 11 s,
   pooled, are neither.
-- Rows that resemble each other within a cluster (host, process, day): so many rows say less than they seem to.
+- Rows that resemble each other within a cluster (host, process, day), or side by side: so many rows say less than they
+  seem to.
+- Rows that stand there several times.
 - Medians that rest on ties: of four models that solve 92, 75, 60 and 55 % of their tasks, each has a median of 1.
 - Values that an objective cannot use.
 
@@ -12,24 +14,33 @@ Wallis gives the probability that rows in random order would differ as much betw
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from frontguard._common.special import chi_square_tail
-from frontguard._common.typing import Bools, Codes, Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.clusters import Clustered
+from frontguard.evidence.measurements import Ordered
 from frontguard.limits import only_two_of
-from frontguard.logs.clustered import Clustered
-from frontguard.logs.sort.order import QUARTERS, RowOrder
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.rows import ArmNames, Batch
+from frontguard.logs.sort.rows import QUARTERS, ArmNames, Batch, RowOrder
 from frontguard.logs.sources.log import Log
-from frontguard.notices import InClusters, LooksClustered, NotPositive, OutOfBounds, RowsDiffer
+from frontguard.notices import (
+    InClusters,
+    LooksClustered,
+    NeighboursAlike,
+    NotPositive,
+    OutOfBounds,
+    RowsDiffer,
+    RowsRepeated,
+)
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
 
@@ -52,6 +63,8 @@ _LEAST = 1e-99  # what is less is given as this
 
 _NAMES = "run|host|process|proc|pid|worker|session|batch|date|day|user|machine|node"
 _NAMED = re.compile(rf"(?:^|[^a-z])(?:{_NAMES})(?:s|id|no|nr|name|number|index|\d+)?(?:$|[^a-z])")
+_WHEN = re.compile(r"(?:^|[^a-z])(?:date|time|timestamp|datetime|started)(?:$|[^a-z])")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{10}")  # which stand in the order of their texts
 _TAKEN_APART = re.compile(r"(?<=[a-z])(?=[A-Z])")  # hostName
 
 
@@ -149,13 +162,16 @@ def looks_like_cluster(name: str) -> bool:
 
 
 def undeclared(log: Log) -> tuple[LooksClustered, ...]:
-    """A hint that rows depend on each other within what a column of the log tells apart, if one looks like it."""
+    """A hint that rows depend on each other within what a column of the log tells apart, if one looks like it.
+
+    Where clusters were declared, that these do so: processes within hosts.
+    """
     found: list[LooksClustered] = []
-    others = [name for name in log.columns if name not in log.arm and name not in log.metrics]
-    tried = [name for name in others if looks_like_cluster(name)][:MOST_COLUMNS]
+    known = {*log.arm, *log.metrics, *log.cluster}
+    tried = [name for name in log.columns if name not in known and looks_like_cluster(name)][:MOST_COLUMNS]
     for name in tried:
         try:
-            samples = _samples(log.first_rows(name, MOST_ROWS), len(log.metrics))
+            samples = _samples(log, name)
         except BadInput:  # a column that some rows lack, or that is no names
             continue
         for metric, of_arms in zip(log.metrics, samples, strict=True):
@@ -164,30 +180,49 @@ def undeclared(log: Log) -> tuple[LooksClustered, ...]:
                 continue
             chance = len(tried) * len(log.metrics) * max(seen.chance, _LEAST)
             if chance <= CLUSTER_CHANCE:
-                found.append(LooksClustered(name, metric, seen.correlation, seen.rows, seen.inflation, chance))
+                alike = seen.correlation, seen.rows, seen.inflation, chance
+                found.append(LooksClustered(name, metric, *alike, tuple(log.cluster)))
     return tuple(sorted(found, key=lambda each: -each.inflation)[:1])
 
 
-def _samples(batches: Iterable[Batch], metrics: int) -> list[list[Sample]]:
-    """The values of the arms with most rows, for each metric."""
-    arms, clusters = ArmNames(), ArmNames()
-    parts: list[tuple[Codes, Codes, list[Floats]]] = []
-    for batch in batches:
-        assert batch.clusters is not None  # it was asked for
-        parts.append((arms.codes(batch.arms), clusters.codes(batch.clusters), batch.values))
+def _samples(log: Log, column: str) -> list[list[Sample]]:
+    """The values of the arms with most rows, for each metric, with what the column says of each.
+
+    Where clusters were declared, each is one value, the mean rank of its rows; none, where the column divides them.
+    """
+    arms, outer = ArmNames(), ArmNames()
+    parts = [
+        (arms.codes(batch.arms), outer.codes(batch.clusters), batch.values)
+        for batch in log.first_rows([column], MOST_ROWS)
+        if batch.clusters is not None  # which was asked for
+    ]
     if not parts:
-        return [[] for _ in range(metrics)]
-    arm, cluster = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
+        return [[] for _ in log.metrics]
+    arm, cluster = (np.concatenate([part[which] for part in parts]).astype(np.int64) for which in (0, 1))
+    values = [np.concatenate([part[2][d] for part in parts]) for d in range(len(log.metrics))]
+    if log.cluster:
+        inner, again = ArmNames(), log.first_rows(log.cluster, MOST_ROWS)
+        own = np.concatenate([inner.codes(batch.clusters) for batch in again if batch.clusters is not None])
+        _, first, of = np.unique(arm * len(inner) + own, return_index=True, return_inverse=True)
+        if (cluster != cluster[first][of]).any():
+            return [[] for _ in log.metrics]
+        arm, cluster, values = arm[first], cluster[first], [_mean_ranks(each, of) for each in values]
     order = np.argsort(arm, kind="stable")
     edges = np.searchsorted(arm[order], np.arange(len(arms) + 1))
     most = np.argsort(-np.diff(edges), kind="stable")[:MOST_ARMS]
     found = []
-    for d in range(metrics):
-        values = np.concatenate([part[2][d] for part in parts])
-        rows = [order[edges[each] : edges[each + 1]] for each in most.tolist()]
-        good = [each[np.isfinite(values[each])] for each in rows]
-        found.append([Sample(values[each], cluster[each]) for each in good])
+    for each in values:
+        rows = [order[edges[code] : edges[code + 1]] for code in most.tolist()]
+        good = [some[np.isfinite(each[some])] for some in rows]
+        found.append([Sample(each[some], cluster[some]) for some in good])
     return found
+
+
+def _mean_ranks(values: Floats, group: Ints) -> Floats:
+    """The mean rank of the finite values of each group; NaN of one that has none."""
+    good = np.isfinite(values)
+    count = np.bincount(group[good], minlength=int(group.max()) + 1)
+    return np.bincount(group[good], _ranks(values[good]), minlength=len(count)) / np.where(count > 0, count, np.nan)
 
 
 # Files and quarters of rows ------------------------------------------------------------------------------------------
@@ -212,8 +247,11 @@ def differences(
     metrics: Sequence[str],
     objectives: Iterable[Objective],
     contamination: float,
-) -> tuple[RowsDiffer, ...]:
-    """The hint that the files do not look alike; where they do, or are one, that the quarters of the rows do not."""
+) -> tuple[RowsDiffer | NeighboursAlike, ...]:
+    """The hint that the files do not look alike; where they do, or are one, that the quarters of the rows do not.
+
+    Where these do as well, that rows resemble those beside them.
+    """
     quarters = [str(number) for number in range(1, QUARTERS + 1)]
     ways: tuple[tuple[Literal["files", "rows"], list[str]], ...] = (
         ("files", watched.file_names(files)),
@@ -238,7 +276,36 @@ def differences(
             worst = min(found, key=lambda each: each.chance)
             counts = len({each.arm for each in found}), len({arm for arm, *_ in looked})
             return (replace(worst, arms=counts[0], of=counts[1]),)
-    return ()
+    beside = [(arm, used[metric], values) for arm, metric, values in watched.first_values() if metric in used]
+    alike = []
+    for arm, objective, values in beside:
+        correlation, chance = autocorrelation(values)
+        if correlation >= BESIDE and len(beside) * chance <= CHANCE:
+            alike.append(NeighboursAlike(arms[arm], objective.name, correlation, max(len(beside) * chance, _LEAST)))
+    return (max(alike, key=lambda each: each.correlation),) if alike else ()
+
+
+BESIDE = 0.3
+"""Correlation of rows side by side from which on it matters: their mean has nearly twice the variance."""
+
+
+def autocorrelation(values: Floats) -> tuple[float, float]:
+    """The correlation of ranks from one value to the next, and the chance, about, of one in random order.
+
+    Where one value is most of all, a few neighbours would decide it, and it is not looked at.
+
+    >>> from itertools import accumulate
+    >>> noise = np.random.default_rng(0).normal(size=200)
+    >>> slow = np.array(list(accumulate(noise, lambda before, new: 0.9 * before + new)))
+    >>> [round(correlation, 1) for correlation, _ in map(autocorrelation, (noise, slow))]
+    [0.1, 0.9]
+    """
+    ranks, n = _ranks(values), len(values)
+    whole = float((ranks**2).sum())
+    if n * float((ranks**4).sum()) >= 3.0 * whole**2:
+        return 0.0, 1.0
+    found = float((ranks[1:] * ranks[:-1]).sum()) / whole
+    return found, 0.5 * math.erfc((found + 1.0 / n) * math.sqrt(n / 2.0))
 
 
 def chance_of(parts: Sequence[Floats]) -> float:
@@ -282,6 +349,56 @@ def ends_of(parts: Sequence[Floats]) -> Ends:
     lower, upper = np.sort(parts[low]), parts[high]
     below = np.searchsorted(lower, upper, "left") + np.searchsorted(lower, upper, "right")
     return Ends((low, high), (medians[low], medians[high]), float(below.mean()) / (2 * len(lower)) - 0.5)
+
+
+# When it was measured ------------------------------------------------------------------------------------------------
+
+
+def measured_between(log: Log) -> tuple[str, str, str] | None:
+    """The column that says when rows were measured, the first moment and the last; None where no column does."""
+    for name in log.columns:
+        if name in log.arm or name in log.metrics or not _WHEN.search(_TAKEN_APART.sub("_", name).lower()):
+            continue
+        try:
+            batches = [each.clusters for each in log.first_rows([name], MOST_ROWS) if each.clusters is not None]
+        except BadInput:  # a column that some rows lack
+            continue
+        moments = [str(end) for each in batches for end in (each.min(), each.max())]
+        if moments and all(map(_MOMENT.match, moments)):
+            return name, min(moments), max(moments)
+    return None
+
+
+# Copies --------------------------------------------------------------------------------------------------------------
+
+_MOST_COPIED = 1 << 16  # values of an arm that are looked at
+_FEWEST_RUNS = 24  # of equal values, each of which is even in length by chance with a probability of about 1/2
+
+
+def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeated, ...]:
+    """The hint that every row stands there several times: all values do, and there are many different ones."""
+    columns = [log.metrics.index(each.name) for each in objectives if not each.exact]
+    arms = np.argsort(-log.pulls, kind="stable")[:MOST_ARMS].tolist()
+    for times in (2, 3, 5):
+        runs = 0
+        for column, arm in product(columns, arms):
+            different = _runs(log, column, arm, times)
+            if not different:
+                break
+            runs += different
+        else:
+            if runs >= _FEWEST_RUNS and not (log.pulls % times).any():
+                return (RowsRepeated(times, int(log.pulls.sum())),)
+    return ()
+
+
+def _runs(log: Ordered, column: int, arm: int, times: int) -> int:
+    """How many different values an arm has, if each stands there `times` times, or some multiple of it; 0 if not."""
+    count = min(int(log.good[column, arm]), _MOST_COPIED) // times * times
+    if count == 0:
+        return 0
+    groups = log.at(column, np.full(count, arm), np.arange(1, count + 1)).reshape(-1, times)
+    return 0 if (groups[:, 0] != groups[:, -1]).any() else 1 + int((groups[1:, 0] != groups[:-1, 0]).sum())
 
 
 # Ties ----------------------------------------------------------------------------------------------------------------
@@ -387,7 +504,7 @@ def _name(batch: Batch, row: int) -> str:
 class UnusableCheck:
     """Counts the finite values of metrics that are asked for, and that their objectives cannot use.
 
-    >>> check = UnusableCheck([Objective("profit", tolerance="5%")], ["profit"])
+    >>> check = UnusableCheck([Objective("profit", "maximize", tolerance="5%")], ["profit"])
     >>> check.add([np.array([1.0, -2.0, 3.0])], lambda row: "abc"[row])
     >>> check.notices()
     (NotPositive(objective='profit', arm='b', count=1, of=3, example=-2.0, tolerance='5%', kind='not_positive'),)

@@ -19,25 +19,23 @@ import numpy.typing as npt
 from frontguard._common.secrets import without_password
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
+from frontguard.evidence.apart import IndependentLog
+from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import pairs_of
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.answer import MOST_PROFILED, answer, goal_of
-from frontguard.logs.boxes import mean_front, means
+from frontguard.logs.answer import MOST_PROFILED, answer, box_reader, goal_of, mean_front, means
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.paired import IndependentLog, box_reader, of_pulls
+from frontguard.logs.design import of_pulls
 from frontguard.logs.robustness import needed, profile, resolution_for, what_if
-from frontguard.logs.sort.ordered import Ordered
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.question import Question
-from frontguard.results import Inner, Result
-from frontguard.studies.clusters import counted_and_held
-from frontguard.studies.pulls import under_way
+from frontguard.results import Answer, Intervals, LogDetails
+from frontguard.studies.pulls import counted_and_held, under_way
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
 from frontguard.verdicts import BEYOND, Verdict
@@ -53,7 +51,7 @@ class StudyLog:
     """What a study holds at one moment: its answer, its told pulls, and the arms of those that are under way."""
 
     settings: Settings
-    result: Result  # in the objectives' units
+    result: Answer  # in the objectives' units
     arm_of: Ints  # (n,) of the told pulls that count, in their order, by position
     values: Floats  # (n, metrics): see `Settings.columns`; NaN where one failed
     reps: Ints  # (n,): which pull of its arm each is
@@ -136,7 +134,7 @@ class StudyPulls(LogTable):
 
 def own_answer(
     log: StudyLog, *, profiled: bool | None = None, ahead: bool = False, progress: Progress | None = None
-) -> tuple[Analysis, Differing]:
+) -> tuple[Answer, Differing]:
     """The study's result with what its log tells besides, and where the two readings of the log differ.
 
     An arm whose verdict the log does not give at the declared ε has no figure in the profile. `ahead`: also how many
@@ -148,18 +146,16 @@ def own_answer(
     ordered = sorted_pulls(settings.arms, columns.metrics, log.arm_of[:told], log.values[:told], columns.boxed)
     among = ~log.aside if result.limits is None else ~log.aside & (result.limits.of_arms != BEYOND)
     averages = means(ordered, settings.question.objectives)
-    found = Analysis(
-        **vars(result),
+    details = LogDetails(
         failed=ordered.failed.T[:, :M],
         failed_pulls=ordered.failed_pulls,
         means=averages,
         mean_front=mean_front(averages, settings.question.objectives, among),
-        anytime=True,
     )
     kept = np.flatnonzero(~log.aside)
     wanted = len(kept) <= MOST_PROFILED if profiled is None else profiled
     if not len(kept) or not len(log.arm_of):
-        return found, Differing()
+        return replace(result, log=details), Differing()
     question, goal = log.question, goal_of(log.question)
     ordered, delta = measured(log, kept, question)
     reader = box_reader(ordered, columns.boxed, delta, anytime=True)
@@ -167,12 +163,13 @@ def own_answer(
     if ahead and own.undecided.any():
         come_back = _as_asked(sorted_log(log, kept, columns, begun=False), log, question)
         foreseen = box_reader(come_back, columns.boxed, delta, anytime=True)
-        found = replace(found, needed=needed(foreseen, question.threat, own, **goal).among(kept))
+        more = needed(foreseen, question.threat, own, **goal)
+        details = replace(details, needed=more.among(kept))
     if not wanted:
-        return found, Differing()
+        return replace(result, log=details), Differing()
     if own.undecided.all():
         others = what_if(reader, delta, question.threat, question.confidence, goal)
-        found = replace(found, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
+        details = replace(details, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
     read = judge(reader.read(question.threat), **goal).codes
     step, least = resolution_for(len(kept)), question.threat.eps
     in_all = round((0.5 - least) / step)
@@ -187,10 +184,11 @@ def own_answer(
     same_front = np.array_equal(read == Verdict.IN, own.codes == Verdict.IN)
     stands = replace(stands, per_arm=per_arm, front=stands.front if same_front else np.nan)
     differ = int(((read != own.codes) & (own.codes != Verdict.UNDECIDED)).sum())
-    return replace(found, profile=stands), Differing(differ, not same_front, settings.question.spread is not None)
+    differing = Differing(differ, not same_front, settings.question.spread is not None)
+    return replace(result, log=replace(details, profile=stands)), differing
 
 
-def _own_verdicts(result: Result, kept: Ints) -> Verdicts:
+def _own_verdicts(result: Answer, kept: Ints) -> Verdicts:
     """The study's verdicts on the arms that it did not set aside, as `judge` would give them."""
     place = np.full(len(result.arms) + 1, -1)  # the last stands for "none", which is −1
     place[kept] = np.arange(len(kept))
@@ -201,7 +199,7 @@ def _own_verdicts(result: Result, kept: Ints) -> Verdicts:
 # Other questions ------------------------------------------------------------------------------------------------------
 
 
-def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Analysis:
+def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Answer:
     """What the log says to another question than the study's own, read with bounds that hold at every moment."""
     kept = np.flatnonzero(~log.aside)
     if not len(kept):
@@ -228,7 +226,7 @@ def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice,
     return check.notices()
 
 
-def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) -> Analysis:
+def _with_aside(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> Answer:
     """The answer about the `kept` arms as one about all, with those that were set aside as such."""
     arms, objectives = log.settings.arms, found.metrics
     every = sorted_log(log, np.arange(len(arms)), columns)
@@ -248,25 +246,29 @@ def _with_aside(found: Analysis, log: StudyLog, kept: Ints, columns: Columns) ->
         arms=arms,
         verdict_codes=filled(found.verdict_codes, int(Verdict.SET_ASIDE)),
         decided_by=filled(np.where(found.decided_by >= 0, kept[found.decided_by], -1), -1),
-        inner=Inner(
+        inner=Intervals(
             estimates=filled(found.inner.estimates, np.nan),
             lower=filled(found.inner.lower, -np.inf),
             upper=filled(found.inner.upper, np.inf),
         ),
         pulls_per_arm=every.pulls,
-        failed=every.failed.T[:, : len(objectives)],
-        failed_pulls=every.failed_pulls,
-        means=means(every, objectives),
-        mean_front=filled(found.mean_front, False),
-        profile=found.profile and replace(found.profile, per_arm=filled(found.profile.per_arm, np.nan)),
-        needed=None if found.needed is None else found.needed.among(kept),
         guess=None if found.guess is None else found.guess.among(kept, len(arms)),
         limits=None if found.limits is None else found.limits.among(kept, len(arms)),
-        what_if=tuple(each.among(kept, len(arms)) for each in found.what_if),
         apart=None if found.apart is None else filled(found.apart, np.inf),
         pairs=pairs,
         certificate=replace(found.certificate, aside=aside),
         outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
+        log=None
+        if found.log is None
+        else LogDetails(
+            failed=every.failed.T[:, : len(objectives)],
+            failed_pulls=every.failed_pulls,
+            means=means(every, objectives),
+            mean_front=filled(found.log.mean_front, False),
+            profile=found.log.profile and replace(found.log.profile, per_arm=filled(found.log.profile.per_arm, np.nan)),
+            needed=None if found.log.needed is None else found.log.needed.among(kept),
+            what_if=tuple(each.among(kept, len(arms)) for each in found.log.what_if),
+        ),
     )
 
 

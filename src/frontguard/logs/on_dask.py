@@ -1,7 +1,7 @@
 """A log on a Dask cluster: its workers read and sort the files, and what they made of them is put together here.
 
 Every task reads some files and gives their measurements by arm. Ranks are exact, and what is put together does not
-depend on who read what (`sort.ordered`), so the answer is that of one machine to the bit.
+depend on who read what (`sort.spill`), so the answer is that of one machine to the bit.
 
 Tasks are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
 several. Tasks go to workers that were found fit (`_common.dask`); when none is left of those that a task was given to,
@@ -26,16 +26,13 @@ from frontguard._common.dask import Cluster, Needs, said
 from frontguard._common.machine import available_memory
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.progress import Clock, LogProgress, Watcher
 from frontguard.logs.sort.rows import Batch, RowBuffer
-from frontguard.logs.sort.spill import LEAST_MEMORY, Folder, LogParts, ordered_from
-from frontguard.logs.sources import files_log
-from frontguard.logs.sources.files import STDIN, LogFile, LogFiles, find, is_address, several
-from frontguard.logs.sources.log import ColumnKinds, in_all, refuse_nameless
+from frontguard.logs.sort.spill import LEAST_MEMORY, Clock, Folder, LogParts, LogProgress, Watcher, ordered_from
+from frontguard.logs.sources.files import STATE, STDIN, LogFile, LogFiles, find, is_address, several
+from frontguard.logs.sources.log import ColumnKinds, files_log, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
-from frontguard.logs.state import MARK
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
@@ -366,7 +363,7 @@ def _planned_file(file: LogFile) -> PlannedFile:
         if not stat.S_ISREG(there.st_mode):
             raise BadInput(f"{file.shown} must be a plain file to be read on a cluster")
         with path.open("rb") as opened:
-            if opened.read(len(MARK)) == MARK:
+            if opened.read(len(STATE)) == STATE:
                 raise BadInput(f"{file.shown} is a state file, which is not read on a cluster: leave executor away")
     except OSError as error:
         raise BadInput(

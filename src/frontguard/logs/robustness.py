@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,9 +54,10 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import MOST_PULLS
 from frontguard.evidence.boxes import ArmBoxes
-from frontguard.logs.boxes import BoxReader
+from frontguard.evidence.readers import BoxReader
 from frontguard.pareto.feasible import LimitRule, keeping_of
-from frontguard.pareto.judge import Verdicts, judge_briefly
+from frontguard.pareto.judge import Verdicts, judge
+from frontguard.results import Needed, Profile, WhatIf
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
 
@@ -67,22 +68,6 @@ FINEST = 0.001
 
 FINE_ARMS = 20_000
 _MOST_COARSE = 0.02
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """The ε up to which verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
-
-    `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
-    smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
-    (J,) are those that had to be looked at, and `in_front` (J,) how many arms are in there.
-    """
-
-    per_arm: Floats
-    front: float
-    levels: Floats
-    in_front: Ints
-    resolution: float
 
 
 def resolution_for(arms: int) -> float:
@@ -111,10 +96,10 @@ def profile(
     `progress`, if given, is told from time to time up to which ε everything is known.
 
     >>> from frontguard import Objective, Prescient
-    >>> from frontguard.logs.sort.ordered import Ordered
+    >>> from frontguard.evidence.measurements import Ordered
     >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> reader = BoxReader(log, [Objective("speed", "maximize")], 0.05)
     >>> found = profile(reader, Prescient(0.0), accuracy=0.0, coverage=0.0, margin=0.0)
     >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
     ([0.23, 0.23], 0.231)
@@ -130,7 +115,7 @@ def profile(
     def codes(level: int) -> Ints:
         if level not in known:
             boxes = reader.read(replace(threat, eps=float(levels[level])))
-            found = judge_briefly(boxes, accuracy, coverage, margin, limits, goal)
+            found = judge(boxes, accuracy, coverage, margin, limits, goal, briefly=True)
             known[level] = found.codes.astype(np.int8)
             if found.choice is not None:
                 choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)
@@ -203,21 +188,6 @@ STEP = 0.01
 """Between two contaminations that are tried, from below the log's own down to 0."""
 
 
-@dataclass(frozen=True, eq=False)
-class WhatIf:
-    """The verdicts (K,) at another confidence, or at another contamination, than was asked for."""
-
-    confidence: float
-    contamination: float
-    codes: Ints
-
-    def among(self, kept: Ints, arms: int) -> WhatIf:
-        """The same where its arms are the arms `kept` of more, which were set aside."""
-        codes = np.full(arms, int(Verdict.SET_ASIDE))
-        codes[kept] = self.codes
-        return replace(self, codes=codes)
-
-
 def what_if(
     reader: BoxReader, delta: float, threat: Threat, confidence: float, goal: Mapping[str, Any]
 ) -> tuple[WhatIf, ...]:
@@ -228,7 +198,7 @@ def what_if(
 
     def at(level: float, eps: float) -> WhatIf:
         own = reader.with_delta(delta * (1.0 - level) / (1.0 - confidence))
-        return WhatIf(level, eps, judge_briefly(own.read(replace(threat, eps=eps)), **goal).codes)
+        return WhatIf(level, eps, judge(own.read(replace(threat, eps=eps)), **goal, briefly=True).codes)
 
     less_sure = [level for level in CONFIDENCES if level < confidence]
     cleaner = (STEP * np.arange(np.ceil(threat.eps / STEP - 1e-9))).round(12)[::-1].tolist()
@@ -254,44 +224,10 @@ def _first_that_decides(trials: Sequence[Callable[[], WhatIf]]) -> list[WhatIf]:
 FARTHEST = 100
 """Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
 
-LIMITS = ("", "far", "contamination", "failures", "tolerance", "limit")
-"""Why no number of pulls is given: too many to foresee; ε lets an attacker do too much; too many pulls of it or of its
-rival fail; the arms differ by too little for the tolerance; or the arm is too near to a limit."""
-
 _REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE, _LIMIT = range(6)
 _STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
 _FEW = 5_000  # arms up to which it does; for more the steps are larger
 _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once; of more, each has much in memory
-
-
-@dataclass(frozen=True, eq=False)
-class Needed:
-    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` more of the rival that decides it.
-
-    `level` is the number of pulls that it, its rival, and whatever else stands in its way should have in all. Where
-    `limit`, an index of `LIMITS`, is not 0, these are −1.
-    """
-
-    arms: Ints
-    rivals: Ints
-    pulls: Ints
-    rival_pulls: Ints
-    level: Ints
-    limit: Ints
-
-    def extra(self, arms: int) -> Ints:
-        """More pulls of each of K arms (K,) that together give every open arm and its rival what they need."""
-        wanted = np.zeros(arms, np.int64)
-        reached = self.limit == _REACHED
-        np.maximum.at(wanted, self.arms[reached], self.pulls[reached])
-        rivalled = reached & (self.rivals >= 0)
-        np.maximum.at(wanted, self.rivals[rivalled], self.rival_pulls[rivalled])
-        return wanted
-
-    def among(self, kept: Ints) -> Needed:
-        """The same where the arms 0, 1, … are the arms `kept` of more."""
-        rivals = np.where(self.rivals >= 0, kept[self.rivals], -1)
-        return replace(self, arms=kept[self.arms], rivals=rivals)
 
 
 def needed(
@@ -308,12 +244,12 @@ def needed(
     """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
 
     >>> from frontguard import Objective, Prescient
-    >>> from frontguard.logs.sort.ordered import Ordered
+    >>> from frontguard.evidence.measurements import Ordered
     >>> from frontguard.pareto.judge import judge
     >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
     >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
-    >>> reader = BoxReader(log, [Objective("speed")], 0.05)
+    >>> reader = BoxReader(log, [Objective("speed", "maximize")], 0.05)
     >>> verdicts = judge(reader.read(Prescient(0.05)), **tolerances)
     >>> more = needed(reader, Prescient(0.05), verdicts, **tolerances)
     >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
@@ -326,7 +262,7 @@ def needed(
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def judged(boxes: ArmBoxes) -> Bools:
-        codes = judge_briefly(boxes, accuracy, coverage, margin, limits, goal).codes[own]
+        codes = judge(boxes, accuracy, coverage, margin, limits, goal, briefly=True).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:

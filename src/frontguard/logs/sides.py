@@ -17,40 +17,42 @@ from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
+from frontguard._common.checks import explains_arguments
 from frontguard._common.typing import Floats, Ints
-from frontguard._common.written import explains_arguments
+from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import (
     Check,
+    GateDetails,
     GatePair,
-    GateQuestion,
-    GateResult,
-    Intervals,
     LimitCheck,
     Outcome,
+    gate_pair,
     outcomes_between,
     up_to,
 )
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import ArmBoxes, first_and_whole
+from frontguard.evidence.clusters import Clustered
+from frontguard.evidence.measurements import ComparedLog, Ordered
+from frontguard.evidence.readers import BoxReader
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
-from frontguard.logs.answer import exact_differs, too_few
-from frontguard.logs.boxes import BoxReader
-from frontguard.logs.checks import refuse_ties
-from frontguard.logs.clustered import Clustered, clusters_of
+from frontguard.logs.answer import as_designed, box_reader, exact_differs, inner_of, kept_by, sizes_matter, too_few
+from frontguard.logs.checks import measured_between, refuse_ties
+from frontguard.logs.design import clusters_of
 from frontguard.logs.of_study import measured, read_study
-from frontguard.logs.paired import ComparedLog, as_designed, box_reader
 from frontguard.logs.robustness import FINEST, levels_from
-from frontguard.logs.sort.ordered import Ordered
-from frontguard.logs.sort.progress import Clock, Watcher
 from frontguard.logs.sort.rows import ArmNames
+from frontguard.logs.sort.spill import Clock, Watcher
 from frontguard.logs.sources import open_log
-from frontguard.notices import Notice
-from frontguard.objectives import Objective, tolerances
+from frontguard.notices import Notice, OneAfterTheOther
+from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
 from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.question import Entry, Question
+from frontguard.results import Answer, Certificate
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
 
 AnyCheck = TypeVar("AnyCheck", Check, LimitCheck)
 
@@ -70,7 +72,7 @@ def gate(
     labels: Sequence[str] | None = None,
     progress: Watcher | None = None,
     **given: Unpack[AskedOfLog],
-) -> GateResult:
+) -> Answer:
     """Say of each candidate, in each metric, whether it is certainly worse than the baseline, certainly not, or open.
 
     Parameters
@@ -94,7 +96,7 @@ def gate(
     >>> rng = np.random.default_rng(0)
     >>> main, pr = ({"arm": ["sort"] * 200, "ms": rng.normal(mean, 0.2, 200)} for mean in (10, 11))
     >>> found = gate(main, pr, minimize="ms", tolerance="2%")
-    >>> found.outcome.word, found.stands_up_to
+    >>> found.gate.outcome.word, found.gate.stands_up_to
     ('worse', 0.499)
     """
     asked, reading = split(given)
@@ -112,32 +114,65 @@ def gate(
     question = replace(asking.of(sides[0].objectives), objectives=sides[0].objectives)
     pairs, only = _pairs(sides, baseline_arm)
     places = sorted({each for pair in pairs for each in (pair.its, pair.mine)})
-    log, noted = as_designed(_joined(sides, places, question), question, 2 * len(pairs))
     rows = {place: row for row, place in enumerate(places)}
+    compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
+    log, noted = as_designed(_joined(sides, places, question), question, compared)
     judged = _Judged(
         box_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
-        np.array([rows[pair.its] for pair in pairs]), np.array([rows[pair.mine] for pair in pairs]), question,
-    )  # fmt: skip
+        np.array([its for its, _ in compared]),
+        np.array([mine for _, mine in compared]),
+        question,
+    )
     boxes = judged.boxes()
+    refuse_forgotten_percent(
+        question.objectives, boxes.estimates[judged.its, : len(question.objectives)], "the baseline"
+    )
     lasts = judged.lasts() if profile else None
     least = first_and_whole(judged.reader.first_bounded(question.threat)[: 2 * len(question.objectives)])
     notices = [
         *(each for side in sides for each in side.notices),
+        *_one_after_the_other(sides),
         *noted,
         *exact_differs(judged.reader, len(question.objectives)),
+        *sizes_matter(judged.reader, boxes, len(question.objectives)),
         *too_few(judged.reader, boxes, question, least),
     ]
     found = tuple(judged.pairs(pairs, boxes, lasts))
-    return GateResult(
+    details = GateDetails(
         found,
-        question,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
-        int(log.pulls.sum()),
-        anytime=bool(question.anytime),
-        notices=tuple(dict.fromkeys(notices)),
         only_baseline=only[0],
         only_candidate=only[1],
         every_row=any(side.every_row for side in sides),
+    )
+    return _answer(log, boxes, question, details, tuple(dict.fromkeys(notices)))
+
+
+def _answer(
+    log: Ordered, boxes: ArmBoxes, question: Question, gate: GateDetails, notices: tuple[Notice, ...]
+) -> Answer:
+    """Return the answer of a gate: the intervals of all arms, and nothing of the front, which nobody asked for."""
+    K, M = len(log.pulls), len(question.objectives)
+    nothing = (float("inf"),) * M
+    return Answer(
+        policy="gate",
+        status="budget",
+        arms=tuple(log.arms),
+        objectives=tuple(objective.name for objective in question.objectives),
+        verdict_codes=np.full(K, int(Verdict.UNDECIDED)),
+        inner=inner_of(boxes, np.arange(M)),
+        pulls_per_arm=log.pulls,
+        decided_by=np.full(K, -1),
+        certificate=Certificate(
+            nothing, nothing, question.confidence, question.threat.name, question.threat.eps, arms=K
+        ),
+        notices=notices,
+        metrics=question.objectives,
+        limits=kept_by(boxes, question),
+        pairs=None if boxes.apart is None else boxes.apart[:, :, :M],
+        question=question,
+        anytime=bool(question.anytime),
+        gate=gate,
     )
 
 
@@ -166,6 +201,7 @@ class _Side:
     objectives: tuple[Objective, ...]
     notices: tuple[Notice, ...]
     every_row: bool  # whether rows of one process count by themselves because somebody said so
+    between: tuple[str, str, str] | None  # a column with dates, and the first and last of them
 
 
 def _sides(logs: Sequence[Any], how: _How) -> list[_Side]:
@@ -195,8 +231,19 @@ def _read(log: Any, how: _How) -> _Side:
     clock = Clock(how.progress, opened.expected_rows)
     ordered, question, notices = sorted_rows(opened, question, asking, clock, clusters=how.clusters)
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
-    every_row = opened.in_processes and not opened.cluster
-    return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row)
+    every_row, between = opened.in_processes and not opened.cluster, measured_between(opened)
+    return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row, between)
+
+
+def _one_after_the_other(sides: Sequence[_Side]) -> Iterator[OneAfterTheOther]:
+    """Where the baseline's log ends before a candidate's begins, or the other way round."""
+    for side in sides[1:]:
+        for first, second in ((sides[0], side), (side, sides[0])):
+            if first.between and second.between and first.between[0] == second.between[0]:
+                column, _, until = first.between
+                since = second.between[1]
+                if until < since:
+                    yield OneAfterTheOther(column, first.label, until, second.label, since)
 
 
 def _label(log: Any) -> str:
@@ -346,7 +393,7 @@ class _Judged:
 
     def _ends(self, boxes: ArmBoxes, arms: Ints) -> Intervals:
         estimates = boxes.estimates[arms]
-        return Intervals(boxes.lower[arms], boxes.upper[arms], np.where(np.isneginf(estimates), np.nan, estimates))
+        return Intervals(np.where(np.isneginf(estimates), np.nan, estimates), boxes.lower[arms], boxes.upper[arms])
 
     def _apart(self, boxes: ArmBoxes) -> tuple[Floats, Floats]:
         M = len(self.question.objectives)
@@ -360,7 +407,7 @@ class _Judged:
         its, mine = self._ends(boxes, self.its), self._ends(boxes, self.mine)
         compared = outcomes_between(its, mine, self._apart(boxes), tolerances(self.question.objectives))
         limits = LimitRule.of(self.question.columns.gates)
-        return np.concatenate([compared, keeping_of(mine.low, mine.high, limits)], axis=1)
+        return np.concatenate([compared, keeping_of(mine.lower, mine.upper, limits)], axis=1)
 
     def lasts(self) -> Floats:
         """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
@@ -369,11 +416,12 @@ class _Judged:
 
     def pairs(self, pairs: Sequence[_Pair], boxes: ArmBoxes, lasts: Floats | None) -> Iterator[GatePair]:
         """What is said of each of them."""
-        question = GateQuestion(self.question.objectives, self.question.columns.gates, self.question.confidence)
         outcomes, apart = self.outcomes(boxes), np.stack(self._apart(boxes), axis=1)
         pulls = self.reader.ordered.pulls.tolist()
         for row, (pair, its, mine) in enumerate(zip(pairs, self.its.tolist(), self.mine.tolist(), strict=True)):
-            yield question.pair(
+            yield gate_pair(
+                self.question,
+                self.question.columns.gates,
                 (pair.name, pair.candidate, pair.baseline),
                 (pulls[mine], pulls[its]),
                 self._ends(boxes, np.array([its, mine])),
@@ -386,7 +434,7 @@ class _Judged:
 # Studies --------------------------------------------------------------------------------------------------------------
 
 
-def with_robustness(found: GateResult, study: Study) -> GateResult:
+def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     """The gate of a study with up to which ε each outcome stands.
 
     It is read off the whole log, at every ε with bounds that hold at any moment. Where these do not show at the

@@ -3,7 +3,7 @@
 One sketch for each arm and metric (Karnin, Lang and Liberty, 2016, arXiv:1603.05346), with the counts of pulls and good
 values beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an
 arm's sample is kept as it is, and read without any error. docs/logs-streams.md says what may be read from sketches, and
-why. Of a mean with known bounds a sketch has the logarithms of wealth of e-processes against it (`logs.sort.wealth`):
+why. Of a mean with known bounds a sketch has the logarithms of wealth of e-processes against it (`evidence.means`):
 these add up, exactly.
 
 Coins come from the operating system, so that no process shares them with another, and nobody foresees them: two
@@ -25,10 +25,9 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.means import BETS
-from frontguard.logs.sort import wealth
-from frontguard.logs.sort.ordered import Ordered, merge_ordered, same_metrics, united
-from frontguard.logs.sort.wealth import Bounds, MeanQuestion
+from frontguard.evidence.means import BETS, WORST
+from frontguard.evidence.measurements import Bounds, Ordered, sums_of_values
+from frontguard.logs.sort.spill import merge_ordered, same_metrics, united
 from frontguard.phrases import shown
 
 AnyArray = npt.NDArray[Any]
@@ -234,7 +233,7 @@ EMPTY = Sketch((), (), (math.inf, -math.inf))
 
 def sketch_of(values: Floats, bounds: Bounds | None = None) -> Sketch:
     """Some values, all of them kept; `bounds` of their mean, if it is asked for."""
-    sums = None if bounds is None else wealth.sums_of(values, bounds)
+    sums = None if bounds is None else sums_of_values(values, bounds)
     return Sketch((values,), (0,), (float(values.min()), float(values.max())), sums)
 
 
@@ -338,21 +337,26 @@ class SketchOrdered(Ordered):
         away = self.values[metric] - self.means[metric][arm_of]
         return np.sqrt(np.bincount(arm_of, weights * away**2, K)) / np.where(good > 0, good, np.nan)
 
-    def unrefuted(self, metric: int, arms: Ints, asked: MeanQuestion) -> Floats:
-        """The largest means (n, 2) of some arms that are not refuted, see `wealth.unrefuted`."""
+    def sums_of_bets(self, metric: int, arms: Ints, bounds: Bounds, taken: Floats) -> Floats:
+        """The sums (n, 2, BETS) of some arms, see `Ordered.sums_of_bets`.
+
+        Which values of a sketch are the smallest is not known: those that are taken count as 1 besides, which refutes
+        no more.
+        """
         sketched, own = self.sketched[metric][arms], self.bounds[metric]
-        if sketched.any() and own != asked.bounds:
+        if sketched.any() and own != bounds:
             had = "none" if own is None else f"{own[0]:g} and {own[1]:g}"
             raise BadInput(
                 f"the mean of {shown(self.metrics[metric])} can be read from sketches with the bounds that they were "
-                f"begun with; wanted {had}, got {asked.bounds[0]:g} and {asked.bounds[1]:g}"
+                f"begun with; wanted {had}, got {bounds[0]:g} and {bounds[1]:g}"
             )
-        found = np.empty((len(arms), 2))
-        whole, some = np.flatnonzero(~sketched), np.flatnonzero(sketched)
-        found[whole] = wealth.unrefuted(self, metric, arms[whole], asked.among(whole))
-        if len(some):
-            kept = np.array([self.wealth[metric, arm] for arm in arms[some].tolist()])
-            found[some] = wealth.unrefuted_by(kept, asked.among(some), self.good[metric][arms[some]])
+        found = np.empty((len(arms), 2, BETS))
+        found[~sketched] = super().sums_of_bets(metric, arms[~sketched], bounds, taken[~sketched])
+        if sketched.any():
+            some, good = arms[sketched], self.good[metric][arms[sketched]]
+            lost = self.pulls[some] - good + np.minimum(taken[sketched], good)
+            kept = np.array([self.wealth[metric, arm] for arm in some.tolist()])
+            found[sketched] = kept + lost[:, None, None] * WORST
         return found
 
 

@@ -29,12 +29,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.private import LEFTOVER, replacing
+from frontguard._common.secrets import LEFTOVER, replacing
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches
-from frontguard.logs.sort.ordered import Ordered, merge_ordered, same_metrics
+from frontguard.logs.sort.spill import merge_ordered, same_metrics
+from frontguard.logs.sources.files import STATE
 from frontguard.phrases import error_line
 
 try:
@@ -46,9 +48,6 @@ AnyArray = npt.NDArray[Any]
 
 WAIT = 60.0
 """Seconds for which a writer waits while another one writes."""
-
-MARK = b"FRONTGUARD LOG\r\n"
-"""The beginning of a state's file; the line end shows a file that was carried as text."""
 
 VERSION = 2
 """Of the format, which is the only one that is read."""
@@ -310,10 +309,10 @@ def _write(place: Path, arrays: Mapping[str, Any]) -> None:
             left.unlink()
     try:
         with replacing(place) as out:
-            out.write(MARK + bytes(_DIGEST))
+            out.write(STATE + bytes(_DIGEST))
             np.savez(out, **arrays)
             digest = _digest(out)
-            out.seek(len(MARK))
+            out.seek(len(STATE))
             out.write(digest)
     except OSError as error:
         raise BadInput(f"{place}: the state cannot be written: {error.strerror or error}") from error
@@ -325,17 +324,17 @@ def _read(place: Path) -> dict[str, AnyArray]:
         raise BadInput(f"{place}: the state cannot be read: wanted a file; got a pipe or a device")
     try:
         with place.open("rb") as file:
-            if file.read(len(MARK)) != MARK:
+            if file.read(len(STATE)) != STATE:
                 raise BadInput(f"{place}: this is not a state of a log: it does not begin as one does")
             if file.read(_DIGEST) != _digest(file):
                 raise BadInput(f"{place}: the state is damaged or cut; take the last copy that is whole")
-            file.seek(len(MARK) + _DIGEST)
+            file.seek(len(STATE) + _DIGEST)
             return _unpacked(file)
     except BadInput:
         raise
     except OSError as error:
         raise BadInput(f"{place}: the state cannot be read: {error.strerror or error}") from error
-    except (LookupError, TypeError, ValueError, MemoryError, zipfile.BadZipFile) as error:
+    except (EOFError, LookupError, TypeError, ValueError, MemoryError, zipfile.BadZipFile) as error:
         raise BadInput(f"{place}: this is no state that frontguard wrote: {error_line(error)}") from None
 
 
@@ -349,7 +348,7 @@ def _unpacked(file: BufferedIOBase) -> dict[str, AnyArray]:
 
 def _digest(file: BufferedIOBase) -> bytes:
     """The SHA-256 of all that follows a file's mark and digest."""
-    file.seek(len(MARK) + _DIGEST)
+    file.seek(len(STATE) + _DIGEST)
     return hashlib.file_digest(file, "sha256").digest()
 
 

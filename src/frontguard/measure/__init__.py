@@ -2,8 +2,7 @@
 
 It may know studies and words; commands go through the same loop, and are unknown here. In the order of reading:
 
-- `drive`: the loop
+- `drive`: the loop; a first mistake is not stored as data
 - `executors`: who evaluates a Python function: this thread, threads, processes, any executor; `dask`: a Dask cluster
-- `first_pulls`: a first mistake is not stored as data
 - `identify`: the function that users call
 """

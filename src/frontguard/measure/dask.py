@@ -10,7 +10,6 @@ let a worker go that cannot read what it was sent.
 
 from __future__ import annotations
 
-import os
 import pickle
 import threading
 import uuid
@@ -29,6 +28,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.measure.executors import LostPull, Measure, Workers, answered, lost_on_the_way
 from frontguard.notices import Notice, WaitingForWorkers, WorkerLeftOut
 from frontguard.studies.measurement import DIED, Measurement, failure_in_words
+from frontguard.words.terminal import write_line
 
 LOOK = 2.0
 """Seconds between two looks at who is there."""
@@ -193,4 +193,4 @@ def _measure_once(measure: bytes, candidate: bytes, claim: str) -> bytes | None:
 
 def _say(notice: Notice) -> None:
     with suppress(OSError):
-        os.write(2, f"frontguard: {notice}\n".encode())
+        write_line(f"frontguard: {notice}")

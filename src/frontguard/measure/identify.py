@@ -14,15 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from frontguard._common.checks import checked_count
-from frontguard._common.written import checked_seconds, explains_arguments
+from frontguard._common.checks import checked_count, checked_seconds, explains_arguments
 from frontguard.errors import BadArgument, BadInput
-from frontguard.measure.drive import RunProgress, drive
+from frontguard.measure.drive import FirstPulls, RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
-from frontguard.measure.first_pulls import FirstPulls
 from frontguard.notices import Stopping
 from frontguard.question import Asked, Entry, Question
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.storage.contract import Pull, Storage
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import LEASE, Study
@@ -50,7 +48,7 @@ def identify(  # noqa: PLR0913 (a public entry point)
     lease: float | str = LEASE,
     progress: bool | Callable[[RunProgress], None] = False,
     **asked: Unpack[Asked],
-) -> Result:
+) -> Answer:
     """Measure the arms with a function until their trade-off set is certified, and return the result.
 
     Parameters
@@ -103,7 +101,7 @@ def identify(  # noqa: PLR0913 (a public entry point)
     >>> result = identify(
     ...     bake,
     ...     arms={"short": 20, "right": 40, "long": 60},
-    ...     objectives=[Objective("taste", tolerance=3), Objective("minutes", "minimize", tolerance=3)],
+    ...     objectives=[Objective("taste", "maximize", tolerance=3), Objective("minutes", "minimize", tolerance=3)],
     ...     contamination="5%",
     ...     executor="serial",
     ... )
@@ -136,7 +134,7 @@ def _run(
     items: Sequence[Any] | None,
     until: float | None,
     progress: bool | Callable[[RunProgress], None],
-) -> Result:
+) -> Answer:
     def submit(pull: Pull) -> Future[Measurement]:
         return crew.submit(candidates[pull.arm], _given(pull, study.settings.question.paired, items))
 

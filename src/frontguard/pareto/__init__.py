@@ -9,6 +9,5 @@ Read in this order:
 - `rule`: what follows for the arms of a study: out, candidates, in, covered, reachable; `sampling`: what to sample;
 - `short_list`: the order in which arms come on the short list; `rule` also says what is promised of these;
 - `judge`: the same as a final decision on a million arms;
-- `dominance`: batch queries over a million points, which `judge` asks; `box_tree`: the tree behind them;
-- `points`: dominance among known points: the true front and gaps.
+- `dominance`: batch queries over a million points, which `judge` asks; `box_tree`: the tree behind them.
 """

@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Floats, Ints
 
 LEAF = 8
 """Points in a leaf, at most."""
 
 NOBODY = np.empty(0, np.int64)
 
-NOWHERE, SOMEWHERE, EVERYWHERE = range(3)
-"""Where a point has to be strictly larger than what it dominates."""
+NOWHERE, SOMEWHERE, EVERYWHERE, UNLESS_EARLIER = range(4)
+"""Where a point has to be strictly larger than what it dominates: the last is somewhere, unless its owner is before."""
 
 
 class BoxTree(NamedTuple):
@@ -129,9 +129,20 @@ def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
     return enough
 
 
+@inlined
+def _settles(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: int) -> bool:
+    """Whether point n of the tree dominates query q, which is of the point `own`."""
+    if strict == UNLESS_EARLIER:
+        return dominates(tree.points, n, queries, q, NOWHERE if tree.owners[n] < own else SOMEWHERE)
+    return dominates(tree.points, n, queries, q, strict) and tree.owners[n] != own
+
+
 @kernel(over="queries", deep=True)
 def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
-    """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way."""
+    """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way.
+
+    `exclude` says which point each query is itself, or is empty.
+    """
     points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
@@ -140,7 +151,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     for q in range(queries.shape[0]):
         own = exclude[q] if exclude.size else -1
         for g in tree.guards:
-            if dominates(points, g, queries, q, strict) and owners[g] != own:
+            if _settles(tree, g, queries, q, strict, own):
                 found[q] = owners[g]
                 break
         size = 0
@@ -153,7 +164,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
             if node >= leaves - 1:
                 leaf = node - (leaves - 1)
                 for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
-                    if dominates(points, n, queries, q, strict) and owners[n] != own:
+                    if _settles(tree, n, queries, q, strict, own):
                         found[q] = owners[n]
                         size = 0
                         break
@@ -163,43 +174,6 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
                         stack[size] = child
                         size += 1
     return found
-
-
-@kernel(over="queries", deep=True)
-def find_below(tree: BoxTree, queries: Floats, own: Ints) -> Bools:
-    """Which queries, whose own indices are given, a point of the tree dominates, or equals and comes before."""
-    points, owners, corners = tree.points, tree.owners, tree.corners
-    N, nodes = points.shape[0], corners.shape[0]
-    leaves = (nodes + 1) // 2
-    below = np.zeros(queries.shape[0], np.bool_)
-    stack = np.empty(128, np.int64)
-    for q in range(queries.shape[0]):
-        for g in tree.guards:
-            if dominates(points, g, queries, q, 0) and (owners[g] < own[q] or dominates(points, g, queries, q, 1)):
-                below[q] = True
-                break
-        size = 0
-        if not below[q] and _reaches(corners, 0, queries, q):
-            stack[0] = 0
-            size = 1
-        while size > 0:
-            size -= 1
-            node = stack[size]
-            if node >= leaves - 1:
-                leaf = node - (leaves - 1)
-                for n in range(N * leaf // leaves, N * (leaf + 1) // leaves):
-                    if dominates(points, n, queries, q, 0) and (
-                        owners[n] < own[q] or dominates(points, n, queries, q, 1)
-                    ):
-                        below[q] = True
-                        size = 0
-                        break
-            else:
-                for child in range(2 * node + 1, 2 * node + 3):
-                    if _reaches(corners, child, queries, q):
-                        stack[size] = child
-                        size += 1
-    return below
 
 
 @inlined

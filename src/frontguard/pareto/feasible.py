@@ -20,6 +20,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.evidence.boxes import (
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -53,6 +54,13 @@ class LimitRule(NamedTuple):
             np.array([gate.within for gate in gates], np.float64),
             np.array([gate.beyond for gate in gates], np.float64),
         )
+
+    def check(self, width: int) -> None:
+        """Refuse limits of columns that there are not."""
+        if not len(self.columns) == len(self.within) == len(self.beyond):
+            raise BadInput("limits must have a column and two ends each")
+        if not ((self.columns >= 0) & (self.columns < width)).all():
+            raise BadInput(f"limits must be of columns from 0 to {width - 1}; got {self.columns.tolist()}")
 
 
 @kernel

@@ -18,15 +18,15 @@ What "dominates", "beats" and "covers" mean is written once, in `pareto.relation
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._common.checks import checked_goal
+from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard._common.written import checked_goal
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, ArmBoxes
 from frontguard.pareto.box_tree import BoxTree, plant
 from frontguard.pareto.dominance import maxima, tree_of_rivals
 from frontguard.pareto.feasible import LimitRule, veiled_boxes
@@ -38,9 +38,11 @@ from frontguard.pareto.relations import (
     find_leaders,
     find_strongest_rivals,
     likely_ends,
+    shortfall,
+    uncovered,
     worst_uncovered,
 )
-from frontguard.pareto.rule import decide, promised_amounts, promised_of_pairs
+from frontguard.pareto.rule import decide
 from frontguard.pareto.short_list import Measured, find_best_first, keep_needed
 from frontguard.pareto.standing import CONTROL, NOT_RETURNED, Goal, checked_tolerance, new_standing
 from frontguard.verdicts import BEYOND, OPEN, Verdict
@@ -108,13 +110,6 @@ class Verdicts:
         return undecided
 
 
-class Brief(NamedTuple):
-    """The codes (K,) of verdicts, and how candidates were chosen, where the goal is the list."""
-
-    codes: Ints
-    choice: Choice | None
-
-
 def judge(
     boxes: ArmBoxes,
     accuracy: npt.ArrayLike,
@@ -122,11 +117,14 @@ def judge(
     margin: npt.ArrayLike,
     limits: LimitRule | None = None,
     goal: str = "front",
+    *,
+    briefly: bool = False,
 ) -> Verdicts:
-    """The verdicts on these boxes, for inner tolerances γ, c and the margin (M,), and a goal: see `rule.Goal`.
+    """Return the verdicts on these boxes, for inner tolerances γ, c and the margin (M,), and a goal: see `Goal`.
 
     With limits, of which there must be one at least, boxes have columns for what is limited behind those of the M
-    objectives, and tolerances are one for each of these.
+    objectives, and tolerances are one for each of these. `briefly` takes half of the time, and does not ask who decides
+    an arm, nor by how much.
 
     >>> def box(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
@@ -138,21 +136,42 @@ def judge(
     """
     checked_goal(goal)
     if limits is not None:
-        return _judge_with_limits(boxes, accuracy, coverage, margin, limits, goal)
+        read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
+        left = np.flatnonzero(keeping != BEYOND)
+        found = judge(read.of(left), accuracy, coverage, margin, goal=goal, briefly=briefly)
+        return _with_limits(found, left, keeping)
     asked = _checked(boxes, accuracy, coverage, margin, goal)
-    if boxes.apart is not None:
-        return _judge_pairs(boxes, asked)
+    return _judge_pairs(boxes, asked) if boxes.apart is not None else _judge_alone(boxes, asked, briefly)
+
+
+def _judge_alone(boxes: ArmBoxes, asked: Goal, briefly: bool) -> Verdicts:
+    """The verdicts where there is no evidence on pairs."""
     lower, upper = boxes.lower, boxes.upper
-    codes, decided_by, alive, rivals_of, beaten, found = _choose_candidates(boxes, asked)
-    choice = None if found is None else found.among(alive, len(lower))
+    decided_by = _put_out(lower, upper)
+    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
+    alive = np.flatnonzero(decided_by < 0)
+    if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
+        alive = plant(boxes.estimates, alive).owners
+    rivals_of = tree_of_rivals(upper[alive])
+    listed = _choose_list(boxes.of(alive), alive, asked, rivals_of) if asked.name == "list" else None
+    if listed is None:
+        beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], asked.margin)
+    else:
+        beaten = listed.step == 0
     own = np.flatnonzero(~beaten)
     chosen = alive[own]
     candidates = np.zeros(len(lower), np.bool_)
     candidates[chosen] = True
 
-    rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], asked.accuracy, own, tree=rivals_of)
-    decided_by[chosen] = _named(alive, rivals)
-    inside = shortfalls <= 0.0
+    shortfalls = np.empty(0)
+    if not briefly:
+        rivals, shortfalls = find_strongest_rivals(lower[chosen], upper[alive], asked.accuracy, own, tree=rivals_of)
+        decided_by[chosen] = _named(alive, rivals)
+        inside = shortfalls <= 0.0
+    elif listed is None:
+        inside = find_inside(lower[chosen], upper[alive], asked.accuracy, own, rivals_of)
+    else:
+        inside = listed.inside[own]
     front = chosen[inside]
     codes[front] = Verdict.IN
 
@@ -162,7 +181,10 @@ def judge(
     codes[left[covered]] = Verdict.COVERED
     decided_by[left[covered]] = front[covering[covered]]
 
-    verdicts = Verdicts(codes, decided_by, candidates, -np.inf, -np.inf, choice)
+    choice = None if listed is None else listed.among(alive, len(lower))
+    verdicts = Verdicts(codes, decided_by, candidates, np.nan, np.nan, choice)
+    if briefly:
+        return verdicts
     returned = np.flatnonzero(verdicts.returned)
     led = left[~covered & ~candidates[left]]
     decided_by[led] = _named(returned, find_leaders(boxes.estimates[led], boxes.estimates[returned]))
@@ -170,41 +192,6 @@ def judge(
     not_returned = left[covered | ~candidates[left]]
     coverage_slack = worst_uncovered(upper[not_returned], lower[returned], asked.coverage)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
-
-
-def judge_briefly(
-    boxes: ArmBoxes,
-    accuracy: npt.ArrayLike,
-    coverage: npt.ArrayLike,
-    margin: npt.ArrayLike,
-    limits: LimitRule | None = None,
-    goal: str = "front",
-) -> Brief:
-    """The codes that `judge` gives, in half of its time: who decides an arm, and by how much, is not asked."""
-    checked_goal(goal)
-    if limits is not None:
-        read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
-        left = np.flatnonzero(keeping != BEYOND)
-        found = judge_briefly(read.of(left), accuracy, coverage, margin, goal=goal)
-        choice = None if found.choice is None else found.choice.among(left, len(keeping))
-        return Brief(_codes_with_limits(found.codes, left, keeping), choice)
-    asked = _checked(boxes, accuracy, coverage, margin, goal)
-    if boxes.apart is not None:
-        whole = _judge_pairs(boxes, asked)
-        return Brief(whole.codes, whole.choice)
-    lower, upper = boxes.lower, boxes.upper
-    codes, _, alive, rivals_of, beaten, choice = _choose_candidates(boxes, asked)
-    own = np.flatnonzero(~beaten)
-    chosen = alive[own]
-    if choice is None:
-        inside = find_inside(lower[chosen], upper[alive], asked.accuracy, own, rivals_of)
-    else:
-        inside = choice.inside[own]
-    front = chosen[inside]
-    left = np.concatenate((alive[beaten], chosen[~inside]))
-    codes[front] = Verdict.IN
-    codes[left[find_covering(upper[left], lower[front], asked.coverage) >= 0]] = Verdict.COVERED
-    return Brief(codes, None if choice is None else choice.among(alive, len(lower)))
 
 
 def _checked(
@@ -221,33 +208,6 @@ def _checked(
         got = f"{boxes.lower[row].tolist()} to {boxes.upper[row].tolist()}"
         raise BadInput(f"boxes must not be empty; got {got} for arm {row}")
     return Goal.of(gamma, cover, goal, least_lead)
-
-
-class _Chosen(NamedTuple):
-    """Who is out, and who of the others is a candidate: what every judgement begins with."""
-
-    codes: Ints  # (K,): out or undecided
-    decided_by: Ints  # (K,): an alive arm that puts one out, or −1
-    alive: Ints  # (n,) arms
-    rivals_of: BoxTree  # of the upper ends of the alive ones
-    beaten: Bools  # (n,): which of these are no candidates
-    choice: Choice | None  # of these, how they came on the list, where that is the goal
-
-
-def _choose_candidates(boxes: ArmBoxes, asked: Goal) -> _Chosen:
-    decided_by = _put_out(boxes.lower, boxes.upper)
-    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
-    alive = _alive(boxes, decided_by)
-    rivals_of = tree_of_rivals(boxes.upper[alive])
-    return _Chosen(codes, decided_by, alive, rivals_of, *_choose(boxes, alive, asked, rivals_of))
-
-
-def _alive(boxes: ArmBoxes, decided_by: Ints) -> Ints:
-    """The arms that none puts out."""
-    alive = np.flatnonzero(decided_by < 0)
-    if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
-        alive = plant(boxes.estimates, alive).owners
-    return alive
 
 
 def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
@@ -267,14 +227,6 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
         float(control["coverage_slack"][0]),
         Choice(candidates.astype(np.int64), arms["inside"] == 1) if goal.name == "list" else None,
     )
-
-
-def _choose(boxes: ArmBoxes, alive: Ints, asked: Goal, rivals_of: BoxTree) -> tuple[Bools, Choice | None]:
-    """Which of the alive arms are no candidates, and how the others came on the list, where that is the goal."""
-    if asked.name == "list":
-        choice = _choose_list(boxes.of(alive), alive, asked, rivals_of)
-        return choice.step == 0, choice
-    return find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], asked.margin), None
 
 
 def _choose_list(boxes: ArmBoxes, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:
@@ -309,36 +261,21 @@ def _needed_by_others(lower: Floats, upper: Floats, order: Ints, inside: Bools, 
     return np.array(found, np.int64)
 
 
-def _judge_with_limits(
-    boxes: ArmBoxes,
-    accuracy: npt.ArrayLike,
-    coverage: npt.ArrayLike,
-    margin: npt.ArrayLike,
-    limits: LimitRule,
-    goal: str,
-) -> Verdicts:
-    """Those beyond are out, and decide nobody; the others are judged by what may be read of them."""
-    read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
-    left = np.flatnonzero(keeping != BEYOND)
-    found = judge(read.of(left), accuracy, coverage, margin, goal=goal)
-    codes, decided_by = _codes_with_limits(found.codes, left, keeping), np.full(len(keeping), -1)
-    lonely = codes[left] != found.codes
+def _with_limits(found: Verdicts, left: Ints, keeping: Ints) -> Verdicts:
+    """The verdicts on all K arms, of those `left` that are not beyond a limit, judged by what may be read of them.
+
+    Those beyond are out, and decide nobody. One that is open has lower ends of −∞, with which it is in only if it has
+    no rival at all: that is not enough.
+    """
+    lonely = (found.codes == Verdict.IN) & (keeping[left] == OPEN)
+    codes, decided_by = np.full(len(keeping), int(Verdict.OUT)), np.full(len(keeping), -1)
     candidates = np.zeros(len(keeping), np.bool_)
+    codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
     decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
     decided_by[(codes == Verdict.UNDECIDED) & (keeping == OPEN)] = -1  # its own limit stands in its way, and no rival
     accuracy_slack = np.inf if lonely.any() else found.accuracy_slack
     choice = None if found.choice is None else found.choice.among(left, len(keeping))
     return Verdicts(codes, decided_by, candidates, accuracy_slack, found.coverage_slack, choice)
-
-
-def _codes_with_limits(found: Ints, left: Ints, keeping: Ints) -> Ints:
-    """The codes (K,) of all arms, of which those `left` are not beyond a limit and were judged by what is read of them.
-
-    One that is open has lower ends of −∞, with which it is in only if it has no rival at all: that is not enough.
-    """
-    codes = np.full(len(keeping), int(Verdict.OUT))
-    codes[left] = np.where((found == Verdict.IN) & (keeping[left] == OPEN), int(Verdict.UNDECIDED), found)
-    return codes
 
 
 def front_of_estimates(
@@ -361,30 +298,9 @@ def front_of_estimates(
     front = np.zeros(len(estimates), np.bool_)
     some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
     exact = estimates[some]
-    codes = judge_briefly(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal).codes
+    codes = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal, briefly=True).codes
     front[some] = codes == Verdict.IN
     return front
-
-
-def promised_now(
-    boxes: ArmBoxes,
-    verdicts: Verdicts,
-    accuracy: Floats,
-    coverage: Floats,
-    margin: Floats,
-    limits: LimitRule | None = None,
-    goal: str = "front",
-    *,
-    exact: Bools,
-) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
-    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
-    wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
-    # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
-    if boxes.apart is not None:
-        columns = boxes.as_columns()[:, :, :M]
-        return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
-    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
 
 
 def _named(arms: Ints, found: Ints) -> Ints:
@@ -418,3 +334,117 @@ def _follow(decided_by: Ints) -> None:
         by = decided_by[decided_by[some]]
         some, by = some[by >= 0], by[by >= 0]
         decided_by[some] = by
+
+
+# What is promised of the arms that are in -----------------------------------------------------------------------------
+# One slack is what holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned.
+# An exact value has no doubt that a slack would have to make up for; where the same s is true of the others alone,
+# exact objectives are promised as they were asked for. That is looked at, and not assumed: where what is known exactly
+# is just what an arm is beaten by, it needs the slack like any other. Proof: docs/theory.md, (o).
+
+
+def promised_now(
+    boxes: ArmBoxes,
+    verdicts: Verdicts,
+    accuracy: Floats,
+    coverage: Floats,
+    margin: Floats,
+    limits: LimitRule | None = None,
+    goal: str = "front",
+    *,
+    exact: Bools,
+) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
+    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
+    # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
+    if boxes.apart is not None:
+        columns = boxes.as_columns()[:, :, :M]
+        return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
+    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
+
+
+def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
+    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these boxes.
+
+    The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
+    """
+    _, short = find_strongest_rivals(lower[inside], upper, goal.accuracy, np.flatnonzero(inside))
+    accuracy = float(np.max(short)) if len(short) else 0.0
+    return accuracy, worst_uncovered(upper[~inside], lower[inside], goal.coverage)
+
+
+def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
+    """Accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these boxes (K, M).
+
+    `exact` (M,) are the objectives whose values are exact.
+
+    >>> lower, upper = np.array([[0.0, 3.0], [-0.5, 3.0]]), np.array([[1.0, 3.0], [0.6, 3.0]])
+    >>> goal = Goal(np.zeros(2), np.zeros(2), np.zeros(2))
+    >>> accuracy, coverage = promised_amounts(lower, upper, np.array([True, False]), goal, np.array([False, True]))
+    >>> accuracy.round(9).tolist(), coverage.round(9).tolist()  # of the second objective nothing has to be forgiven
+    ([0.0, 0.0], [0.6, 0.0])
+    """
+    more, missing = promised(lower, upper, inside, goal)
+    accuracy, coverage = goal.accuracy + more, goal.coverage + missing
+    if exact.any() and not exact.all():
+        own = np.flatnonzero(inside)
+        spared = _spared(goal.accuracy, more, exact)
+        if 0.0 < more < np.inf and len(own):
+            _, short = find_strongest_rivals(lower[inside], upper, spared, own)
+            accuracy = spared if (short <= 0.0).all() else accuracy
+        spared = _spared(goal.coverage, missing, exact)
+        if 0.0 < missing < np.inf and worst_uncovered(upper[~inside], lower[inside], spared) <= 0.0:
+            coverage = spared
+    return np.maximum(accuracy, 0.0), np.maximum(coverage, 0.0)
+
+
+def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:
+    """What was wanted, with the slack, rounded up, where it is not exact."""
+    return np.where(exact, wanted, np.nextafter(wanted + slack, np.inf))
+
+
+def promised_of_pairs(boxes: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
+    """The same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs of them."""
+    more, missing = _slacks_of_pairs(boxes, alive, inside, goal.accuracy, goal.coverage)
+    return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
+
+
+@kernel
+def _slacks_of_pairs(
+    boxes: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
+) -> tuple[float, float]:
+    """`promised` of the alive arms (n,), of which some are `inside` (n,), by what pairs of them say."""
+    within, missed = (-np.inf if inside.any() else 0.0), -np.inf
+    for a in range(alive.shape[0]):
+        nearest = np.inf
+        for b in range(alive.shape[0]):
+            if a != b and inside[a]:
+                within = max(within, shortfall(boxes, accuracy, alive[a], alive[b]))
+            elif a != b and inside[b]:
+                nearest = min(nearest, uncovered(boxes, coverage, alive[a], alive[b]))
+        if not inside[a]:
+            missed = max(missed, nearest)
+    return within, missed
+
+
+def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | None:
+    """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
+
+    None without evidence on pairs.
+    """
+    if boxes.shape[1] == COLUMNS:
+        return None
+    arms = np.flatnonzero(decided_by >= 0)
+    rivals = decided_by[arms]
+    found = np.full((len(decided_by), 2, objectives), np.inf)
+    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
+        alone = boxes[one, HIGH, :objectives] - boxes[other, LOW, :objectives]
+        pairs = boxes[one, COLUMNS + other, :objectives]
+        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
+    return found
+
+
+def pair_bounds(boxes: Floats, objectives: int) -> Floats | None:
+    """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
+    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS : COLUMNS + len(boxes), :objectives].copy()

@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.pareto.relations import (
     beaten,
@@ -506,56 +506,6 @@ def decide(standing: Standing, goal: Goal) -> None:
         keep_to_budget(standing)
 
 
-def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these boxes.
-
-    The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
-    """
-    _, short = find_strongest_rivals(lower[inside], upper, goal.accuracy, np.flatnonzero(inside))
-    accuracy = float(np.max(short)) if len(short) else 0.0
-    return accuracy, worst_uncovered(upper[~inside], lower[inside], goal.coverage)
-
-
-@kernel
-def promised_by_pairs(
-    boxes: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
-) -> tuple[float, float]:
-    """`promised` of the alive arms (n,), of which some are `inside` (n,), where there is evidence on pairs of them."""
-    within, missed = (-np.inf if inside.any() else 0.0), -np.inf
-    for a in range(alive.shape[0]):
-        nearest = np.inf
-        for b in range(alive.shape[0]):
-            if a != b and inside[a]:
-                within = max(within, shortfall(boxes, accuracy, alive[a], alive[b]))
-            elif a != b and inside[b]:
-                nearest = min(nearest, uncovered(boxes, coverage, alive[a], alive[b]))
-        if not inside[a]:
-            missed = max(missed, nearest)
-    return within, missed
-
-
-def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | None:
-    """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
-
-    None without evidence on pairs.
-    """
-    if boxes.shape[1] == COLUMNS:
-        return None
-    arms = np.flatnonzero(decided_by >= 0)
-    rivals = decided_by[arms]
-    found = np.full((len(decided_by), 2, objectives), np.inf)
-    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
-        alone = boxes[one, HIGH, :objectives] - boxes[other, LOW, :objectives]
-        pairs = boxes[one, COLUMNS + other, :objectives]
-        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
-    return found
-
-
-def pair_bounds(boxes: Floats, objectives: int) -> Floats | None:
-    """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
-    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS : COLUMNS + len(boxes), :objectives].copy()
-
-
 def floors(boxes: Floats) -> Floats:
     """Intervals (K, M, 2) that endless samples which go on as they are would leave of the boxes."""
     ends = np.stack([boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]], axis=-1)
@@ -570,46 +520,3 @@ def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
     returned = standing.arms["candidate"][alive] != NOT_RETURNED
     _, short = find_strongest_rivals(low[returned], high, goal.accuracy, np.flatnonzero(returned))
     return float(np.max(short, initial=-np.inf)), worst_uncovered(high[~returned], low[returned], goal.coverage)
-
-
-# What is promised of the arms that are in -----------------------------------------------------------------------------
-# One slack is what holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned.
-# An exact value has no doubt that a slack would have to make up for; where the same s is true of the others alone,
-# exact objectives are promised as they were asked for. That is looked at, and not assumed: where what is known exactly
-# is just what an arm is beaten by, it needs the slack like any other. Proof: docs/theory.md, (o).
-
-
-def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these boxes (K, M).
-
-    `exact` (M,) are the objectives whose values are exact.
-
-    >>> lower, upper = np.array([[0.0, 3.0], [-0.5, 3.0]]), np.array([[1.0, 3.0], [0.6, 3.0]])
-    >>> goal = Goal(np.zeros(2), np.zeros(2), np.zeros(2))
-    >>> accuracy, coverage = promised_amounts(lower, upper, np.array([True, False]), goal, np.array([False, True]))
-    >>> accuracy.round(9).tolist(), coverage.round(9).tolist()  # of the second objective nothing has to be forgiven
-    ([0.0, 0.0], [0.6, 0.0])
-    """
-    more, missing = promised(lower, upper, inside, goal)
-    accuracy, coverage = goal.accuracy + more, goal.coverage + missing
-    if exact.any() and not exact.all():
-        own = np.flatnonzero(inside)
-        spared = _spared(goal.accuracy, more, exact)
-        if 0.0 < more < np.inf and len(own):
-            _, short = find_strongest_rivals(lower[inside], upper, spared, own)
-            accuracy = spared if (short <= 0.0).all() else accuracy
-        spared = _spared(goal.coverage, missing, exact)
-        if 0.0 < missing < np.inf and worst_uncovered(upper[~inside], lower[inside], spared) <= 0.0:
-            coverage = spared
-    return np.maximum(accuracy, 0.0), np.maximum(coverage, 0.0)
-
-
-def promised_of_pairs(boxes: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
-    """The same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs of them."""
-    more, missing = promised_by_pairs(boxes, alive, inside, goal.accuracy, goal.coverage)
-    return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
-
-
-def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:
-    """What was wanted, with the slack, rounded up, where it is not exact."""
-    return np.where(exact, wanted, np.nextafter(wanted + slack, np.inf))

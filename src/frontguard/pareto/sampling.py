@@ -5,11 +5,14 @@ Nothing here is part of a proof: whatever is sampled, the boxes hold. `pareto.ru
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from frontguard._common.compiled import inlined, kernel
-from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boxes import ESTIMATE, HIGH_FLOOR, LOW_FLOOR
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.boxes import ESTIMATE, HIGH_FLOOR, LOW_FLOOR, REFUTED
 from frontguard.evidence.samples import Table
 from frontguard.pareto.feasible import LOWEST
 from frontguard.pareto.relations import (
@@ -19,7 +22,7 @@ from frontguard.pareto.relations import (
     lasting_difference,
     sharper,
 )
-from frontguard.pareto.standing import BUDGET, Standing
+from frontguard.pareto.standing import BUDGET, RUNNING, Standing
 
 PATIENCE = 100
 """Pulls before which what a sample seems to promise for ever is not believed."""
@@ -30,6 +33,12 @@ LONG_PATIENCE = 5000
 WEARY = 1000
 """Pulls after which a candidate that is not in, but covered by one that is, need not be brought in; and after which
 it is believed that no number of them says whether an arm keeps to its limits."""
+
+POLISH = 0.1
+"""The share of a tolerance by which an estimate may still move over a doubling of pulls to be called steady."""
+
+CHEAPEST = 1e-3
+"""The share of the dearest arm's cost below which none counts: a free arm is not pulled for ever."""
 
 AT_A_TIME = 0.03
 """The share of the wanted arms, the most urgent ones, that a batch samples at least: so deciding stays cheap."""
@@ -75,6 +84,8 @@ def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every
     −1 if there is nothing to be gained that would be enough.
     """
     where, limit = where_it_counts(boxes, tolerance, i, j, every)
+    if boxes[i, REFUTED, where] == 2.0 or boxes[j, REFUTED, where] == 2.0:
+        return -1  # for good
     gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
     who = who_gains(boxes, arms, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
     if sharper(boxes, j, i, where, every):  # pairs are decided by blocks that both have
@@ -199,3 +210,139 @@ def keep_to_budget(standing: Standing) -> None:
                 affordable += 1
     if affordable == 0 or record.pulls >= record.max_pulls:
         record.stop = BUDGET
+
+
+# For so many workers, and for what pulls cost ------------------------------------------------------------------------
+
+
+def relative_costs(costs: npt.ArrayLike) -> Floats:
+    """Costs of pulls (K,) as they are weighed against what pulls gain: shares of the largest, from `CHEAPEST` up.
+
+    Those that are not known, NaN, are taken to be as the median of the others; where none is, all are alike.
+
+    >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
+    ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
+    """
+    given = np.asarray(costs, np.float64)
+    known = given[np.isfinite(given)]
+    most = float(known.max(initial=0.0))
+    if most <= 0.0:
+        return np.ones(len(given))
+    filled = np.where(np.isfinite(given), given, np.median(known))
+    return np.maximum(filled / most, CHEAPEST)
+
+
+def most_urgent(standing: Standing, outstanding: Ints, at_least: int) -> tuple[Ints, Ints]:
+    """The next batch, and of the other wanted arms the most urgent ones until there are so many pulls to be made.
+
+    Arms, and up to how many pulls each; `outstanding` (K,) are out already. With many workers, the few hardest: what is
+    out already keeps nobody else busy.
+    """
+    batch, batch_counts = next_batch(standing)
+    if np.maximum(batch_counts - outstanding[batch], 0).sum() >= at_least:
+        return batch, batch_counts
+    wanted, counts = wanted_arms(standing)
+    order = np.argsort(-standing.arms["urgency"][wanted], kind="stable")
+    left = np.cumsum(np.maximum(counts - outstanding[wanted], 0)[order])
+    chosen = np.sort(order[: max(len(batch), int(np.searchsorted(left, at_least)) + 1)])
+    return wanted[chosen], counts[chosen]
+
+
+def worth_pulling(standing: Standing, outstanding: Ints, at_least: int, probe: int | None) -> Ints:
+    """Arms worth pulling next, `at_least` so many pulls, whatever is out already.
+
+    An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
+    """
+    wanted, counts = most_urgent(standing, outstanding, at_least)
+    if not len(wanted):
+        return wanted
+    record, have, out = standing.control[0], standing.arms["pulls"][wanted], outstanding[wanted]
+    if probe is not None:
+        few = min(probe, int(record["first"])) - have
+        counts = np.where(have < probe, np.minimum(counts, few), counts)
+    counts = np.maximum(counts - out, 0)
+    asked: Ints = np.repeat(wanted, counts)
+    if len(asked) < at_least:
+        more = spread_evenly(at_least - len(asked), wanted, have + out + counts, int(record["max_per_arm"]))
+        asked = np.concatenate([asked, more])
+    return np.sort(asked)
+
+
+def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
+    """Arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`.
+
+    Fewer where no arm may have more than `most`.
+
+    >>> spread_evenly(4, np.array([3, 7]), np.array([5, 6]), 8).tolist()
+    [3, 3, 3, 7]
+    >>> spread_evenly(4, np.array([3]), np.array([5]), 8).tolist()
+    [3, 3, 3]
+    """
+    at = at.copy()
+    asked = np.empty(pulls, np.int64)
+    for n in range(pulls):
+        least = int(np.argmin(at))
+        if at[least] >= most:
+            asked = asked[:n]
+            break
+        asked[n] = wanted[least]
+        at[least] += 1
+    return np.sort(asked)
+
+
+# Polishing: after the certificate, whose estimates still move ---------------------------------------------------------
+# An arm is looked at whenever its pulls have doubled. Once none of its estimates has moved by more than a share of the
+# tolerance since, it is *steady*, for good.
+
+
+class Steadiness(NamedTuple):
+    """What is known of how K arms' M estimates move."""
+
+    steady: Bools  # (K,): whether they have come to rest
+    marked: Ints  # (K,): pulls at which they were noted last; 0 for never ...
+    marks: Floats  # (K, M): ... and what they were
+
+
+def nothing_steady(arms: int, objectives: int) -> Steadiness:
+    """That of arms which were not looked at yet."""
+    return Steadiness(np.zeros(arms, np.bool_), np.zeros(arms, np.int64), np.zeros((arms, objectives)))
+
+
+def looked_at(known: Steadiness, estimates: Floats, pulls: Ints, there: Bools, most: Floats) -> Steadiness:
+    """What is known after a look at estimates (K, M) of arms with so many pulls (K,), of those that are `there` (K,).
+
+    `most` (M,) is by how much a steady one may move. The arrays of `known` stay as they are: copies of a policy share
+    them.
+
+    >>> known, there, most = nothing_steady(1, 1), np.array([True]), np.array([0.1])
+    >>> for pulls, estimate in ((10, 5.0), (19, 9.0), (20, 5.3), (40, 5.35)):
+    ...     known = looked_at(known, np.array([[estimate]]), np.array([pulls]), there, most)
+    ...     print(pulls, int(known.marked[0]), bool(known.steady[0]))
+    10 10 False
+    19 10 False
+    20 20 False
+    40 40 True
+    """
+    due = there & ~known.steady & ((known.marked == 0) | (pulls >= 2 * known.marked))
+    still = np.abs(estimates - known.marks) <= most  # not so where one is not known
+    return Steadiness(
+        steady=known.steady | (due & (known.marked > 0) & still.all(axis=1)),
+        marked=np.where(due, pulls, known.marked),
+        marks=np.where(due[:, None], estimates, known.marks),
+    )
+
+
+def want_unsteady(standing: Standing, known: Steadiness, most: Floats) -> Steadiness:
+    """Want the arms whose estimates still move by more than `most` (M,); go on if there are any, and a budget is left.
+
+    Returns what is known now of how estimates move.
+    """
+    record, pulls = standing.control[0], standing.arms["pulls"]
+    there = np.zeros(len(pulls), np.bool_)
+    there[standing.alive[: record["alive"]]] = True
+    now = looked_at(known, standing.boxes[:, ESTIMATE, : len(most)], pulls, there, most)
+    more = there & ~now.steady & (pulls < record["max_per_arm"])
+    standing.arms["wanted"], standing.arms["urgency"] = more, 0.0
+    if more.any() and record["pulls"] < record["max_pulls"]:
+        standing.control["stop"] = RUNNING
+    return now

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import one_for_each
+from frontguard._common.checks import GOALS, checked_goal, one_for_each
 from frontguard._common.typing import Floats, Ints
-from frontguard._common.written import GOALS, checked_goal
 from frontguard.evidence.samples import Table
 
 RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)

@@ -17,7 +17,8 @@ import numpy as np
 from frontguard._common.checks import checked_count
 from frontguard._common.entries import plain
 from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.outcomes import Intervals, Outcome, outcomes_between
+from frontguard.comparisons.effects import Intervals
+from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import box_rule, first_bounded
 from frontguard.evidence.statistics import EXACT
@@ -374,8 +375,8 @@ def plan(
         What is asked: see `Question.of`. With a `baseline` that is none of the names, it is one arm more. `spread` is
         the noise: `Gaussian(σ)` or `Subgaussian(σ)`. `pair` and `cluster` are columns of the pilot.
     pilot, arm
-        Measurements made before, a log as of `analyze`, whose column `arm` names the arm of a row. It is taken as
-        clean.
+        Measurements made before, a log as of `analyze`, whose column `arm` names the arm of a row; or what
+        `read_pilot` made of one. It is taken as clean.
     span
         Between the medians of the best and the worst arm, where there is no pilot.
     runs, seed
@@ -389,7 +390,7 @@ def plan(
     wanted = Question.of(objectives, threat, question=question, **asked)
     measured = None
     if pilot is not None:
-        measured, wanted = read_pilot(pilot, arm or "arm", wanted)
+        measured, wanted = (pilot, wanted) if isinstance(pilot, Pilot) else read_pilot(pilot, arm or "arm", wanted)
         names = measured.names
     elif arms is None:
         raise BadArgument("arms", "give how many there are, or their names, or a pilot log")
@@ -413,7 +414,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     """What the task costs and what can be had, from quantiles and simulated runs.
 
     >>> from frontguard import Gaussian, Question
-    >>> question = Question.of(["a", "b"], tolerance=0.2, confidence=0.9, goal="front", spread=Gaussian(0.2))
+    >>> question = Question.of(maximize=["a", "b"], tolerance=0.2, confidence=0.9, goal="front", spread=Gaussian(0.2))
     >>> task = Task(question, ("1", "2", "3", "4"))
     >>> plan = make_plan(task, runs=2)
     >>> plan.possible, plan.of("certified").mean < plan.of("R-PSI").mean
@@ -495,8 +496,8 @@ def _gate_decides(task: Task, low: Floats, high: Floats) -> bool:
     """Whether intervals (K, C) of a pilot's arms tell of each candidate whether it is worse than the baseline."""
     assert task.question.baseline is not None
     its, M = task.names.index(task.question.baseline), task.objectives
-    mine = Intervals(low, high, low)
-    baseline = Intervals(*(np.broadcast_to(each[its], low.shape) for each in mine))
+    mine = Intervals(low, low, high)
+    baseline = mine.at(slice(its, its + 1))
     unknown = np.full((task.arms, M), np.inf)
     outcomes = outcomes_between(baseline, mine, (unknown, unknown), task.accuracy)
     outcomes[its] = Outcome.NOT_WORSE

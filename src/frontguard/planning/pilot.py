@@ -88,10 +88,10 @@ class Pilot:
             )
         return sums[:, shared] / counts[:, shared, None]
 
-    def one_for_each_block(self, seed: int, count: int) -> Pilot:
+    def one_for_each_block(self, count: int) -> Pilot:
         """A pilot of `count` rows an arm, each one of a cluster of it: every cluster as often, and its rows alike."""
         assert self.block_of_row is not None
-        rng, rows = np.random.default_rng(seed), []
+        rng, rows = np.random.default_rng(0), []
         usable = np.flatnonzero(self.complete)
         for arm in range(self.arms):
             own = usable[self.arm_of_row[usable] == arm]

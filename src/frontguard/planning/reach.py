@@ -25,7 +25,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boxes import SHIFTS, UNSHIFTED_SHARE, ArmBoxes
+from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
     EXACT,
@@ -59,7 +60,7 @@ def mean_floor(objective: Objective, threat: Threat) -> float:
     Of a relative tolerance it is the least that it can be: the share of a mean that is as high as its bounds allow.
 
     >>> from frontguard import Malicious, Prescient
-    >>> stars = Objective("stars", statistic="mean", bounds=(1, 5))
+    >>> stars = Objective("stars", "maximize", statistic="mean", bounds=(1, 5))
     >>> round(mean_floor(stars, Prescient(0.1)), 4), round(mean_floor(stars, Malicious(0.1)), 4)
     (0.4444, 0.8)
     """
@@ -75,7 +76,7 @@ def means_below_floor(objectives: Sequence[Objective], threat: Threat) -> list[t
     """The objectives whose tolerance is below their floor, so that close arms may never be told apart; with the floor.
 
     >>> from frontguard import Prescient
-    >>> rates = [Objective(str(t), tolerance=t, statistic="mean", bounds=(0, 1)) for t in (0.05, 0.2)]
+    >>> rates = [Objective(str(t), "maximize", tolerance=t, statistic="mean", bounds=(0, 1)) for t in (0.05, 0.2)]
     >>> [each.name for each, floor in means_below_floor(rates, Prescient(0.1))]
     ['0.05']
     """

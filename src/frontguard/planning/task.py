@@ -34,8 +34,8 @@ from frontguard.evidence.statistics import (
 )
 from frontguard.limits import Columns, Gate
 from frontguard.objectives import Objective, tolerances
+from frontguard.pareto.dominance import pareto_mask
 from frontguard.pareto.feasible import LimitRule
-from frontguard.pareto.points import pareto_mask
 from frontguard.planning.pilot import Pilot
 from frontguard.question import Question
 from frontguard.simulation import Adversary
@@ -154,6 +154,11 @@ class Task:
         return tuple(each._replace(spread=each.spread and d < self.objectives) for d, each in enumerate(counted))
 
     @property
+    def bounded(self) -> Bools:
+        """The columns (C,) of means of values with bounds, which samples hold between 0 and 1."""
+        return np.asarray([each.kind == BOUNDED_MEAN for each in self.statistics])
+
+    @property
     def limit_rule(self) -> LimitRule | None:
         """The limits as the policy reads them; None without."""
         return LimitRule.of(self.columns.gates) if self.question.limits else None
@@ -197,13 +202,20 @@ class Task:
             return None
         return self.pilot.by_block()
 
+    @cached_property
+    def _by_cluster(self) -> Pilot | None:
+        """The pilot with each cluster as one observation; None where rows count."""
+        if self.pilot is None or self.pilot.block_of_row is None or not self.question.cluster:
+            return None
+        return self.pilot.one_for_each_block(ROWS)
+
     def environment(self, seed: int, run: int, unit: Floats | float = 1.0) -> Quantiled:
         """The arms of a run; those of a pilot in these units."""
         if self.blocks is not None:
             K, B, C = self.blocks.shape
             return bootstrap(self.blocks.reshape(-1, C), np.repeat(np.arange(K), B))
         if self.pilot is not None:
-            pilot = self.pilot.one_for_each_block(seed, ROWS) if self.question.cluster else self.pilot
+            pilot = self.pilot if self._by_cluster is None else self._by_cluster
             return bootstrap(pilot.complete_points / unit, pilot.complete_arms)
         assert self.span is not None
         rng = np.random.default_rng([seed, run])
@@ -212,7 +224,7 @@ class Task:
         drawn = drawn_around(self.columns, self.arms, ROWS, self.sigma, self.span, rng)
         return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
 
-    def pushed_down(self, environment: Quantiled) -> Bools:
+    def _pushed_down(self, environment: Quantiled) -> Bools:
         """Which arms and columns (K, C) the worst attacker pushes down: all of what is good.
 
         That is the front, or of a gate all but the baseline; with limits, what keeps to them.
@@ -235,8 +247,7 @@ class Task:
         if self.threat.eps == 0.0:
             return None
         direction, far = self.pushes(environment)
-        bounded = np.array([each.kind for each in self.statistics]) == BOUNDED_MEAN
-        within = np.where(bounded, 0.0, -np.inf), np.where(bounded, 1.0, np.inf)
+        within = np.where(self.bounded, 0.0, -np.inf), np.where(self.bounded, 1.0, np.inf)
         return strongest(environment, self.threat, direction, distance=far, within=within)
 
     def pushes(self, environment: Quantiled) -> tuple[Ints, float]:
@@ -244,7 +255,7 @@ class Task:
         exact = np.array([each.kind for each in self.statistics]) == EXACT
         spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
         far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
-        return np.where(exact, 0, np.where(self.pushed_down(environment), -1, 1)), far or 1.0
+        return np.where(exact, 0, np.where(self._pushed_down(environment), -1, 1)), far or 1.0
 
     def thinned(self, arms: int) -> Task:
         """The same task of fewer arms, each with the same share of δ."""
@@ -258,15 +269,15 @@ class PairedStreams:
     def __init__(self, task: Task, seed: int, run: int, *, attacked: bool) -> None:
         assert task.blocks is not None
         self._blocks, self._rng = task.blocks, np.random.default_rng([seed, run])
-        K = len(self._blocks)
-        self._items: list[int] = []
-        self._pulls = np.zeros(K, np.int64)
+        self._items = np.empty(0, np.int64)  # the item of each repeat, as far as one was asked for
+        self._pulls = np.zeros(task.arms, np.int64)
         self._eps = task.threat.eps if attacked else 0.0
-        direction, far = task.pushes(task.environment(seed, run))
-        bounded = np.array([each.kind for each in task.statistics]) == BOUNDED_MEAN
-        away = self._blocks.mean(axis=1) + far * direction
-        self._pushed = np.where(bounded, (direction > 0).astype(np.float64), away)
-        self._open = direction != 0
+        self._pushed = self._blocks.mean(axis=1)  # what an attacker puts in the place of a value
+        self._open = np.zeros(self._pushed.shape, np.bool_)  # which values it replaces
+        if attacked:
+            direction, far = task.pushes(task.environment(seed, run))
+            self._pushed = np.where(task.bounded, direction > 0, self._pushed + far * direction)
+            self._open = direction != 0
 
     def take_batch(self, arms: npt.ArrayLike) -> Floats:
         """The next reward (C,) of each of these arms: the r-th of all arms is of the same item."""
@@ -275,9 +286,9 @@ class PairedStreams:
         for n, arm in enumerate(wanted.tolist()):
             reps[n] = self._pulls[arm]
             self._pulls[arm] += 1
-        while len(self._items) < self._pulls.max():
-            self._items.append(int(self._rng.integers(self._blocks.shape[1])))
-        values = self._blocks[wanted, np.array(self._items, np.int64)[reps]]
+        more = max(0, int(self._pulls.max()) - len(self._items))
+        self._items = np.concatenate([self._items, self._rng.integers(self._blocks.shape[1], size=more)])
+        values = self._blocks[wanted, self._items[reps]]
         hit = (self._rng.random(len(wanted)) < self._eps)[:, None] & self._open[wanted]
         return np.where(hit, self._pushed[wanted], values)
 

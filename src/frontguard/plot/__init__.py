@@ -1,17 +1,16 @@
 """Pictures of results, studies and experiments: `frontguard.plot.front(result)` and others make a `Picture`.
 
 A picture is data: panels with axes in the user's units, and layers of marks, boxes, lines and bands on them. It can be
-shown in a notebook, drawn with matplotlib or plotly, or saved. To add one, write a function in `charts` that returns a
-`Picture`, and add its line to `__init__.pyi`; every renderer can draw it then. May know results, studies, logs and
-words; rows of experiments are taken by a protocol.
+shown in a notebook, drawn with matplotlib or plotly, or saved. To add one, write a function that returns a `Picture`,
+and add its line to `__init__.pyi`; every renderer can draw it then. May know results, studies, logs and words.
 
 Where to start reading:
 
-- `picture`: what a picture is made of; `looks`: the colour, mark and filling of everything, of verdicts above all.
+- `picture`: what a picture is made of; the colour, mark and filling of everything, of verdicts above all.
 - `arms`: a result as pictures need it, and which of a million arms are shown.
-- `charts`: one module a picture, or a few that belong together.
-- `frames`, `labels`, `text`: what the renderers share.
-- `svg`, `paper`, `plotly`: the renderers. They draw any picture and know none.
+- `fronts`, `results`, `studies`: the pictures.
+- `frames`, `text`: what the renderers share.
+- `svg` (with `layers`), `paper`, `plotly`: the renderers. They draw any picture and know none.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.phrases import joined, number_of
-from frontguard.plot.looks import MANY, VERDICTS, Look
-from frontguard.plot.picture import Axis, Density, Layer, Points, Spans
+from frontguard.plot.picture import MANY, VERDICTS, Axis, Density, Layer, Look, Points, Spans
 from frontguard.plot.text import short, with_intervals
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
 
@@ -41,7 +40,7 @@ class Arms:
     `low` and `high` are infinite where nothing is known: also for a positive metric, whose own lower end would be 0.
     """
 
-    result: Result
+    result: Answer
     names: tuple[str, ...]
     objectives: tuple[str, ...]
     codes: Ints  # verdicts (K,)
@@ -136,13 +135,13 @@ class Arms:
         return f"Not drawn: {joined(reasons)}." if reasons else ""
 
 
-def read(result: Result) -> Arms:
+def read(result: Answer) -> Arms:
     """The arms of a result."""
     estimates, low, high = (drawable(values) for values in (result.estimates, result.lower, result.upper))
     if result.metrics:
         relative = np.array([metric.relative for metric in result.metrics])
         low = np.where(relative[None, :] & (low <= 0.0), -np.inf, low)
-    by_means = getattr(result, "mean_front", None)
+    by_means = None if result.log is None else result.log.mean_front
     fooled = np.zeros(len(result.arms), np.bool_)
     if by_means is not None and len(by_means) == len(fooled):
         fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
@@ -304,7 +303,7 @@ def choose(
 def smaller(look: Look, count: int) -> Look:
     """How one of so many marks looks: the more there are, the smaller each is.
 
-    >>> from frontguard.plot.looks import IN
+    >>> from frontguard.plot.picture import IN
     >>> smaller(IN, 10) is IN, smaller(IN, 160).size, smaller(IN, 10_000).size
     (True, 4.0, 4.0)
     """

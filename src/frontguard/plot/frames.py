@@ -1,4 +1,4 @@
-"""Scales with their ticks, the part of the plane that a panel shows, and a panel where it is drawn.
+"""Scales with their ticks, the part of the plane that a panel shows, a panel where it is drawn, and its labels.
 
 Common to all renderers. On a `Sheet`, lengths are in points, and y grows downwards.
 """
@@ -6,7 +6,7 @@ Common to all renderers. On a `Sheet`, lengths are in points, and y grows downwa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.plot import picture as parts
-from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Panel
+from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Lines, Panel, Points, Rule, Spans
+from frontguard.plot.text import apart, width
 
-# Where a value lies on an axis, which values are round enough to be named, and how ------------------------------------
+# Where a value lies on an axis, which values are round enough to be named, and how -----------------------------------
 
 
 Ticks: TypeAlias = tuple[tuple[float, str], ...]
@@ -66,15 +67,10 @@ def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
     if axis.names:
         named = [(float(i), name) for i, name in enumerate(axis.names) if low <= i <= high]
         return tuple(named[:: max(1, math.ceil(len(named) / most))])
-    percent = axis.percent and abs(high) < 1e300 and abs(low) < 1e300  # a hundred times as much must be a number
-    unit, sign = (100.0, "%") if percent else (1.0, "")
-    if axis.scale == "log":
-        values = log_ticks(unit * low, unit * high, most)
-        written = [labels([value])[0] for value in values]  # each for itself: they are of all sizes
-    else:
-        values = round_ticks(unit * low, unit * high, most)
-        written = labels(values)
-    return tuple((value / unit, word + sign) for value, word in zip(values, written, strict=True))
+    if axis.scale == "log":  # each for itself: they are of all sizes
+        return tuple((value, tick_words([value])[0]) for value in log_ticks(low, high, most))
+    values = round_ticks(low, high, most)
+    return tuple(zip(values, tick_words(values), strict=True))
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
@@ -125,10 +121,10 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
     return [value for value in round_ticks(low, high, most) if value > 0.0] or found
 
 
-def labels(values: Sequence[float]) -> list[str]:
+def tick_words(values: Sequence[float]) -> list[str]:
     """The values as people write them, all with as many decimals as tell them apart.
 
-    >>> labels([0.0, 0.5, 1.0]), labels([0.0, 500.0, 1000.0]), labels([0.0, 2e7, 4e7])
+    >>> tick_words([0.0, 0.5, 1.0]), tick_words([0.0, 500.0, 1000.0]), tick_words([0.0, 2e7, 4e7])
     (['0', '0.5', '1'], ['0', '500', '1,000'], ['0', '2×10⁷', '4×10⁷'])
     """
     largest = max((abs(value) for value in values), default=0.0)
@@ -165,7 +161,7 @@ def _times_power(factor: int, power: int) -> float:
     return float(f"{factor}e{power}")
 
 
-# What a panel shows ---------------------------------------------------------------------------------------------------
+# What a panel shows --------------------------------------------------------------------------------------------------
 
 
 Limits: TypeAlias = tuple[float, float]
@@ -182,7 +178,7 @@ _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 def limits(panel: Panel) -> Frame:
     """What the panel shows: (lowest, highest) x and y, always in rising order, finite, and positive on a log scale.
 
-    >>> from frontguard.plot.looks import Look
+    >>> from frontguard.plot.picture import Look
     >>> look = Look("", "#000000")
     >>> points = parts.Points(np.array([1.0, 3.0, np.inf]), np.array([2.0, np.nan, 5.0]), look)
     >>> (x_low, x_high), y = limits(Panel(Axis(), Axis(low=0.0, high=9.0), (points,)))
@@ -199,17 +195,13 @@ def limits(panel: Panel) -> Frame:
     )
 
 
-def clipped(values: Floats, within: Limits, *, beyond: float = 0.0, log: bool = False) -> Floats:
-    """The values cut off at the limits, or a share of the range `beyond` them; NaN stays NaN.
-
-    With `beyond`, the edge of a thing that goes on can be drawn where it is not seen.
+def clipped(values: Floats, within: Limits) -> Floats:
+    """The values cut off at the limits; NaN stays NaN.
 
     >>> clipped(np.array([-np.inf, 0.5, 7.0, np.nan]), (0.0, 2.0)).tolist()
     [0.0, 0.5, 2.0, nan]
-    >>> clipped(np.array([0.0, np.inf]), (1.0, 100.0), beyond=0.5, log=True).round(6).tolist()
-    [0.1, 1000.0]
     """
-    return np.clip(np.asarray(values, np.float64), *widened(within, beyond, log=log))
+    return np.clip(np.asarray(values, np.float64), *within)
 
 
 def widened(within: Limits, share: float, *, log: bool = False) -> Limits:
@@ -236,16 +228,6 @@ def inside(x: Floats, y: Floats, frame: Frame) -> npt.NDArray[np.bool_]:
     (x_low, x_high), (y_low, y_high) = frame
     answer: npt.NDArray[np.bool_] = (x >= x_low) & (x <= x_high) & (y >= y_low) & (y <= y_high)
     return answer
-
-
-def steps(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The corners of a line that stays at y until the next x: (…, n) becomes (…, 2n − 1).
-
-    >>> x, y = steps(np.array([0.0, 1.0, 3.0]), np.array([5.0, 4.0, 2.0]))
-    >>> x.tolist(), y.tolist()
-    ([0.0, 1.0, 1.0, 3.0, 3.0], [5.0, 5.0, 4.0, 4.0, 2.0])
-    """
-    return np.repeat(x, 2, axis=-1)[..., 1:], np.repeat(y, 2, axis=-1)[..., :-1]
 
 
 def runs(x: Floats, y: Floats) -> list[tuple[int, int]]:
@@ -291,13 +273,14 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
         log = axis.scale == "log"
         for name in set(along).difference(places):
             values = np.asarray(getattr(layer, name), np.float64)
-            cut[name] = clipped(values, within, beyond=0.0 if isinstance(layer, parts.Points) else beyond, log=log)
+            share = 0.0 if isinstance(layer, parts.Points) else beyond
+            cut[name] = clipped(values, widened(within, share, log=log))
             if isinstance(layer, (parts.Points, parts.Lines)):
                 cut[name] = np.where(np.isinf(values) | (log & (values <= 0.0)), cut[name], values)
     return replace(layer, **cut)
 
 
-# How far things reach ------------------------------------------------------------------------------------------------
+# How far things reach -----------------------------------------------------------------------------------------------
 
 
 def _limits(axis: Axis, parts: Sequence[Floats], behind: float) -> Limits:
@@ -436,3 +419,108 @@ def sheet_of(panel: Panel, shown: Frame, frame: Rectangle) -> Sheet:
     down = (top, bottom) if panel.y.reverse else (bottom, top)
     x = Scale(*shown[0], *across, log=panel.x.scale == "log")
     return Sheet(frame, x, Scale(*shown[1], *down, log=panel.y.scale == "log"))
+
+
+# Labels: each stands at its own mark, on the first of its sides that is free, or is left out --------------------------
+
+
+Side = tuple[int, int]
+"""Where a label lies as seen from its point: (1, 0) is to the right of it, (0, 1) above it."""
+
+_LINE = 1.1  # the height of a label, as a multiple of its size
+_GAP = 3.0
+_ROUNDED = 1e-6
+_MOST = 120  # labels that are tried; more could not be read anyway
+_LONGEST = 0.45  # of the frame's width
+_AROUND: tuple[Side, ...] = ((1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text at a point of a layer: the point in the user's units, the side of it, and how far away it begins."""
+
+    text: str
+    layer: Points | Bars | Spans | Rule
+    index: int  # of what it belongs to within the layer
+    at: tuple[float, float]
+    side: Side
+    reach: float
+
+    def box(self, sheet: Sheet, size: float) -> Rectangle:
+        """The room that it takes in letters of that size."""
+        wide, high = width(self.text, size), _LINE * size
+        across, up = self.side
+        left = float(sheet.x(self.at[0])) + across * self.reach + wide * (across - 1) / 2.0
+        top = float(sheet.y(self.at[1])) - up * self.reach - high * (up + 1) / 2.0
+        return left, top, left + wide, top + high
+
+
+def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
+    """The labels of a panel to which no mark is nearer than their own; what lies on top comes first."""
+    marks = np.concatenate([np.empty((0, 4)), *(_marks(layer, sheet) for layer in panel.layers)])
+    wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet, marks)][:_MOST]
+    names = apart([sides[0].text for sides in wanted], _LONGEST * (sheet.frame[2] - sheet.frame[0]), size)
+    found, taken = [], np.empty((0, 4))
+    for name, sides in zip(names, wanted, strict=True):
+        for label in (replace(side, text=name) for side in sides):
+            box = label.box(sheet, size)
+            free = (_gaps(box, marks) >= _GAP - _ROUNDED).all() and (_gaps(box, taken) >= 0.0).all()
+            if free and _inside(box, sheet.frame):
+                found.append(label)
+                taken = np.append(taken, [box], axis=0)
+                break
+    return found
+
+
+def _wanted(layer: Layer, sheet: Sheet, marks: Floats) -> Iterator[list[Label]]:
+    """For everything in a layer that has a label and is seen, the places of that, the best first."""
+    match layer:
+        case Points():
+            x, y, sides = layer.x, layer.y, _AROUND
+        case Bars() | Spans():
+            x, y = (layer.at, layer.high) if layer.upright else (layer.high, layer.at)
+            sides = ((0, 1),) if layer.upright else ((1, 0),)
+        case Rule() if layer.written.strip():
+            yield _of_rule(layer, sheet)
+            return
+        case _:
+            return
+    for i, text in enumerate(layer.written):
+        at = float(x[i]), float(y[i])
+        place = np.array([sheet.x(at[0]), sheet.y(at[1])])
+        if text.strip() and sheet.inside(*place):
+            # Beyond what lies around the same place, such as a ring.
+            around = (np.abs((marks[:, :2] + marks[:, 2:]) / 2.0 - place) < 0.5).all(axis=1)
+            reach = _GAP + float(((marks[around, 2:] - marks[around, :2]) / 2.0).max(initial=0.0))
+            yield [Label(text, layer, i, at, side, reach) for side in sides]
+
+
+def _of_rule(rule: Rule, sheet: Sheet) -> list[Label]:
+    """The label at the upper or right end of a line across the panel, on either side of it."""
+    x, y = sheet.x, sheet.y
+    if rule.upright:
+        at = rule.at, y.high if y.end < y.start else y.low
+    else:
+        at = x.high if x.end > x.start else x.low, rule.at
+    sides = ((1, -1), (-1, -1)) if rule.upright else ((-1, 1), (-1, -1))
+    return [Label(rule.written, rule, 0, at, side, _GAP) for side in sides]
+
+
+def _marks(layer: Layer, sheet: Sheet) -> Floats:
+    """Rectangles (n, 4) that no label may cover."""
+    if isinstance(layer, Points) or (isinstance(layer, Lines) and layer.marks):
+        return sheet.marks(layer.x, layer.y, layer.look.size / 2.0)
+    if isinstance(layer, Bars):
+        bars, seen = sheet.bars(layer)
+        return bars[seen]
+    return np.empty((0, 4))
+
+
+def _inside(box: Rectangle, frame: Rectangle) -> bool:
+    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
+
+
+def _gaps(box: Rectangle, others: Floats) -> Floats:
+    """How far the others (n, 4) are away from it, less than 0 where they overlap."""
+    apart = np.maximum(others[:, :2] - box[2:], box[:2] - others[:, 2:])
+    return np.asarray(apart.max(axis=1))

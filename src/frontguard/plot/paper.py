@@ -19,10 +19,8 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
-from frontguard.plot.frames import Frame, bounded, inside, limits, rectangles, sheet_of, steps, ticks
-from frontguard.plot.labels import labels
-from frontguard.plot.looks import PALE, Look, box_shades
-from frontguard.plot.picture import Axis, Layer, Panel, Picture
+from frontguard.plot.frames import Frame, bounded, inside, labels, limits, rectangles, sheet_of, ticks
+from frontguard.plot.picture import Axis, Layer, Look, Panel, Picture, bar_shade, box_shades
 from frontguard.plot.text import in_columns, short, wrapped
 
 try:
@@ -264,13 +262,13 @@ def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) ->
         case parts.Lines():
             seen: dict[str, Any] = {"alpha": layer.opacity, "zorder": depth}
             for x, y in zip(layer.x, layer.y, strict=True):
-                axes.plot(*(steps(x, y) if layer.step else (x, y)), **_line(layer.look), **seen)
+                axes.plot(x, y, **_line(layer.look), **seen)
                 if layer.marks:
                     axes.plot(x, y, **_mark(layer.look), linestyle="none", **seen)
         case parts.Band():
             axes.fill_between(
                 layer.x, layer.low, layer.high, facecolor=_shade(layer.look, 0.16), edgecolor=_shade(layer.look, 0.45),
-                linewidth=0.6, zorder=depth, step="post" if layer.step else None,
+                linewidth=0.6, zorder=depth,
             )  # fmt: skip
         case parts.Spans():
             _spans(axes, layer, depth)
@@ -308,20 +306,13 @@ def _line(look: Look) -> dict[str, Any]:
 
 
 def _filling(look: Look) -> dict[str, Any]:
-    """How a bar is filled, so that verdicts can be told apart without colour: full, pale, hatched or empty."""
-    if not look.filled:
-        return {"facecolor": "white", "edgecolor": _colour(look), "linewidth": 1.0}
-    if look.mark == "triangle":
-        return {"facecolor": _shade(look, 0.25), "edgecolor": _colour(look), "linewidth": 0.8, "hatch": "/////"}
-    if look.mark in PALE:
-        return {"facecolor": _shade(look, 0.45), "edgecolor": _colour(look), "linewidth": 0.6}
-    return {"facecolor": _colour(look), "edgecolor": _colour(look), "linewidth": 0.6}
+    return {"facecolor": _shade(look, bar_shade(look)), "edgecolor": _colour(look), "linewidth": 0.8}
 
 
 def _legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
     """What stands beside a look's name."""
     if drawn_as and not drawn_as & {"line", "mark"}:
-        return Patch(**_filling(look)) if look.filled else Patch(facecolor="white", edgecolor=_colour(look))
+        return Patch(**_filling(look))
     style = _mark(look)
     if "line" in drawn_as:
         style |= _line(look)

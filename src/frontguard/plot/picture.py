@@ -1,8 +1,12 @@
-"""A picture as data: panels with axes, and layers of marks on them. It knows no drawing library.
+"""A picture as data: panels with axes, and layers of marks on them; and how things look. It knows no drawing library.
 
-What a picture shows is decided once, in `charts`; `paper` draws it with matplotlib, `plotly` with that library, and
-`svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the user's units. An infinite
-coordinate means "beyond the edge": whoever draws clips it to the panel.
+What a picture shows is decided once, by the functions that make one; `paper` draws it with matplotlib, `plotly` with
+that library, and `svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the user's units.
+An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
+
+Each of a colour, a mark, a filling and a dash would alone tell verdicts apart. The colours are Okabe and Ito's, which
+the colour-blind tell apart, darkened where they would not be seen on white; all have a contrast of at least 3 on white
+and on near-black.
 """
 
 from __future__ import annotations
@@ -18,11 +22,101 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
-from frontguard.plot.looks import Look
 from frontguard.plot.text import listed, sentences, short
+from frontguard.statements import Statement
+from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
     from frontguard.markup import Element
+
+
+Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
+
+THIN = ("cross", "plus", "bar")
+"""Marks that are strokes and enclose nothing."""
+
+PALE = ("cross", "plus")
+"""Marks of what is done with: its boxes and bars are paler than others."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What something is called in a legend, and what it looks like."""
+
+    label: str
+    colour: str  # "#rrggbb"; "" for the colour of text, whatever that is on the page
+    mark: Mark = "circle"
+    filled: bool = True
+    dash: tuple[float, ...] = ()  # lengths of strokes and gaps; () is solid
+    size: float = 7.0  # of a mark, in points
+    width: float = 1.6  # of a line, in points
+
+
+def bar_shade(look: Look) -> float:
+    """How much of a look's colour fills a bar, so that verdicts can be told apart without colour."""
+    if not look.filled:
+        return 0.0
+    return 0.45 if look.mark in PALE else 0.25 if look.mark == "triangle" else 1.0
+
+
+def box_shades(look: Look) -> tuple[float, float]:
+    """How much of a look's colour fills a box, and how much edges it: a hollow mark has a hollow box."""
+    fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
+    return (fill if look.filled else 0.0), edge
+
+
+BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
+
+IN = Look(Statement.LEGEND_IN(), BLUE, "circle", size=8.0)
+UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
+COVERED = Look("covered by one that is in", OCHRE, "square", filled=False)
+OUT = Look(Statement.LEGEND_OUT(), GREY, "cross", size=6.0)
+SET_ASIDE = Look("set aside: cannot be measured", GREY, "plus", size=6.0)
+TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
+BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
+GOAL = Look("goal", VERMILION, "bar", dash=(6.0, 4.0))
+NOW = Look("certain now", BLUE, "dot")
+FORECAST = Look("forecast", BLUE, "dot", filled=False, dash=(2.0, 3.0))
+VALUE = Look("measured", BLUE, "dot", size=4.0)
+SUSPECT = Look("suspected", VERMILION, "diamond", filled=False, size=8.0)
+FAILED = Look("failed", GREY, "cross", size=6.0)
+MANY = Look("many arms that are out, as a density", GREY, "square", size=8.0)
+PLAIN = Look("", "", "dot")
+
+VERDICTS: dict[Verdict, Look] = {
+    Verdict.IN: IN,
+    Verdict.UNDECIDED: UNDECIDED,
+    Verdict.COVERED: COVERED,
+    Verdict.OUT: OUT,
+    Verdict.SET_ASIDE: SET_ASIDE,
+}
+"""By verdict, in the order in which legends name them."""
+
+COLOURS: dict[Verdict, str] = {verdict: look.colour for verdict, look in VERDICTS.items()}
+"""The colour of each verdict, everywhere but in terminals, which have colours of their own (`words`)."""
+
+CONTESTANTS: tuple[Look, ...] = (
+    Look("", BLUE, "circle"),
+    Look("", VERMILION, "square", dash=(6.0, 3.0)),
+    Look("", GREEN, "triangle", dash=(8.0, 3.0, 2.0, 3.0)),
+    Look("", PINK, "diamond", dash=(2.0, 2.0)),
+    Look("", OCHRE, "plus", dash=(1.0, 4.0)),
+    Look("", GREY, "cross", dash=(10.0, 4.0)),
+)
+"""For things that have no verdict, such as policies or arms beside each other; by their order."""
+
+
+def style_sheet() -> str:
+    """The colours of verdicts for style sheets, which take their shades from them.
+
+    >>> style_sheet()[:25]
+    ':root { --mark-in: #0072B'
+    """
+    marks = (f"--mark-{verdict.style}: {colour};" for verdict, colour in COLOURS.items())
+    return f":root {{ {' '.join(marks)} }}\n"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -35,7 +129,6 @@ class Axis:
     names: tuple[str, ...] = ()
     low: float | None = None  # where the axis begins; by the finite data unless given
     high: float | None = None
-    percent: bool = False  # shares, written as percentages
     reverse: bool = False  # larger values to the left or below: for lists that are read from the top
     ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
 
@@ -96,12 +189,11 @@ class Lines:
     keys: tuple[int, ...] = ()
     opacity: float = 1.0
     marks: bool = False  # also the look's mark at every point
-    step: bool = False  # y stays until the next x
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The area between `low` and `high` over x (points,), lightly filled; as steps if `step`."""
+    """The area between `low` and `high` over x (points,), lightly filled."""
 
     x: Floats
     low: Floats
@@ -109,7 +201,6 @@ class Band:
     look: Look
     hint: str = ""
     key: int | None = None
-    step: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +344,7 @@ class Picture:
 
     def svg(self) -> Element:
         """An SVG element; needs nothing else."""
-        from frontguard.plot.svg.draw import drawn
+        from frontguard.plot.svg import drawn
 
         return drawn(self)
 

@@ -21,20 +21,19 @@ from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
 from frontguard.plot.frames import (
     Frame,
+    Label,
     Limits,
     bounded,
     clipped,
+    labels,
     limits,
     middle,
     rectangles,
     runs,
     sheet_of,
-    steps,
     ticks,
 )
-from frontguard.plot.labels import Label, labels
-from frontguard.plot.looks import PALE, THIN, Look, box_shades
-from frontguard.plot.picture import Axis, Panel, Picture
+from frontguard.plot.picture import THIN, Axis, Look, Panel, Picture, bar_shade, box_shades
 from frontguard.plot.text import in_columns, short, wrapped
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
@@ -124,7 +123,7 @@ def _axis(axis: Axis, within: Limits, room: float, name: float, number: float) -
         "type": axis.scale, "range": shown[::-1] if axis.reverse else shown,
         "showgrid": not axis.names, "ticks": "" if axis.names else "outside", "zeroline": False, "automargin": True,
         "exponentformat": "none" if 1e-4 <= max(map(abs, within)) < 1e7 else "power",
-        "title_font_size": 13, "separatethousands": True, "tickformat": "~%" if axis.percent else None,
+        "title_font_size": 13, "separatethousands": True,
         # What goes on for ever is drawn far beyond the edge, where zooming out need not lead.
         "autorangeoptions": {"clipmin": within[0], "clipmax": within[1]},
     }  # fmt: skip
@@ -154,11 +153,7 @@ def _line(look: Look) -> Settings:
 
 
 def _filling(look: Look) -> Settings:
-    """How a bar is filled, so that verdicts can be told apart without colour: full, pale, hatched or empty."""
-    edge = {"color": _shade(look), "width": 1.0}
-    if look.filled and look.mark == "triangle":
-        return {"color": _shade(look, 0.3), "line": edge, "pattern": {"shape": "/", "fgcolor": _shade(look)}}
-    return {"color": _shade(look, 0.45 if look.mark in PALE else 1.0) if look.filled else "white", "line": edge}
+    return {"color": _shade(look, bar_shade(look)), "line": {"color": _shade(look), "width": 1.0}}
 
 
 def _entry(look: Look, picture: Picture) -> Settings:
@@ -167,7 +162,6 @@ def _entry(look: Look, picture: Picture) -> Settings:
     shown["size"] = min(11.0, shown["size"])
     if kinds and not kinds & {"line", "mark"}:
         shown = {"symbol": "square", "size": 12, **_filling(look)}
-        shown.pop("pattern", None)
     mode = "+".join(mode for mode, kind in (("lines", "line"), ("markers", "mark")) if kind in kinds) or "markers"
     return {"type": "scatter", "x": [None], "y": [None], "name": name, "legendgroup": name, "showlegend": True,
             "mode": mode, "marker": shown, "line": _line(look), "hoverinfo": "skip"}  # fmt: skip
@@ -237,16 +231,14 @@ def _traces(layer: parts.Layer, panel: Panel, frame: Frame) -> Iterator[Settings
                 x, y = middle(layer.x_low, layer.x_high, frame[0]), middle(layer.y_low, layer.y_high, frame[1])
                 yield {"x": x, "y": y, "mode": "markers", "marker": unseen, **_hints(layer.hints)}
         case parts.Lines():
-            stroke, mode = _line(look) | {"shape": "hv" if layer.step else "linear"}, "lines" + "+markers" * layer.marks
-            style = Settings(line=stroke, marker=_mark(look), mode=mode, opacity=layer.opacity)
+            mode = "lines" + "+markers" * layer.marks
+            style = Settings(line=_line(look), marker=_mark(look), mode=mode, opacity=layer.opacity)
             for i, (x, y) in enumerate(zip(layer.x, layer.y, strict=True)):
                 said = {"hoverinfo": "text", "hovertext": _hint(layer.hints[i])} if i < len(layer.hints) else {}
                 yield {"x": x, "y": y} | style | said
         case parts.Band():
             for first, behind in runs(layer.x, layer.low + layer.high):
                 x, low, high = (side[first:behind] for side in (layer.x, layer.low, layer.high))
-                if layer.step:
-                    (x, high), (_, low) = steps(x, high), steps(x, low)
                 yield _area(np.append(x, x[::-1]), np.append(high, low[::-1]), look, 0.16, 0.35, layer.hint)
         case parts.Spans():
             along = middle(layer.low, layer.high, shown)  # where the hint is found

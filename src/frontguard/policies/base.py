@@ -24,8 +24,8 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.samples import Table
 from frontguard.notices import Notice
-from frontguard.policies.saved import Calls, call_again, read_arrays, settings_from, settings_text, write_arrays
-from frontguard.results import Certificate, Inner, Result
+from frontguard.policies.saved import Call, call_again, read, settings_from, write, written
+from frontguard.results import Answer, Certificate, Intervals
 from frontguard.verdicts import Verdict
 
 MOST_OBJECTIVES = 10_000
@@ -46,7 +46,7 @@ class Policy(ABC):
     """Whether NaN is welcome: that measurement failed and may have been anything."""
     _given: tuple[tuple[Any, ...], dict[str, Any]]
     """The arguments of the constructor ..."""
-    _calls: Calls | None
+    _calls: list[Call] | None
     """... and the calls since; None if it was driven otherwise than by `ask` and `tell`."""
 
     standing: Any
@@ -78,7 +78,7 @@ class Policy(ABC):
         """Be as before the first observation. A subclass does so at the end of its `__init__`."""
         self._outstanding = np.zeros(self.arms, np.int64)  # pulls asked for and not yet told, by arm ...
         self._waiting = 0  # ... and altogether
-        self._calls = Calls()
+        self._calls = []
 
     @property
     @abstractmethod
@@ -151,7 +151,7 @@ class Policy(ABC):
         asked = self._next(None if pulls is None else checked_count(pulls, "pulls"))
         self._expect(asked)
         if self._calls is not None:
-            self._calls.asked(pulls)
+            self._calls.append(("ask", pulls))
         return asked
 
     def tell(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
@@ -162,7 +162,8 @@ class Policy(ABC):
         """
         told = self._take(arms, values, reps)
         if self._calls is not None:
-            self._calls.told(self._checked_arms(arms), self._checked_values(values, told), reps)
+            which = None if reps is None else np.array(reps, np.int64)
+            self._calls.append(("tell", self._checked_arms(arms), self._checked_values(values, told), which))
         if self._enough(told):
             self._decide()
 
@@ -228,13 +229,13 @@ class Policy(ABC):
         return policy
 
     def save(self, path: str | Path) -> None:
-        """Write what it was given and told to a file (numpy's .npz), for `load`."""
+        """Write what it was given and told to a file, for `load`."""
         if self._calls is None:
             raise BadInput(f"{self.name} was not driven by ask() and tell() alone: save the log that it was driven by")
         given, settings = self._given
         named = dict(zip(("arms", "objectives"), given, strict=False)) | settings
-        told = {"policy": np.array(self.name), "settings": np.array(settings_text(named)), "pulls": self.pulls_per_arm}
-        write_arrays(path, told | self._calls.arrays(self.width))
+        about = {"policy": self.name, "settings": written(named), "pulls": self.pulls_per_arm}
+        write(path, about, self._calls)
 
     @classmethod
     def load(cls, path: str | Path, **again: Any) -> Self:
@@ -243,17 +244,16 @@ class Policy(ABC):
         Functions that it was given, such as R, are given `again`. A file may come from a stranger: whatever it holds
         is checked as arguments are.
         """
-        arrays = read_arrays(path)
+        about, calls = read(path)
         try:
-            name = str(arrays["policy"])
-            if name != cls.name:
-                raise BadInput(f"this is the state of {name[:60]!r}; wanted one of {cls.name!r}")
-            settings = settings_from(str(arrays["settings"]), again)
-            if settings["arms"] != len(arrays["pulls"]) or settings["objectives"] > MOST_OBJECTIVES:
+            if about["policy"] != cls.name:
+                raise BadInput(f"this is the state of {str(about['policy'])[:60]!r}; wanted one of {cls.name!r}")
+            settings = settings_from(about["settings"], again)
+            if settings["arms"] != len(about["pulls"]) or settings["objectives"] > MOST_OBJECTIVES:
                 raise BadInput(f"{settings['arms']} arms and {settings['objectives']} objectives do not fit its values")
             policy = cls(**settings)
-            call_again(policy, arrays)
-            if not np.array_equal(policy.pulls_per_arm, arrays["pulls"]):
+            call_again(policy, calls)
+            if policy.pulls_per_arm.tolist() != about["pulls"]:
                 raise BadInput("the pulls that it was told are not those that it had")
         except Exception as error:  # arguments and calls may be anything, and raise many kinds
             raise BadInput(f"{path}: cannot be loaded: {error}") from None
@@ -267,20 +267,20 @@ class Policy(ABC):
         codes: Ints = self.standing.arms["status"].copy()
         return codes
 
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """The answer so far; final once `done`."""
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
         lower, upper = self._bounds()
         names, codes = _names(arm_names, self.arms, "arm"), self.verdict_codes
         aside = tuple(names[i] for i in np.flatnonzero(codes == Verdict.SET_ASIDE).tolist())
-        return Result(
+        return Answer(
             policy=self.name,
             status=self.status,
             arms=names,
             objectives=_names(objective_names, self.objectives, "objective"),
             verdict_codes=codes,
-            inner=Inner(
+            inner=Intervals(
                 estimates=np.where(seen, self.estimates, np.nan),
                 lower=np.where(seen, lower, -np.inf),
                 upper=np.where(seen, upper, np.inf),

@@ -18,7 +18,8 @@ from typing import Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.outcomes import Intervals, Outcome, outcomes_between
+from frontguard.comparisons.effects import Intervals
+from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument
 from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.differences import Differences
@@ -28,7 +29,7 @@ from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict
 
 CANDIDATE, BASELINE = range(2)
-SEEN_LOW, SEEN_HIGH, SEEN_ESTIMATE = range(3)
+SEEN_ESTIMATE, SEEN_LOW, SEEN_HIGH = range(3)
 
 
 class AgainstBaseline:
@@ -72,14 +73,14 @@ class AgainstBaseline:
 
     def _against(self, its: Intervals, mine: Intervals, apart: tuple[Floats, Floats]) -> Ints:
         compared = outcomes_between(its, mine, apart, self._tolerances)
-        found = np.concatenate([compared, keeping_of(mine.low, mine.high, self._limits)], axis=1)
+        found = np.concatenate([compared, keeping_of(mine.lower, mine.upper, self._limits)], axis=1)
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
     def look(self, boxes: Floats) -> None:
         """Make anew the checks that are open; what is certain stays as it was found."""
         K, M = len(boxes), len(self._tolerances)
-        ends = boxes[:, [LOW, HIGH, ESTIMATE]][..., self._columns]
+        ends = boxes[:, [ESTIMATE, LOW, HIGH]][..., self._columns]
         ends[:, SEEN_ESTIMATE][np.isneginf(ends[:, SEEN_ESTIMATE])] = np.nan
         now = np.stack([ends, np.broadcast_to(ends[self.baseline], ends.shape)], axis=1)
         apart = np.full((K, 2, M), np.inf)
@@ -121,8 +122,8 @@ class AgainstBaseline:
         if not many.any():
             return np.zeros((len(pulls), len(self._columns)), np.bool_)
         low, high = boxes[:, LOW_FLOOR][:, self._columns], boxes[:, HIGH_FLOOR][:, self._columns]
-        mine = Intervals(low, high, low)
-        its = Intervals(*(np.broadcast_to(each[self.baseline], low.shape) for each in mine))
+        mine = Intervals(low, low, high)
+        its = mine.at(slice(self.baseline, self.baseline + 1))
         unknown = np.full((len(pulls), M), np.inf)
         stays = self._against(its, mine, (unknown, unknown)) == Outcome.OPEN
         stays[:, :M] &= ~self._usable

@@ -5,6 +5,7 @@ How it decides is written in `pareto.rule`; why that may be trusted, in docs/the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -14,43 +15,50 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
-from frontguard.evidence.apart import Apart
 from frontguard.evidence.boxes import (
     COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
     HIGH,
-    LARGEST,
     LOW,
     REFUTED,
     ArmBoxes,
-    box_rule,
     checked_statistics,
     first_and_whole,
     first_bounded,
     refresh_all,
+    refute,
 )
-from frontguard.evidence.differences import Compared, Differences, Sampled
-from frontguard.evidence.pairs import WithinBlocks
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic, statistics_of
+from frontguard.evidence.differences import Compared, Sampled
+from frontguard.evidence.registry import Design, evidence_of
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, LARGEST, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.feasible import LimitRule, keeping_of, veil
-from frontguard.pareto.judge import front_of_estimates, judge, promised_now
-from frontguard.pareto.rule import (
-    decide,
-    floors,
+from frontguard.pareto.judge import (
+    front_of_estimates,
+    judge,
     pair_bounds,
     promised_amounts,
+    promised_now,
     promised_of_pairs,
-    reachable,
     rival_bounds,
 )
-from frontguard.pareto.sampling import next_batch
+from frontguard.pareto.rule import decide, floors, reachable
+from frontguard.pareto.sampling import (
+    POLISH,
+    most_urgent,
+    next_batch,
+    nothing_steady,
+    relative_costs,
+    spread_evenly,
+    want_unsteady,
+    worth_pulling,
+)
 from frontguard.pareto.standing import (
     BUDGET,
     CERTIFIED,
@@ -63,18 +71,19 @@ from frontguard.pareto.standing import (
     new_standing,
 )
 from frontguard.policies.baseline import AgainstBaseline
-from frontguard.policies.holding import Holding
-from frontguard.policies.pending import Pending
-from frontguard.policies.polish import POLISH, looked_at, nothing_steady
-from frontguard.policies.urgent import most_urgent, relative_costs, spread_evenly
+from frontguard.policies.carried import Carried
+from frontguard.policies.holding import Holding, Pending
 from frontguard.question import Question
-from frontguard.results import Certificate, Guess, Inner, Kept, Result
+from frontguard.results import Answer, Certificate, Guess, Intervals, Kept
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
 GROWTH = 0.01
 """By how much the pulls of an arm grow at a time: the cost of deciding stays small, and little is pulled in vain."""
+
+BLOCK_GROWTH = 0.2
+"""The same where pulls come in randomised blocks: each look has a chance of its own to be wrong (theory.md, (aa))."""
 
 
 class Certified(Holding):
@@ -116,6 +125,9 @@ class Certified(Holding):
         Pulls come in blocks: the r-th pulls of all arms are of the same item, seed or day, and arms are also compared
         within them, with half of δ. `items`: blocks are the items of a list with so many, drawn at random; no arm is
         pulled more often, and what counts are means over the list.
+    blocks
+        Pulls come in randomised blocks, each arm that is not out once in each, and intervals are those of the present
+        samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
     independent, foreseen
         Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
         by their evidence together (`evidence.apart`). `foreseen`: whether γ was fixed before anything was measured.
@@ -173,7 +185,8 @@ class Certified(Holding):
         polish: float = 0.0,
         max_pulls: int | None = None,
         max_pulls_per_arm: int | None = None,
-        growth: float = GROWTH,
+        growth: float | None = None,
+        blocks: bool = False,
         baseline: int | None = None,
         paired: bool = False,
         items: int = 0,
@@ -185,29 +198,13 @@ class Certified(Holding):
         self.limits = LimitRule.of(()) if limits is None else limits
         wider = 0 if limits is None else len(statistics or ())
         counted = checked_statistics(statistics, quantiles, max(self.objectives, wider), threat)
-        compared = Compared(self.arms, self.objectives, baseline)
         items = checked_count(items, "items") if items else 0
-        if paired or items:
-            if independent:
-                raise BadArgument("independent", "arms on the same items depend on them; leave one of them away")
-            self.differences: Differences = WithinBlocks(compared, threat, counted, delta=delta, items=items)
-        elif independent:
-            limited = len(self.limits.columns) > 0
-            self.differences = Apart(compared, threat, counted, delta=delta, limited=limited, foreseen=foreseen)
-        else:
-            self.differences = Differences(compared)
-        self.rule = self.differences.adapt(
-            box_rule(
-                threat,
-                arms=self.arms,
-                objectives=len(counted),
-                delta=self.differences.of_intervals * delta,
-                spread=spread,
-                t_bar=t_bar,
-                statistics=counted,
-            )
+        design = Design(paired, items, independent, foreseen, limited=len(self.limits.columns) > 0)
+        compared = Compared(self.arms, self.objectives, baseline)
+        self.rule, self.differences = evidence_of(
+            design, compared, threat, counted, delta=self.delta, spread=spread, t_bar=t_bar
         )
-        _check_limits(self.limits, self.width)
+        self.limits.check(self.width)
         self.baseline = baseline
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
@@ -219,6 +216,8 @@ class Certified(Holding):
         self.polish = real_number(polish, "polish")
         if not 0.0 <= self.polish <= 1.0:
             raise BadArgument("polish", must="be a share of the tolerance from 0 to 1", got=repr(polish))
+        self.blocks = blocks
+        growth = (BLOCK_GROWTH if blocks else GROWTH) if growth is None else growth
         if not 0.0 < real_number(growth, "growth") <= 1.0:
             raise BadInput(f"growth must be above 0 and at most 1; got {growth!r}")
         control = np.zeros(1, CONTROL)
@@ -248,6 +247,7 @@ class Certified(Holding):
             self.against = AgainstBaseline(self.baseline, self.goal.accuracy, self.limits, self.differences)
         self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
         self.standing.arms["cost"] = relative_costs(self.costs)
+        self._carried = Carried.nothing(self.standing.boxes) if self.blocks else None
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
@@ -312,6 +312,7 @@ class Certified(Holding):
             paired=question.paired,
             items=question.items or 0,
             independent=question.independent,
+            blocks=question.blocks,
             **optional,
             **settings,
         )
@@ -356,7 +357,7 @@ class Certified(Holding):
         if not self.done:
             self.standing.control["stop"] = CERTIFIED if self._certified else BUDGET
         if self._calls is not None:
-            self._calls.halted()
+            self._calls.append(("halt",))
 
     # Whom to pull -----------------------------------------------------------------------------------------------------
 
@@ -369,14 +370,28 @@ class Certified(Holding):
         arms, control = self.standing.arms, self.standing.control
         if pulls is not None:
             wanted, _ = most_urgent(self.standing, self._outstanding, pulls)
-            return spread_evenly(pulls, wanted, arms["pulls"][wanted] + self._outstanding[wanted], self._most_each)
+            at, most = arms["pulls"][wanted] + self._outstanding[wanted], int(control["max_per_arm"][0])
+            return spread_evenly(pulls, wanted, at, most)
+        if self.blocks:
+            return self._next_blocks(1, None)[: int(control["max_pulls"][0] - control["pulls"][0])]
         wanted, counts = next_batch(self.standing)
         return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
 
-    @property
-    def _most_each(self) -> int:
-        """The budget of an arm."""
-        return int(self.standing.control["max_per_arm"][0])
+    def _next_blocks(self, at_least: int, probe: int | None) -> Ints:
+        """Whole blocks of the arms that are not out, `at_least` so many pulls; first what arms lack that are behind."""
+        control, wanted = self.standing.control[0], np.flatnonzero(self.standing.arms["wanted"])
+        if not len(wanted):
+            return wanted
+        asked = self.standing.arms["pulls"][wanted] + self._outstanding[wanted]
+        level = int(asked.max())
+        if (asked == level).all():
+            first = int(control["first"])
+            goal = level + max(1, math.ceil(control["growth"] * level)) if level >= first else first
+            if probe is not None and level < probe:
+                goal = min(probe, goal)
+            goal = max(goal, level + -(-at_least // len(wanted)))
+            level = min(goal, int(control["max_per_arm"]))
+        return np.repeat(wanted, np.maximum(level - asked, 0))
 
     @property
     def _alive(self) -> Ints:
@@ -390,19 +405,9 @@ class Certified(Holding):
 
         An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
         """
-        wanted, counts = most_urgent(self.standing, self._outstanding, at_least)
-        if not len(wanted):
-            return wanted
-        have, out = self.standing.arms["pulls"][wanted], self._outstanding[wanted]
-        if probe is not None:
-            few = min(probe, int(self.standing.control["first"][0])) - have
-            counts = np.where(have < probe, np.minimum(counts, few), counts)
-        counts = np.maximum(counts - out, 0)
-        asked: Ints = np.repeat(wanted, counts)
-        if len(asked) < at_least:
-            more = spread_evenly(at_least - len(asked), wanted, have + out + counts, self._most_each)
-            asked = np.concatenate([asked, more])
-        return np.sort(asked)
+        if self.blocks:
+            return self._next_blocks(at_least, probe)
+        return worth_pulling(self.standing, self._outstanding, at_least, probe)
 
     def expect(self, arms: npt.ArrayLike) -> None:
         """Count pulls of `arms` as asked for."""
@@ -441,6 +446,23 @@ class Certified(Holding):
         self.standing.control["alive"] = len(alive)
         if len(self.aside):
             self.differences.set_aside(self.standing.boxes)
+        self._calls = None
+
+    @property
+    def by_present_samples(self) -> bool:
+        """Whether intervals are those of the present samples, and are not intersected with earlier ones."""
+        return self.blocks or self.against is not None
+
+    @property
+    def refuted(self) -> Bools:
+        """Of which arms and columns (K, C) measurements contradict what is assumed, so that nothing is known."""
+        return np.asarray((self.standing.boxes[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
+
+    def refute(self, which: Bools) -> None:
+        """Know nothing of these arms and columns (K, C) any more; what they put out is looked at anew."""
+        for arm, d in np.argwhere(which).tolist():
+            refute(self.standing.boxes[arm, :, d])
+        self.standing.control["revive"] = 1
         self._calls = None
 
     @property
@@ -516,15 +538,25 @@ class Certified(Holding):
             standing.control["decisions"] += 1
             self.against.look(standing.boxes)
             self.against.want(standing)
-            self._certified = int(bool(self.polish) and standing.control["stop"][0] == CERTIFIED)
-            if self._certified:
-                self._look_at_estimates()
+            self._look_at_estimates()
             return
         if not self._all_seen:
             arms = standing.arms
             self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
         if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
             self._judge()
+            if self._carried is not None:
+                self._go_on_in_blocks(self._carried)
+
+    def _go_on_in_blocks(self, carried: Carried) -> None:
+        """Want every arm that is not out, and carry those that are along."""
+        arms, alive = self.standing.arms, self._alive
+        if not self.done:
+            arms["wanted"][alive] = 1
+        out = np.flatnonzero(arms["status"] == Verdict.OUT)
+        if len(alive):
+            by = np.where(arms["decided_by"][out] >= 0, arms["decided_by"][out], alive[0])
+            self._carried = carried.after(self.standing.boxes, out, by)
 
     def _judge(self) -> None:
         """Decide on the boxes. What was certified stays until another set is, unless what it rests on was given up."""
@@ -536,9 +568,7 @@ class Certified(Holding):
                 array[:] = kept
             standing.control[:] = before.control
             standing.control["stop"] = CERTIFIED
-        self._certified = int(bool(self.polish) and standing.control["stop"][0] == CERTIFIED)
-        if self._certified:
-            self._look_at_estimates()
+        self._look_at_estimates()
 
     @property
     def unsteady(self) -> Ints:
@@ -547,25 +577,22 @@ class Certified(Holding):
         return np.sort(alive[~self._moving.steady[alive]])
 
     def _look_at_estimates(self) -> None:
-        """Want the arms whose estimates still move; stay stopped if there are none, or a budget is over."""
-        standing = self.standing
-        now, pulls = standing.boxes[:, ESTIMATE, : self.objectives], standing.arms["pulls"]
-        scale = np.where(self.goal.accuracy > 0.0, self.goal.accuracy, standing.scales[: self.objectives])
-        there = np.zeros(self.arms, np.bool_)
-        there[self._alive] = True
-        self._moving = looked_at(self._moving, now, pulls, there, self.polish * scale)
-        record = standing.control[0]
-        more = there & ~self._moving.steady & (pulls < record["max_per_arm"])
-        standing.arms["wanted"], standing.arms["urgency"] = more, 0.0
-        if more.any() and record["pulls"] < record["max_pulls"]:
-            standing.control["stop"] = RUNNING
+        """Where it is certified and is to be polished, go on for the arms whose estimates still move."""
+        self._certified = int(bool(self.polish) and self.standing.control["stop"][0] == CERTIFIED)
+        if self._certified:
+            scale = np.where(self.goal.accuracy > 0.0, self.goal.accuracy, self.standing.scales[: self.objectives])
+            self._moving = want_unsteady(self.standing, self._moving, self.polish * scale)
 
     def _refresh(self, touched: Ints) -> bool:
         """Bring what is known of arms that were told up to date; whether some of it was found false."""
         boxes, asked = self.standing.boxes, self.standing.arms["pulls"] + self._outstanding  # out count as failed
-        if self.against is not None:
-            self.differences.forget(boxes, touched)  # a gate goes by the present samples
+        if self.blocks:
+            touched = touched[self.standing.arms["status"][touched] != Verdict.OUT]
+        if self.by_present_samples:
+            self.differences.forget(boxes, touched)  # the present samples count
         found_false = bool(refresh_all(boxes, touched, self.samples, asked[touched], self.rule))
+        if self._carried is not None:
+            self._carried.move(boxes, self.rule.kinds != EXACT)
         if self.differences.columns:  # else there is nothing beside the intervals
             found_false |= self.differences.refresh(Sampled(boxes, self.samples, asked, touched, np.sort(self._alive)))
             if len(self.aside):
@@ -621,7 +648,7 @@ class Certified(Holding):
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
         return floors(self.standing.boxes)[:, : self.objectives]
 
-    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Result:
+    def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it.
 
         With a baseline the verdicts are what the present intervals say of the front, which is not what was asked: of
@@ -643,7 +670,7 @@ class Certified(Holding):
         least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
         return replace(found, guess=Guess(front, *least))
 
-    def _judged_now(self, found: Result) -> Result:
+    def _judged_now(self, found: Answer) -> Answer:
         """The verdicts of the present intervals on the arms that could be measured."""
         kept = np.flatnonzero(found.verdict_codes != Verdict.SET_ASIDE)
         found = replace(found, outlook=None)
@@ -672,30 +699,21 @@ class Certified(Holding):
             return None
         columns, boxes = self.limits.columns, self.standing.boxes
         low, high, estimates = (boxes[:, each] for each in (LOW, HIGH, ESTIMATE))
-        inner = Inner(
+        inner = Intervals(
             np.where(np.isneginf(estimates), np.nan, estimates)[:, columns], low[:, columns], high[:, columns]
         )
         return Kept(tuple(gates), keeping_of(low, high, self.limits), inner)
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
-        refuted = np.where(self.rule.kinds == EXACT, 0.0, self.standing.boxes[:, REFUTED])
-        spread, threat = (int((refuted == what).any(axis=1).sum()) for what in (1, 2))
+        without_spread = (self.standing.boxes[:, REFUTED] == 1.0).any(axis=1)
         found: list[Notice] = []
-        if spread:
-            found.append(SpreadRefuted(spread, self.arms))
-        if threat:
-            found.append(ContaminationRefuted(threat, self.arms, self.threat.eps))
+        if without_spread.any():
+            found.append(SpreadRefuted(int(without_spread.sum()), self.arms))
+        if self.refuted.any():
+            found.append(ContaminationRefuted(int(self.refuted.any(axis=1).sum()), self.arms, self.threat.eps))
         return (*found, *self.differences.notices())
 
 
 def _one_or_all(values: Floats) -> float | tuple[float, ...]:
     return float(values[0]) if (values == values[0]).all() else tuple(float(value) for value in values)
-
-
-def _check_limits(limits: LimitRule, width: int) -> None:
-    """Refuse limits of columns that there are not."""
-    if not len(limits.columns) == len(limits.within) == len(limits.beyond):
-        raise BadInput("limits must have a column and two ends each")
-    if not ((limits.columns >= 0) & (limits.columns < width)).all():
-        raise BadInput(f"limits must be of columns from 0 to {width - 1}; got {limits.columns.tolist()}")

@@ -22,7 +22,6 @@ from frontguard.evidence.boxes import (
     COLUMNS,
     HIGH,
     HIGH_FLOOR,
-    LARGEST,
     LOW,
     LOW_FLOOR,
     REFUTED,
@@ -30,11 +29,11 @@ from frontguard.evidence.boxes import (
     bounds_without_ranks,
     lasting_bounds,
     usable_shifts,
-    with_all_shifts,
 )
 from frontguard.evidence.ordered import Samples, ranked
+from frontguard.evidence.quantiles import with_all_shifts
 from frontguard.evidence.samples import Record, Table
-from frontguard.evidence.statistics import QUANTILE
+from frontguard.evidence.statistics import LARGEST, QUANTILE
 from frontguard.pareto.feasible import LimitRule, veil_arm
 from frontguard.pareto.relations import bound_of, lasting_difference, sharper, shortfall, uncovered
 from frontguard.pareto.rule import nearest_covering, strongest
@@ -351,5 +350,8 @@ def forecast(policy: Certified) -> PullForecast:
     arms = tuple(arm for arm in pair if arm >= 0)
     if code == BEYOND_SIGHT:
         return PullForecast(None, "beyond", arms)
+    if policy.blocks:  # every arm that is not out goes along
+        alive = standing.alive[: control["alive"]]
+        pulls[alive] = pulls[alive].max()
     more = pulls - have
     return PullForecast(max(1, round(float(more.sum()))), "foreseen", arms, of_arms=more)

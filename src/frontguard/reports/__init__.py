@@ -5,10 +5,9 @@ everything that is reported and drawn (results, studies, logs, experiments, demo
 command line nor the live page. Where to start:
 
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
-- `model`: `Report`, and the tables, figures and facts in it.
-- `arms`: a report out of a result, with its table of arms, comparisons and picks.
-- `of_results`, `of_experiments`: what is said of each kind of thing; `ci`: a gate as CI reads it.
-- `html` (with results for notebooks), `plain` (Markdown and CSV): formats.
+- `report`: `Report`, and one out of a result, with its table of arms, comparisons and picks.
+- `of_results`, `of_experiments`: what is said of each kind of thing.
+- `html` (with results for notebooks), `plain` (Markdown, CSV, a gate as CI reads it): formats.
 
 A new format is a module with a function from `Report` to text, an ending and a line in `write`.
 """

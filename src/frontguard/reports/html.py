@@ -18,17 +18,23 @@ from itertools import count
 from frontguard import plot
 from frontguard.comparisons.effects import Comparisons
 from frontguard.comparisons.picks import Pick
-from frontguard.logs.analysis import Analysis
 from frontguard.markup import Child, Element, clean, element
 from frontguard.phrases import number_of, one_line, visible
-from frontguard.plot.looks import style_sheet
-from frontguard.plot.svg.draw import drawn
-from frontguard.reports.arms import arms_table, failed_pulls
-from frontguard.reports.model import Column, Entry, Fact, Figure, Report, ReportTable, Section, shown_in_units
-from frontguard.results import Result
-from frontguard.studies.overview import Snapshot
-from frontguard.words import analysis, study
-from frontguard.words.arm_table import with_short_names
+from frontguard.plot.picture import style_sheet
+from frontguard.plot.svg import drawn
+from frontguard.reports.report import (
+    Column,
+    Entry,
+    Fact,
+    Figure,
+    Report,
+    ReportTable,
+    Section,
+    arms_table,
+)
+from frontguard.results import Answer
+from frontguard.words.answers import answer, whole
+from frontguard.words.arm_table import shown_in_units, with_short_names
 from frontguard.words.comparisons import beside_in_words, choice_in_words, effect_cell, given_up, left_in_words
 
 _LONG = 400  # characters from which on an answer is set smaller
@@ -230,15 +236,17 @@ MOST_ROWS = 100
 _numbers = count(1)  # so that no two pictures of a notebook have the same ids
 
 
-def result_html(result: Result) -> str:
+def result_html(result: Answer) -> str:
     """The markup of a result or an analysis."""
+    if result.gate is not None:
+        return element("div", {"class": "frontguard"}, element("pre", {}, whole(result))).markup()
     full = shown_in_units(result)
     plain = with_short_names(full)
-    table = arms_table(full, failed_pulls(full) if isinstance(full, Analysis) else None, MOST_ROWS)
+    table = arms_table(full, MOST_ROWS)
     picture = drawn(plot.front(plain), prefix=f"frontguard-{next(_numbers)}-")
     how = ", ".join(dict.fromkeys([plain.policy, plain.status]))  # a policy may be called as a status is
     parts = [
-        element("p", {"dir": "auto"}, element("strong", {}, _answer_of(plain))),
+        element("p", {"dir": "auto"}, element("strong", {}, answer(plain))),
         element("p", {}, f"{how}, {plain.pulls:,} pulls of {number_of(len(plain.arms))}"),
         element("div", {"align": "left"}, picture),
         _plain_table(table.columns, table.rows),
@@ -252,7 +260,10 @@ def comparisons_html(compared: Comparisons) -> str:
     """The markup of comparisons with a baseline."""
     rows = [compared.of(row) for row in range(min(len(compared), MOST_ROWS))]
     columns = (Column("arm"), *(Column(metric.name, number=True) for metric in compared.metrics))
-    cells = [(Entry(visible(each.arm)), *(Entry(effect_cell(effect).full) for effect in each.effects)) for each in rows]
+    cells = [
+        (Entry(visible(each.arm)), *(Entry(f"{effect_cell(one).full} {one.contrast.word}") for one in each.effects))
+        for each in rows
+    ]
     left = left_in_words(compared, range(len(rows)))
     parts = [
         element("p", {"dir": "auto"}, element("strong", {}, f"Against {visible(compared.baseline)}")),
@@ -292,9 +303,3 @@ def _plain_cell(cell: Entry, side: str, place: int) -> Element:
 
 def _below(column: Column) -> Element | None:
     return element("small", {}, f" {column.below}") if column.below else None
-
-
-def _answer_of(result: Result) -> str:
-    if isinstance(result, Analysis):
-        return analysis.answer(result)
-    return study.answer(Snapshot(study="", result=result))

@@ -1,11 +1,9 @@
-"""The reports on a study, on a run that is only known by its JSON, on an analysis, and on a plain result."""
+"""The reports on a study, on a run that is only known by its JSON, on an analysis, a plain result, and a gate."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,44 +12,47 @@ from typing import Any
 
 import numpy as np
 
-from frontguard import __version__, plot
+from frontguard import plot
 from frontguard._common.typing import Bools
-from frontguard.logs.analysis import Analysis
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.notices import InClusters, RowsLeftOut
 from frontguard.phrases import duration, joined, listed, number_of, percent
-from frontguard.reports.arms import failed_pulls, failures_part, report_of
-from frontguard.reports.model import (
+from frontguard.reports.report import (
+    CERTAIN,
     COURSE,
     FAILED,
     OPEN,
     ROBUST,
+    Column,
+    Entry,
     Fact,
     Figure,
     Kind,
     Progress,
     Report,
+    ReportTable,
     Section,
-    shown_in_units,
+    failures_part,
+    objective_facts,
+    report_of,
+    study_steps,
 )
-from frontguard.results import Origin, Result
+from frontguard.results import Answer, Origin
 from frontguard.storage.contract import Storage
 from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Measurements, Overview, Snapshot
+from frontguard.studies.overview import Measurements, Overview
 from frontguard.studies.pulls import under_way
 from frontguard.suspects import suspects
 from frontguard.verdicts import Verdict
-from frontguard.words import analysis as log_summary
-from frontguard.words import analysis as summary
-from frontguard.words.arm_table import counts, names_in_short, with_short_names
+from frontguard.words import answers as summary
+from frontguard.words import gate
+from frontguard.words.answers import more_to_come, polish_in_words, spent_in_words
+from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
+from frontguard.words.asked import rates, what_eps_is, why_by_limits
 from frontguard.words.certificate import certificate_against_goal, guarantee
-from frontguard.words.counted import rates
-from frontguard.words.limits import why_by_limits
-from frontguard.words.study import answer, more_to_come, polish_in_words, spent_in_words
-from frontguard.words.study import answer as study_answer
-from frontguard.words.threats import what_eps_is
+from frontguard.words.front import best_guess, what_if
 
-# Analyses and plain results -------------------------------------------------------------------------------------------
+# Analyses and plain results ------------------------------------------------------------------------------------------
 
 
 MOST_NAMED = 5
@@ -77,14 +78,13 @@ def _sources(origin: Origin | None) -> list[str]:
     return [source] if isinstance(source, str) else source
 
 
-# Analyses -------------------------------------------------------------------------------------------------------------
+# Analyses ------------------------------------------------------------------------------------------------------------
 
 
-def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
+def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
     """The report on an analysis."""
     found = shown_in_units(found)
     plain = with_short_names(found)
-    verdicts = ", ".join(f"{count:,} {word}" for word, count in found.counts.items() if count)
     to_settle = summary.to_settle(plain, most=12)
     if to_settle and (now := summary.holds_now(plain)):
         to_settle.append(now)
@@ -96,11 +96,10 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
         "analysis",
         f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
         summary.answer(plain),
-        certificate=[said for said in (guarantee(plain, anytime=plain.anytime), summary.by_means(plain)) if said],
+        certificate=[said for said in (guarantee(plain), summary.by_means(plain)) if said],
         anytime=found.anytime,
-        failed=failed_pulls(found),
         facts=(
-            Fact("Verdicts", verdicts),
+            Fact("Verdicts", counts(found)),
             *(Fact("Rows", str(each)) for each in found.notices if isinstance(each, RowsLeftOut)),
             *(Fact("Rates", each) for each in (rates(found.notices),) if each),
             *(Fact("Clusters", str(each)) for each in found.notices if isinstance(each, InClusters)),
@@ -109,7 +108,7 @@ def analysis_report(found: Analysis, origin: Origin | None = None) -> Report:
             robustness_part(plain),
             Section(OPEN, listed=tuple(to_settle)),
             pulls_part(plain),
-            Section("A best guess", tuple(summary.best_guess(plain))),
+            Section("A best guess", (*filter(None, [best_guess(plain)]), *what_if(plain))),
             _failures(plain),
         ),
         steps=steps,
@@ -129,15 +128,15 @@ def _file_names(origin: Origin | None) -> str:
     return listed([re.split(r"[/\\\\]", part)[-1] or part for part in _sources(origin)], MOST_NAMED)
 
 
-def pulls_part(result: Result) -> Section:
+def pulls_part(result: Answer) -> Section:
     """How much was measured, as a picture; blank if nothing was."""
     pictures = (Figure("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
     return Section("How much was measured", shown=pictures)
 
 
-def robustness_part(found: Analysis, *notes: str) -> Section:
+def robustness_part(found: Answer, *notes: str) -> Section:
     """How dirty the data may be before verdicts are no longer certain: words, and a picture if there is a profile."""
-    profile = found.profile
+    profile = None if found.log is None else found.log.profile
     if profile is None:
         return Section(ROBUST)
     explained = (
@@ -150,20 +149,20 @@ def robustness_part(found: Analysis, *notes: str) -> Section:
     return Section(ROBUST, tuple(filter(None, said)), shown=picture)
 
 
-def _failures(found: Analysis) -> Section:
+def _failures(found: Answer) -> Section:
     """How many values failed; the table has how many of each arm."""
-    said = summary.failures(found) if found.failed.size else None
+    said = summary.failures(found)
     return Section(FAILED, () if said is None else (said,))
 
 
-# Plain results --------------------------------------------------------------------------------------------------------
+# Plain results -------------------------------------------------------------------------------------------------------
 
 
-def result_report(result: Result, origin: Origin | None = None) -> Report:
+def result_report(result: Answer, origin: Origin | None = None) -> Report:
     """The report on what a policy answered."""
     full = shown_in_units(result)
     plain = with_short_names(full)
-    answer = study_answer(Snapshot(study="", result=plain)) if full.arms else "There are no arms."
+    answer = summary.answer(plain) if full.arms else "There are no arms."
     if full.status == "certified" and len(full.metrics) == 1 and not result.metrics:
         answer = f"{len(plain.pareto_set)} of {len(plain.arms)} arms are returned: {names_in_short(plain.pareto_set)}."
     return report_of(
@@ -178,7 +177,7 @@ def result_report(result: Result, origin: Origin | None = None) -> Report:
     )
 
 
-def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
+def open_part(result: Answer, ahead: Sequence[str] = ()) -> Section:
     """The arms that are undecided, and against whom; `ahead` says what would settle all of them."""
     opened = np.flatnonzero(result.verdict_codes == Verdict.UNDECIDED)
     if not len(opened):
@@ -195,7 +194,7 @@ def open_part(result: Result, ahead: Sequence[str] = ()) -> Section:
     return Section(OPEN, tuple(ahead), listed=tuple(lines))
 
 
-# Studies --------------------------------------------------------------------------------------------------------------
+# Studies -------------------------------------------------------------------------------------------------------------
 
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
@@ -207,94 +206,81 @@ def study_report(
     """The report on a study in a storage, which is only read. `where` is how one gets there, without a password."""
     follower = Follower(storage, name)
     overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
-    settings, snapshot = overview.settings, overview.snapshot
+    settings, answer = overview.settings, overview.answer
     arms, values, held, reps = follower.values(overview.told)  # which it has read: the storage is not asked again
     out = np.concatenate([held, under_way(storage, name, overview.told)])
-    log = StudyLog(settings, snapshot.result, arms, values, reps, out)
+    log = StudyLog(settings, answer, arms, values, reps, out)
     found, differing = own_answer(log, progress=None if progress is None else partial(progress, "shares of lies tried"))
     return _report(
         "study",
-        replace(snapshot, result=found),
+        found,
         said,
         robustness_part(with_short_names(found), where_they_differ(differing)),
         _course(overview, follower, found),
         spread=None if settings.question.spread is None else repr(settings.question.spread),
-        facts=(*_facts(snapshot), *_times(overview)),
-        at_work=overview.out > 0,
+        facts=(*_facts(answer), *_times(overview)),
+        at_work=overview.at_work,
         steps=study_steps(overview, where),
     )
 
 
-def run_report(snapshot: Snapshot, origin: Origin, *, said: str = "", where: str = "") -> Report:
-    """The report on what `run --json` printed: without the course of the study, which only its storage has."""
-    steps = origin_steps(origin)
+def run_report(found: Answer, origin: Origin | None = None, *, said: str = "", where: str = "") -> Report:
+    """The report on the answer of a study without the course of it, which only its storage has."""
+    steps, name = origin_steps(origin), found.state.name
     if where:
-        again = shlex.join(["frontguard", "report", where, "--study", snapshot.study])
-        steps.insert(1, Fact("Study", f"{snapshot.study} in {where}"))
+        again = shlex.join(["frontguard", "report", where, "--study", name])
+        steps.insert(1, Fact("Study", f"{name} in {where}"))
         steps.append(Fact("With robustness and course", again, verbatim=True))
-    snapshot = replace(snapshot, result=shown_in_units(snapshot.result))
-    pulls = pulls_part(snapshot.result)
-    facts = _facts(snapshot)
-    return _report("run", snapshot, said, Section(ROBUST), pulls, facts=facts, steps=steps)
+    found = shown_in_units(found)
+    facts, at_work = _facts(found), found.state.under_way > 0
+    return _report("run", found, said, Section(ROBUST), pulls_part(found), facts=facts, at_work=at_work, steps=steps)
 
 
-def _report(kind: Kind, snapshot: Snapshot, said: str, robustness: Section, course: Section, **more: Any) -> Report:
+def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: Section, **more: Any) -> Report:
     """The report with `more` of what `report_of` takes; `said` is the answer, unless it is made here."""
-    result = snapshot.result
-    plain = with_short_names(result)
-    names = dict(zip(result.arms, plain.arms, strict=True))
-    brief = replace(snapshot, result=plain, failures=_by_short_name(snapshot.failures, names))
+    plain, state = with_short_names(found), found.state
     guaranteed = []
-    if len(snapshot.aside) < len(result.arms):
-        guaranteed.append(guarantee(plain, failed=brief.failed))
-    if isinstance(plain, Analysis) and plain.pulls and plain.status != "running":
-        guaranteed += filter(None, [log_summary.by_means(plain)])
-    ahead = (f"{more_to_come(brief)[0].upper()}{more_to_come(brief)[1:]}.",) if result.status != "certified" else ()
+    if len(found.aside) < len(found.arms):
+        guaranteed.append(guarantee(plain))
+    if plain.pulls and plain.status != "running":
+        guaranteed += filter(None, [summary.by_means(plain)])
+    ahead = (f"{more_to_come(plain)[0].upper()}{more_to_come(plain)[1:]}.",) if found.status != "certified" else ()
     report = report_of(
-        result,
+        found,
         kind,
-        snapshot.study,
-        said or answer(brief),
+        state.name,
+        said or summary.answer(plain),
         certificate=guaranteed,
-        failed=snapshot.failed_per_arm,
         parts=(
             robustness,
             open_part(plain, ahead),
-            failures_part(snapshot.failures, snapshot.failed, snapshot.pulls, snapshot.said),
+            failures_part(state.failures, found.failed, found.pulls, state.said),
             course,
         ),
-        side_by_side=snapshot.side_by_side,
+        side_by_side=state.side_by_side,
         **more,
     )
-    if not snapshot.failures:
+    if not state.failures:
         return report
     reasons = [
-        "; ".join(f"{count} x {reason}" for reason, count in snapshot.failures.get(arm, {}).items())
-        for arm in result.arms
+        "; ".join(f"{count} x {reason}" for reason, count in state.failures.get(arm, {}).items()) for arm in found.arms
     ]
     return replace(report, columns={**report.columns, "failures": reasons})
 
 
-def _by_short_name(failures: dict[str, Counter[str]], names: dict[str, str]) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {}
-    for arm, reasons in failures.items():  # two names may be the same when they are short
-        found.setdefault(names[arm], Counter()).update(reasons)
-    return found
-
-
-def _facts(snapshot: Snapshot) -> list[Fact]:
-    facts = [Fact("Verdicts", counts(snapshot.result))]
-    plain = with_short_names(snapshot.result)
-    if snapshot.result.status != "certified":
+def _facts(found: Answer) -> list[Fact]:
+    facts = [Fact("Verdicts", counts(found))]
+    plain = with_short_names(found)
+    if found.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
-        facts.append(Fact("Forecast", more_to_come(snapshot)))
+        facts.append(Fact("Forecast", more_to_come(found)))
     facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
-    if snapshot.result.cost is not None:
-        facts.append(Fact("Cost", spent_in_words(snapshot.result.cost, snapshot.max_cost)))
-    if (polished := polish_in_words(snapshot.result)) is not None:
+    if found.cost is not None:
+        facts.append(Fact("Cost", spent_in_words(found.cost, found.state.max_cost)))
+    if (polished := polish_in_words(found)) is not None:
         facts.append(Fact("Estimates", polished))
-    if snapshot.max_pulls is not None:
-        facts.append(Fact("Budget", f"{snapshot.max_pulls:,} pulls"))
+    if found.state.max_pulls is not None:
+        facts.append(Fact("Budget", f"{found.state.max_pulls:,} pulls"))
     return facts
 
 
@@ -310,7 +296,7 @@ def _times(overview: Overview) -> list[Fact]:
     return facts
 
 
-# Robustness and course ------------------------------------------------------------------------------------------------
+# Robustness and course -----------------------------------------------------------------------------------------------
 
 
 def where_they_differ(differing: Differing) -> str:
@@ -326,14 +312,14 @@ def where_they_differ(differing: Differing) -> str:
     )
 
 
-def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
+def _course(overview: Overview, follower: Follower, found: Answer) -> Section:
     plain = with_short_names(found)
     short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
     pictures: list[Figure] = []
     if len(short_history.moments) > 1:
         pictures.append(Figure("Intervals while it was measured", plot.shrinking(short_history)))
         if any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
-            left = overview.snapshot.pulls_left if plain.status == "running" else None
+            left = overview.answer.state.pulls_left if plain.status == "running" else None
             pictures.append(Figure("What was certain, against the goal", plot.certainty(short_history, left)))
     if plain.pulls:
         pictures.append(Figure("Pulls of each arm", plot.pulls(plain)))
@@ -352,7 +338,7 @@ def _course(overview: Overview, follower: Follower, found: Analysis) -> Section:
 def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measurements, float] | None:
     """The arm with the largest share of values that look contaminated or failed; None if no value of any arm does."""
     best: tuple[Measurements, float] | None = None
-    counts = overview.snapshot.result.pulls_per_arm
+    counts = overview.answer.pulls_per_arm
     for arm in np.argsort(-counts, kind="stable")[:2000].tolist():
         if counts[arm] < 10:
             break
@@ -367,29 +353,26 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
     return best
 
 
-# How to make it again -------------------------------------------------------------------------------------------------
+# Gates ----------------------------------------------------------------------------------------------------------------
 
 
-def study_steps(overview: Overview, where: str = "") -> list[Fact]:
-    """What is needed to make a study again."""
-    settings = overview.settings
-    spec, identity = settings.about.get("spec"), settings.about.get("identity")
-    steps = [
-        Fact("Version", f"frontguard {__version__}"),
-        Fact("Study", f"{overview.name} in {where}" if where else overview.name),
-        Fact("Seed", f"{settings.seed}, of the order in which arms were measured"),
-        Fact("Pulls", f"{overview.told:,} told" + (f", {overview.out:,} handed out" if overview.out else "")),
-    ]
-    if isinstance(spec, str) and spec.strip():
-        steps.append(Fact("Command", "frontguard run SPEC.toml", verbatim=True))
-        steps.append(Fact("Spec", spec, verbatim=True))
-    elif identity:
-        steps.append(Fact("Commands that were run", json.dumps(identity, indent=1, ensure_ascii=False), verbatim=True))
-    else:
-        steps.append(Fact("Settings", settings.to_json(), verbatim=True))
-    if where:
-        again = shlex.join(["frontguard", "report", where, "--study", overview.name])
-        steps.append(Fact("This report", again, verbatim=True))
-        every = f"frontguard.Study.open({where!r}, {overview.name!r}, read_only=True).to_frame()"
-        steps.append(Fact("Every pull, in Python", every, verbatim=True))
-    return steps
+def gate_report(found: Answer, origin: Origin | None = None) -> Report:
+    """The report on a gate: the answer, and a row for each check, what is worse first."""
+    rows = [cells for cells, _ in sorted(gate.rows(found), key=lambda row: -row[1])]
+    outcome, baselines = gate.of(found).outcome, dict.fromkeys(pair.baseline for pair in gate.of(found).pairs)
+    return Report(
+        title=f"Gate against {listed(list(baselines))}",
+        kind="gate",
+        answer=gate.answer(found),
+        status=outcome.word,
+        status_words=outcome.word,
+        facts=(Fact("Pulls", f"{found.pulls:,}"), *objective_facts(found.metrics)),
+        pictures=(),
+        table=ReportTable(
+            "The checks", tuple(map(Column, gate.HEADINGS)), tuple(tuple(map(Entry, row)) for row in rows)
+        ),
+        parts=(Section(CERTAIN, tuple(gate.remarks(found))),),
+        warnings=found.warnings,
+        reproduce=tuple(origin_steps(origin)),
+        columns={heading: [row[place] for row in rows] for place, heading in enumerate(gate.HEADINGS)},
+    )

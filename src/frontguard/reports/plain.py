@@ -1,13 +1,9 @@
-"""Reports as plain text: Markdown with the same sentences and tables, and CSV with a row for every arm.
+"""Reports as plain text: Markdown with the same sentences and tables, CSV with a row for every arm; and a gate for CI.
 
-Names are data here too. What Markdown would read as markup is escaped, entities stand for angle brackets, and control
-characters, those that turn the direction of text included, are replaced: they could hide what a line says. In Markdown
-pictures are their descriptions.
-
-In CSV, a spreadsheet takes a text that begins with = + - @ (or a tab, or a line break) for a formula, and an arm may
-well be called -O2. Such texts get an apostrophe in front, and so do texts that begin with one, so that taking one
-apostrophe away gives every name back. Texts are quoted, numbers are not; what is not known is empty, what is not
-bounded is inf.
+Names are data here too, and control characters are visible. What Markdown would read as markup is escaped, entities
+stand for angle brackets, and pictures are their descriptions. In CSV texts are quoted and numbers are not, what is not
+known is empty, and what is not bounded is inf. A spreadsheet takes a text that begins with = + - @ for a formula, and
+-O2 is a good name of an arm: such texts, and those that begin with an apostrophe, get an apostrophe in front.
 """
 
 from __future__ import annotations
@@ -15,18 +11,23 @@ from __future__ import annotations
 import csv
 import io
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 
 from frontguard._common.entries import AT_A_TIME
+from frontguard.comparisons.outcomes import Check, GatePair, LimitCheck, Outcome
 from frontguard.markup import clean
-from frontguard.reports.model import Fact, Figure, Report, ReportTable, Section
+from frontguard.notices import warnings_in_short
+from frontguard.reports.report import Fact, Figure, Report, ReportTable, Section
+from frontguard.results import Answer
+from frontguard.words.gate import HEADINGS, answer, check_in_words, named, of, remarks, rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _AT_START = re.compile(r"^([#+=-](?=[\s#+=-]|$)|\d{1,9}(?=[.)](?:\s|$)))")  # what would begin a list or a heading
-_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C), "\ufffd")
 
 
 def escaped(text: str) -> str:
@@ -35,7 +36,7 @@ def escaped(text: str) -> str:
     >>> escaped("-O2 *fast* | <b>"), escaped("1. one"), escaped("- two")
     ('-O2 \\\\*fast\\\\* \\\\| &lt;b&gt;', '1\\\\. one', '\\\\- two')
     """
-    line = " ".join(clean(text).translate(_TURNING).split())
+    line = " ".join(clean(text).split())
     line = _SPECIAL.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     line = line.replace("://", ":\\//").replace("www.", "www\\.")  # no links that nobody meant
     return _AT_START.sub(lambda start: start[1] + "\\" if start[1].isdigit() else "\\" + start[1], line)
@@ -99,7 +100,7 @@ def _line(cells: Iterable[str]) -> str:
 def _step(step: Fact) -> list[str]:
     if not step.verbatim:
         return [f"{escaped(step.label)}: {escaped(step.value)}", ""]
-    text = clean(step.value).translate(_TURNING).replace("\r\n", "\n").replace("\r", "\n")
+    text = clean(step.value).replace("\r\n", "\n").replace("\r", "\n")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{escaped(step.label)}:", "", fence, text.rstrip("\n"), fence, ""]
@@ -110,12 +111,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠
 
 
 def guarded(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
+    """Return a text that no spreadsheet takes for a formula, with its control characters visible.
 
     >>> guarded("-O2"), guarded("plain"), guarded("'quoted")
     ("'-O2", 'plain', "''quoted")
     """
-    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+    text = clean(text)
     return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
 
 
@@ -145,3 +146,86 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.12g}")  # without what logarithms leave at the end of 3339
     return value
+
+
+# A gate as continuous integration reads it: a Markdown summary, JUnit XML, annotations of GitHub Actions --------------
+
+
+_HEADLINES = {
+    Outcome.NOT_WORSE: "✅ not worse",
+    Outcome.OPEN: "⚠️ open",
+    Outcome.WORSE: "❌ worse",
+}
+
+
+def summary(found: Answer) -> str:
+    """The gate as Markdown: the answer, the table, what is promised."""
+    lines = [f"### frontguard gate: {_HEADLINES[of(found).outcome]}", "", f"**{escaped(answer(found))}**", ""]
+    lines += [_line(HEADINGS), _line(("---", "---", "---", "---", "---:"))]
+    lines += [_line(map(escaped, cells)) for cells, _ in sorted(rows(found), key=lambda row: -row[1])]
+    said = [*remarks(found), *warnings_in_short(found.notices)]
+    lines += [line for each in said for line in ("", escaped(each))]
+    return "\n".join(lines) + "\n"
+
+
+def junit(found: Answer, *, open_passes: bool = False) -> str:
+    """The gate as JUnit XML: a test for each candidate and metric. What is open is an error, or skipped."""
+    checks = of(found).checks
+    counts = {outcome: sum(check.outcome == outcome for _, check in checks) for outcome in Outcome}
+    numbers = {
+        "tests": len(checks),
+        "failures": counts[Outcome.WORSE],
+        "errors": 0 if open_passes else counts[Outcome.OPEN],
+        "skipped": counts[Outcome.OPEN] if open_passes else 0,
+    }
+    said = {name: str(count) for name, count in numbers.items()}
+    root = ET.Element("testsuites", {"name": "frontguard gate", **said})
+    suite = ET.SubElement(root, "testsuite", {"name": "frontguard gate", **said})
+    for pair, check in checks:
+        test = ET.SubElement(suite, "testcase", {"classname": clean(pair.name), "name": clean(named(check))})
+        sentence = clean(check_in_words(pair, check))
+        if check.outcome == Outcome.WORSE:
+            ET.SubElement(test, "failure", {"type": "worse", "message": sentence}).text = sentence
+        elif check.outcome == Outcome.OPEN:
+            kind = "skipped" if open_passes else "error"
+            ET.SubElement(test, kind, {"type": "open", "message": f"open: {sentence}"})
+        else:
+            ET.SubElement(test, "system-out").text = sentence
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def github_marks(found: Answer, *, open_passes: bool = False) -> Iterator[str]:
+    """Lines that GitHub Actions shows beside a change: an error for what is worse, a warning for what is open.
+
+    One notice where nothing is either.
+    """
+    title = "frontguard gate"
+    if of(found).outcome == Outcome.NOT_WORSE:
+        yield _command("notice", title, answer(found))
+    for pair, check in of(found).checks:
+        if check.outcome == Outcome.WORSE:
+            yield _command("error", title, check_in_words(pair, check))
+        elif check.outcome == Outcome.OPEN:
+            yield _command("notice" if open_passes else "warning", title, _opened(pair, check))
+
+
+def _opened(pair: GatePair, check: Check | LimitCheck) -> str:
+    return f"open: {check_in_words(pair, check)}"
+
+
+def _command(level: str, title: str, message: str) -> str:
+    r"""A command of the runner, in which a message is one whatever is in it.
+
+    >>> _command("error", "a,b:c", "100%\n::stop-commands::x")
+    '::error title=a%2Cb%3Ac::100%25%0A::stop-commands::x'
+    """
+    said = clean(message).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    named = clean(title).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{level} title={named.replace(':', '%3A').replace(',', '%2C')}::{said}"
+
+
+def muted() -> tuple[str, str]:
+    """Two lines between which the runner takes nothing for a command, whatever names there are."""
+    token = secrets.token_hex(16)
+    return f"::stop-commands::{token}", f"::{token}::"

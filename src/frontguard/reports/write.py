@@ -1,11 +1,12 @@
 """Reports of anything, written down: by the ending of a path, at once or not at all.
 
 What a report is made of is known by its type, files and JSON by what is in them: objects of Python, a study's storage,
-or JSON of run, analyze, demo or reproduce. A new kind is a line here and a function that makes a `Report` of it.
+or JSON of run, analyze, gate, demo or reproduce. A new kind is a line here and a function that makes a `Report` of it.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -13,22 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from frontguard._common.private import replacing
-from frontguard._common.secrets import without_password
+from frontguard._common.secrets import replacing, without_password
 from frontguard.comparisons.picks import BesideQuestion
 from frontguard.errors import BadArgument, BadInput
 from frontguard.logs.sources.files import refuse_unless_file, whole
 from frontguard.phrases import one_line, shown
-from frontguard.reports.arms import asked_for
-from frontguard.reports.model import Progress, Report
+from frontguard.reports.report import Progress, Report, asked_for
 from frontguard.results import Origin
 
 # What it is made of ---------------------------------------------------------------------------------------------------
 
 
 WANTED = (
-    "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, demo or reproduce "
-    "(a file, its folder, or - for standard input)"
+    "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, gate, demo or "
+    "reproduce (a file, its folder, or - for standard input)"
 )
 _SQLITE = b"SQLite format 3\x00"
 _TABLE = "table.json"  # what reproduce leaves in its folder
@@ -41,28 +40,25 @@ def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = N
         return thing
     if isinstance(thing, (str, os.PathLike)):
         return report_from(os.fspath(thing), study)
-    from frontguard.demo.cases import Demo
     from frontguard.experiments.results import Row
-    from frontguard.logs.analysis import Analysis
-    from frontguard.reports.of_experiments import demo_report, experiments_report
-    from frontguard.reports.of_results import analysis_report, result_report, study_report
-    from frontguard.results import Result
+    from frontguard.reports.of_experiments import experiments_report
+    from frontguard.reports.of_results import analysis_report, gate_report, result_report, run_report, study_report
+    from frontguard.results import Answer
     from frontguard.studies.study import Study
 
-    if isinstance(thing, Analysis):
-        return analysis_report(thing, origin)
-    if isinstance(thing, Result):
-        return result_report(thing, origin)
+    if isinstance(thing, Answer) and thing.gate is not None:
+        return gate_report(thing, origin)
+    if isinstance(thing, Answer):
+        make = result_report if thing.study is None else run_report
+        return make(thing, origin) if thing.log is None else analysis_report(thing, origin)
     if isinstance(thing, Study):
         return study_report(thing.storage, thing.name)
-    if isinstance(thing, Demo):
-        return demo_report(thing, origin)
     if isinstance(thing, Sequence) and thing and all(isinstance(row, Row) for row in thing):
         return experiments_report(thing, origin)
     if isinstance(thing, (Mapping, list)):
         return report_from_values(dict(thing) if isinstance(thing, Mapping) else thing)
     raise BadInput(
-        "a report can be made of a result, an analysis, a study, a demonstration, rows of reproduce, their JSON, or a "
+        "a report can be made of a result, an analysis, a study, a gate, rows of reproduce, their JSON, or a "
         f"path to a storage or such JSON; got {type(thing).__name__}"
     )
 
@@ -154,22 +150,18 @@ def report_from_json(content: bytes, where: str, study: str | None = None) -> Re
 
 def report_from_values(value: Any, where: str = "JSON") -> Report:
     """The report on parsed JSON; its kind is seen by its entries."""
-    from frontguard.demo.cases import Demo
     from frontguard.experiments.results import rows_of
-    from frontguard.logs.analysis import Analysis
     from frontguard.reports.of_results import run_report
-    from frontguard.results import Result
-    from frontguard.studies.overview import Snapshot
+    from frontguard.results import Answer
 
     if isinstance(value, list):
         return report_on(rows_of(value, where))
     if "verdicts" not in value:
         raise BadInput(f"{where}: wanted {WANTED}; got an object without verdicts")
-    if "study" in value:
-        snapshot, said = Snapshot.from_dict(value, where), value.get("answer", "")
-        return run_report(snapshot, Origin.of(value), said=said, where=value.get("storage") or "")
-    kind = Demo if "mean_based" in value else Analysis if "mean_set" in value else Result
-    return report_on(kind.from_dict(value, where), origin=Origin.of(value))
+    found, origin = Answer.from_dict(value, where), Origin.of(value)
+    if found.study is not None and found.log is None and found.gate is None:
+        return run_report(found, origin, said=value.get("answer", ""), where=value.get("storage") or "")
+    return report_on(found, origin=origin)
 
 
 # How it is written ----------------------------------------------------------------------------------------------------
@@ -192,8 +184,8 @@ def write_report(
 
     With a `baseline`, all other arms are compared with that one.
 
-    `thing` may be a result, an analysis, a study, a demonstration, rows of `reproduce`, the plain values of their JSON,
-    or a path or address: a study's storage or a JSON file.
+    `thing` may be a result, an analysis, a study, rows of `reproduce`, the plain values of their JSON, or a path or
+    address: a study's storage or a JSON file.
     """
     return save(asked_for(report_on(thing, study=study), BesideQuestion(baseline)), path, format)
 
@@ -241,8 +233,9 @@ def save(report: Report, path: str | Path, format: str | None = None) -> Path:
     """
     wanted = format_of(path, format)
     if str(path) == "-":
-        for piece in text_of(report, wanted):
-            sys.stdout.write(piece)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as in a file, whatever a terminal shows here
+        sys.stdout.writelines(text_of(report, wanted))
         sys.stdout.flush()
         return Path("-")
     if "\0" in str(path):

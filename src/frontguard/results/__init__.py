@@ -1,25 +1,45 @@
-"""What a policy, a study or an analysis answers: facts only, and no words or pictures.
+"""What a policy, a study, an analysis and a gate answer: facts only, and no words or pictures.
 
 May know: verdicts, notices, objectives, limits, comparisons, and the schema where JSON is read. Read in this order:
 
-- `result`: the answer, with a verdict, a box and the pulls of every arm, and what can be asked of it;
+- `answer`: the answer, with a verdict, intervals and the pulls of every arm, and what can be asked of it;
 - `certificate`: what it guarantees;
-- `facts`: boxes, how arms stand to limits, what pulls cost, a guess where nothing is certain yet, how it was made.
+- `facts`: how arms stand to limits, what pulls cost, a guess where nothing is certain yet, how it was made; what only
+  a complete log tells, and the state of a study.
 """
 
+from frontguard.comparisons.effects import Intervals
+from frontguard.results.answer import Answer
 from frontguard.results.certificate import Certificate
-from frontguard.results.facts import ArmParts, CostSoFar, Guess, Inner, Kept, Origin
-from frontguard.results.result import WORDS, Drawing, Result
+from frontguard.results.facts import (
+    LIMITS,
+    WORDS,
+    ArmParts,
+    CostSoFar,
+    Guess,
+    Kept,
+    LogDetails,
+    Needed,
+    Origin,
+    Profile,
+    StudyDetails,
+    WhatIf,
+)
 
 __all__ = [
+    "LIMITS",
     "WORDS",
+    "Answer",
     "ArmParts",
     "Certificate",
     "CostSoFar",
-    "Drawing",
     "Guess",
-    "Inner",
+    "Intervals",
     "Kept",
+    "LogDetails",
+    "Needed",
     "Origin",
-    "Result",
+    "Profile",
+    "StudyDetails",
+    "WhatIf",
 ]

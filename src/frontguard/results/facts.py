@@ -1,50 +1,25 @@
-"""Facts of an answer beside verdicts: boxes, limits, costs, a first guess, what arms are made of, how it was made."""
+"""Facts of an answer beside verdicts: limits, costs, a guess, what arms are made of, what a log and a study tell."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frontguard._common.entries import AT_A_TIME, ByArm, finite_rows, plain
+from frontguard._common.entries import AT_A_TIME, ByArm, TableByArm, finite_rows, plain, table_of
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Intervals
 from frontguard.limits import Gate, columns_for
 from frontguard.objectives import Objective
 from frontguard.phrases import slashed
-from frontguard.verdicts import BEYOND, OPEN, Keeping
+from frontguard.results.certificate import Certificate
+from frontguard.verdicts import BEYOND, OPEN, Keeping, Verdict
 
 if TYPE_CHECKING:
-    from frontguard.schema import AnyAnswer, CostEntries
-
-
-@dataclass(frozen=True, eq=False)
-class Inner:
-    """What policies compare: point estimates and boxes (K, M) of which larger values are better in every objective.
-
-    Of a metric that is minimised they are its negative; where its tolerance is a share ("2%"), logarithms.
-    """
-
-    estimates: Floats
-    lower: Floats
-    upper: Floats
-
-    @classmethod
-    def of(cls, metrics: Sequence[Objective], low: Floats, high: Floats, centre: Floats) -> Inner:
-        """Inner values of ends and centres (K, M) in the metrics' units: the way back of `outward_interval`."""
-        estimates, lower, upper = centre.copy(), low.copy(), high.copy()
-        for d, metric in enumerate(metrics):
-            ends = [low[:, d], high[:, d]]
-            if metric.relative:  # an end at or below 0 is open there
-                ends[0] = np.where(ends[0] <= 0.0, np.nan, ends[0])
-            with np.errstate(over="ignore", invalid="ignore"):
-                ends = [metric.inward(end) for end in ends]
-            if metric.relative:
-                ends[0] = np.where(np.isnan(ends[0]), np.inf if metric.minimized else -np.inf, ends[0])
-            lower[:, d], upper[:, d] = ends[::-1] if metric.minimized else ends
-            estimates[:, d] = metric.inward(centre[:, d])
-        return cls(estimates, lower, upper)
+    from frontguard.schema import AnyAnswer, CostEntries, LogEntries, StudyEntries, WhatIfEntries
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +31,7 @@ class Kept:
 
     gates: tuple[Gate, ...]
     codes: Ints
-    inner: Inner
+    inner: Intervals
 
     @property
     def of_arms(self) -> Ints:
@@ -95,7 +70,7 @@ class Kept:
         return Kept(
             self.gates,
             spread(self.codes, OPEN),
-            Inner(spread(inner.estimates, np.nan), spread(inner.lower, -np.inf), spread(inner.upper, np.inf)),
+            Intervals(spread(inner.estimates, np.nan), spread(inner.lower, -np.inf), spread(inner.upper, np.inf)),
         )
 
     @classmethod
@@ -103,7 +78,9 @@ class Kept:
         """The standing of arms to limits, from JSON that was checked; None without limits."""
         if not given.limits:
             return None
-        gates = columns_for(given.metrics or tuple(map(Objective, given.names)), tuple(given.limits)).gates
+        gates = columns_for(
+            given.metrics or tuple(Objective(name, "maximize") for name in given.names), tuple(given.limits)
+        ).gates
         words = {keeping.word: int(keeping) for keeping in Keeping}
         rows = [given.keeping[arm] for arm in arms]
         low, high, centre = (
@@ -115,7 +92,7 @@ class Kept:
             )
         )
         codes = np.array([[words[each.keeping] for each in row] for row in rows], np.int64)
-        return cls(gates, codes, Inner.of([gate.metric for gate in gates], low, high, centre))
+        return cls(gates, codes, Intervals.of([gate.metric for gate in gates], low, high, centre))
 
     def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
         """Plain values that JSON can hold: the limits, and for each arm how it stands to each."""
@@ -276,3 +253,227 @@ class Origin:
     def of(cls, values: Mapping[str, Any]) -> Origin:
         """The same, from the JSON of a command."""
         return cls(**{field.name: values.get(field.name) for field in fields(cls)})
+
+
+# What only a log tells, and the state of a study ----------------------------------------------------------------------
+
+
+WORDS = np.array([verdict.word for verdict in Verdict], object)
+"""The word of each verdict, by its number."""
+
+_CODES = {verdict.word: int(verdict) for verdict in Verdict}
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The ε up to which verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
+
+    `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
+    smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
+    (J,) are those that had to be looked at, and `in_front` (J,) how many arms are in there.
+    """
+
+    per_arm: Floats
+    front: float
+    levels: Floats
+    in_front: Ints
+    resolution: float
+
+    @classmethod
+    def of(cls, given: LogEntries, arms: Sequence[str]) -> Profile | None:
+        """Return the profile of JSON that was checked; None if there is none."""
+        if given.stands_up_to is None or given.profile is None:
+            return None
+        front = np.nan if given.front_changes_at is None else given.front_changes_at
+        per_arm = np.array([given.stands_up_to.get(arm, np.nan) for arm in arms], np.float64)
+        levels, in_front = np.array(given.profile.levels, np.float64), np.array(given.profile.in_front, np.int64)
+        return cls(per_arm, front, levels, in_front, given.profile.resolution)
+
+    def stands_up_to(self, arms: Sequence[str]) -> dict[str, float]:
+        """Return for each arm with a verdict the largest ε up to which it stands."""
+        known = np.flatnonzero(~np.isnan(self.per_arm))
+        return dict(zip((arms[i] for i in known.tolist()), self.per_arm[known].tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many arms are in at which level, as plain values."""
+        levels, in_front = self.levels.tolist(), self.in_front.tolist()
+        return {"levels": levels, "in_front": in_front, "resolution": self.resolution}
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """The verdicts (K,) at another confidence, or at another contamination, than was asked for."""
+
+    confidence: float
+    contamination: float
+    codes: Ints
+
+    def among(self, kept: Ints, arms: int) -> WhatIf:
+        """The same where its arms are the arms `kept` of more, which were set aside."""
+        codes = np.full(arms, int(Verdict.SET_ASIDE))
+        codes[kept] = self.codes
+        return replace(self, codes=codes)
+
+    @classmethod
+    def of(cls, given: WhatIfEntries, arms: Sequence[str], aside: Bools) -> WhatIf:
+        """Return the verdicts of JSON that was checked; arms that it does not name are undecided, or set `aside`."""
+        rest = np.where(aside, int(Verdict.SET_ASIDE), int(Verdict.UNDECIDED)).tolist()
+        named = given.verdicts
+        codes = [_CODES[named[arm]] if arm in named else code for arm, code in zip(arms, rest, strict=True)]
+        return cls(given.confidence, given.contamination, np.array(codes))
+
+    def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
+        """Return plain values, with the verdicts of the arms that are decided."""
+        decided = np.flatnonzero((self.codes != Verdict.UNDECIDED) & (self.codes != Verdict.SET_ASIDE)).tolist()
+        verdicts = {arms[arm]: WORDS[self.codes[arm]] for arm in decided}
+        return {"confidence": self.confidence, "contamination": self.contamination, "verdicts": verdicts}
+
+
+LIMITS = ("", "far", "contamination", "failures", "tolerance", "limit")
+"""Why no number of pulls is given: too many to foresee; ε lets an attacker do too much; too many pulls of it or of its
+rival fail; the arms differ by too little for the tolerance; or the arm is too near to a limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Needed:
+    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` more of the rival that decides it.
+
+    `level` is the number of pulls that it, its rival, and whatever else stands in its way should have in all. Where
+    `limit`, an index of `LIMITS`, is not 0, these are −1.
+    """
+
+    arms: Ints
+    rivals: Ints
+    pulls: Ints
+    rival_pulls: Ints
+    level: Ints
+    limit: Ints
+
+    def extra(self, arms: int) -> Ints:
+        """More pulls of each of K arms (K,) that together give every open arm and its rival what they need."""
+        wanted = np.zeros(arms, np.int64)
+        reached = self.limit == 0
+        np.maximum.at(wanted, self.arms[reached], self.pulls[reached])
+        rivalled = reached & (self.rivals >= 0)
+        np.maximum.at(wanted, self.rivals[rivalled], self.rival_pulls[rivalled])
+        return wanted
+
+    def among(self, kept: Ints) -> Needed:
+        """The same where the arms 0, 1, … are the arms `kept` of more."""
+        rivals = np.where(self.rivals >= 0, kept[self.rivals], -1)
+        return replace(self, arms=kept[self.arms], rivals=rivals)
+
+    @classmethod
+    def of(cls, given: LogEntries, arms: Sequence[str], pulls: Ints, decided_by: Ints) -> Needed | None:
+        """Return the needs of JSON that was checked; None if there are none."""
+        if not given.more_pulls:
+            return None
+        places, wanted = {arm: place for place, arm in enumerate(arms)}, list(given.more_pulls.values())
+        which = np.array([places[arm] for arm in given.more_pulls], np.int64)
+        extra = np.array([-1 if isinstance(each, str) else each for each in wanted], np.int64)
+        limit = np.array([LIMITS.index(each) if isinstance(each, str) else 0 for each in wanted])
+        rival_pulls = np.array([given.more_pulls_of_rival.get(arm, -1) for arm in given.more_pulls], np.int64)
+        level = np.where(limit == 0, pulls[which] + extra, -1)
+        return cls(which, decided_by[which], extra, rival_pulls, level, limit)
+
+    def more_pulls(self, arms: Sequence[str]) -> dict[str, int | str]:
+        """Return for each open arm how many more pulls of it would settle it, or why no number would."""
+        each = zip(self.arms.tolist(), self.pulls.tolist(), self.limit.tolist(), strict=True)
+        return {arms[arm]: LIMITS[limit] if limit else more for arm, more, limit in each}
+
+    def more_pulls_of_rival(self, arms: Sequence[str]) -> dict[str, int]:
+        """Return for each open arm how many more pulls of the arm that decides it would settle it."""
+        each = zip(self.arms.tolist(), self.rival_pulls.tolist(), strict=True)
+        return {arms[arm]: more for arm, more in each if more >= 0}
+
+
+@dataclass(frozen=True, eq=False)
+class LogDetails:
+    """What only a complete log tells of its K arms in M objectives."""
+
+    failed: Ints  # (K, M) values that may be anything
+    failed_pulls: Ints  # (K,) pulls that lack any value
+    means: Floats  # (K, M), in the metrics' units
+    mean_front: Bools  # (K,): the front that a comparison of means would have called
+    profile: Profile | None = None
+    needed: Needed | None = None
+    what_if: tuple[WhatIf, ...] = ()  # where no arm is decided: what would be at a lower confidence or ε
+    kind: Any = None  # an empty frame of the kind that came in
+
+    @classmethod
+    def of(cls, given: AnyAnswer, pulls: Ints, codes: Ints, decided_by: Ints) -> LogDetails | None:
+        """Return the details of JSON that was checked; None if it has none."""
+        log, arms = given.log, list(given.verdicts)
+        if log is None:
+            return None
+        return cls(
+            failed=table_of(log.failed, arms, given.names, 0.0).astype(np.int64),
+            failed_pulls=np.array([log.failed_pulls.get(arm, 0) for arm in arms], np.int64),
+            means=table_of(log.means, arms, given.names),
+            mean_front=np.isin(np.array(arms, object), np.array(log.mean_set, object)),
+            profile=Profile.of(log, arms),
+            needed=Needed.of(log, arms, pulls, decided_by),
+            what_if=tuple(WhatIf.of(each, arms, codes == Verdict.SET_ASIDE) for each in log.what_if),
+        )
+
+    def entries(self, arms: Sequence[str], objectives: Sequence[str]) -> dict[str, Any]:
+        """Return what JSON has of it; what there is for each arm as `ByArm`."""
+        profile, needed = self.profile, self.needed
+        front = None if profile is None or np.isnan(profile.front) else float(profile.front)
+        failing, lacking = (np.flatnonzero(each).tolist() for each in (self.failed.any(axis=1), self.failed_pulls))
+        rows = ((arms[i], dict(zip(objectives, self.failed[i].tolist(), strict=True))) for i in failing)
+        return {
+            "means": TableByArm(arms, objectives, self.means),
+            "mean_set": [arms[i] for i in np.flatnonzero(self.mean_front).tolist()],
+            "failed": ByArm(rows),
+            "failed_pulls": ByArm((arms[i], int(self.failed_pulls[i])) for i in lacking),
+            "stands_up_to": None if profile is None else ByArm(profile.stands_up_to(arms).items()),
+            "front_changes_at": front,
+            "profile": None if profile is None else profile.to_dict(),
+            "more_pulls": ByArm(() if needed is None else needed.more_pulls(arms).items()),
+            "more_pulls_of_rival": ByArm(() if needed is None else needed.more_pulls_of_rival(arms).items()),
+            "what_if": [each.to_dict(arms) for each in self.what_if],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class StudyDetails:
+    """The state of a study at a moment: what failed, what is under way, how far it is to the end, and its budgets."""
+
+    name: str = ""
+    failures: dict[str, Counter[str]] = field(default_factory=dict)  # by arm, then by reason
+    said: dict[str, str] = field(default_factory=dict)  # by arm, what the last pull that failed had to say, if anything
+    reachable: Certificate | None = None  # in the objectives' units; what further pulls could bring at best
+    pulls_left: int | None = None  # by the forecast
+    pulls_left_range: tuple[int, int] | None = None  # between how many it will likely be
+    cost_left: float | None = None  # of these pulls, where they have costs: what was spent is in the answer
+    cost_left_range: tuple[float, float] | None = None
+    max_pulls: int | None = None  # the budgets
+    max_cost: float | None = None
+    max_time: float | None = None
+    seconds: float = 0.0  # since the run began
+    pulls_a_second: float | None = None
+    under_way: int = 0  # pulls
+    side_by_side: bool = False  # whether pulls were measured several at a time
+    preparing: tuple[str, ...] = ()  # arms
+
+    @classmethod
+    def of(cls, given: StudyEntries | None) -> StudyDetails | None:
+        """Return the state of JSON that was checked; None if there is none."""
+        if given is None:
+            return None
+        failures = {arm: Counter(reasons) for arm, reasons in given.failures.items()}
+        return cls(**{**dict(given), "failures": failures})
+
+    def entries(self) -> dict[str, Any]:
+        """Return what JSON has of it; what there is for each arm as `ByArm`."""
+        told = {name: each for name, each in vars(self).items() if name not in ("said", "reachable", "preparing")}
+        ranges = {name: each if each is None else list(each) for name, each in told.items() if name.endswith("_range")}
+        failures = ByArm((arm, dict(reasons)) for arm, reasons in self.failures.items())
+        return told | ranges | {"failures": failures, "seconds": round(self.seconds, 3)}
+
+    @property
+    def seconds_left_range(self) -> tuple[float, float] | None:
+        """Between how many seconds it will likely take, at the present rate."""
+        pulls, rate = self.pulls_left_range, self.pulls_a_second
+        return None if pulls is None or not rate else (pulls[0] / rate, pulls[1] / rate)

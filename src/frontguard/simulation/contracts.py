@@ -24,7 +24,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.pareto.points import as_points, pareto_mask, suboptimality_gaps
+from frontguard.pareto.dominance import as_points, pareto_mask, suboptimality_gaps
 from frontguard.simulation.random import Words, stream_states
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 

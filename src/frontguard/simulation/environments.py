@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.pareto.points import as_points
+from frontguard.pareto.dominance import as_points
 from frontguard.simulation import draws
 from frontguard.simulation.contracts import DrawKernel, Environment
 from frontguard.simulation.laws import Atoms, Histogram, Law, LocationScale, NoisyAtoms

@@ -33,17 +33,25 @@ Guarantees, by every backend, for any number of processes and threads:
 
 from __future__ import annotations
 
+import logging
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from itertools import chain, pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
+
+LOGGER = logging.getLogger("frontguard.storage")
+"""Takes what a storage waits for; without any handler that is printed on stderr."""
+
+SAID_AFTER = 3.0
+"""Seconds of waiting after which it is said for what."""
 
 
 class UnknownStudy(BadInput):
@@ -174,37 +182,28 @@ class Told:
         """Pieces that follow on each other, one at least, as one."""
         if len(pieces) == 1:
             return pieces[0]
-        return cls(
-            after=pieces[0].after,
-            pulls=np.concatenate([piece.pulls for piece in pieces]),
-            values=np.concatenate([piece.values for piece in pieces]),
-            reasons=tuple(chain.from_iterable(piece.reasons for piece in pieces)),
-            workers=tuple(chain.from_iterable(piece.workers for piece in pieces)),
-            at=np.concatenate([piece.at for piece in pieces]),
-            ends=np.concatenate([piece.ends for piece in pieces]),
-            clusters=tuple(chain.from_iterable(piece.clusters for piece in pieces)),
+        columns = zip(*(piece.columns for piece in pieces), strict=True)
+        joined: Iterator[Any] = (
+            tuple(chain(*each)) if isinstance(each[0], tuple) else np.concatenate(each) for each in columns
         )
+        return cls(pieces[0].after, *joined)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """All but `after`, each with an entry for every pull."""
+        return tuple(getattr(self, each.name) for each in fields(Told)[1:])
 
     def part(self, start: int, end: int | None = None) -> Told:
         """Those from the `start`-th, counted from 0, to before the `end`-th."""
-        return self._some(self.after + start, slice(start, end), lambda texts: texts[start:end])
+        return Told(self.after + start, *(column[start:end] for column in self.columns))
 
     def rows(self, where: Ints) -> Told:
         """Those at these positions, counted from 0."""
         places = where.tolist()
-        return self._some(self.after, where, lambda texts: tuple(texts[row] for row in places))
-
-    def _some(self, after: int, where: slice | Ints, some: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Told:
-        return Told(
-            after=after,
-            pulls=self.pulls[where],
-            values=self.values[where],
-            reasons=some(self.reasons),
-            workers=some(self.workers),
-            at=self.at[where],
-            ends=self.ends[where],
-            clusters=some(self.clusters),
+        some: Iterator[Any] = (
+            tuple(map(each.__getitem__, places)) if isinstance(each, tuple) else each[where] for each in self.columns
         )
+        return Told(self.after, *some)
 
 
 class Storage(ABC):
@@ -296,6 +295,10 @@ class Storage(ABC):
     @abstractmethod
     def leases(self, study: str) -> list[Pull]:
         """The pulls that are in the hands of a worker, lowest number first; some may be past their deadline."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, by the one clock that tells for all its workers when a lease has run out."""
+        return time.time()
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 

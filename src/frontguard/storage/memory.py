@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from frontguard._common.forks import hold_over_forks
+from frontguard._common.machine import hold_over_forks
 from frontguard.storage.contract import (
     GIVEN_BACK,
     End,
@@ -65,7 +65,6 @@ class MemoryStorage(Storage):
         """A child has a copy of its own."""
 
     def describe(self) -> str:
-        """How durable this storage is, in a sentence."""
         return "in memory: a study is gone when the process ends"
 
     def __repr__(self) -> str:
@@ -74,12 +73,10 @@ class MemoryStorage(Storage):
     # Studies ----------------------------------------------------------------------------------------------------------
 
     def studies(self) -> list[str]:
-        """Names of the studies, oldest first."""
         with self._lock:
             return list(self._studies)
 
     def create(self, study: str, settings: str, metrics: int) -> None:
-        """Begin a study. Raises `StudyExists`."""
         checked_texts(study, settings)
         with self._lock:
             if study in self._studies:
@@ -87,12 +84,10 @@ class MemoryStorage(Storage):
             self._studies[study] = _Kept(metrics, [settings])
 
     def settings(self, study: str) -> str:
-        """The latest settings. Raises `UnknownStudy`."""
         with self._lock:
             return self._kept(study).settings[-1]
 
     def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
-        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
         checked_texts(settings)
         with self._lock:
             kept = self._kept(study)
@@ -102,7 +97,6 @@ class MemoryStorage(Storage):
             return True
 
     def forget(self, study: str) -> bool:
-        """Remove a study of which nothing was told."""
         with self._lock:
             if self._kept(study).told:
                 return False
@@ -112,18 +106,15 @@ class MemoryStorage(Storage):
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
-        """How many plans and how many told pulls there are."""
         with self._lock:
             kept = self._kept(study)
             return len(kept.plans), len(kept.told)
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
-        """The plans with numbers above `after`, in order."""
         with self._lock:
             return self._kept(study).plans[max(after, 0) :]
 
     def add_plan(self, study: str, plan: Plan) -> bool:
-        """Append a plan if it is the next one."""
         with self._lock:
             kept = self._kept(study)
             if not follows(plan, len(kept.plans), kept.planned):
@@ -136,7 +127,6 @@ class MemoryStorage(Storage):
             return True
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
-        """The told pulls with numbers above `after`, up to `up_to` or the last."""
         with self._lock:
             kept = self._kept(study)
             after = max(after, 0)
@@ -144,14 +134,12 @@ class MemoryStorage(Storage):
         return Told.of(rows, kept.metrics, after)
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
-        """Append told pulls, all or none; end their leases. False for those told before."""
         with self._lock:
             kept = self._kept(study)
             checked_tells(tells, kept.planned, kept.metrics)
             return [_append(kept, tell) for tell in tells]
 
     def late(self, study: str) -> Told:
-        """What was told of pulls after they had been given up."""
         with self._lock:
             kept = self._kept(study)
             return Told.of(list(kept.late.values()), kept.metrics)
@@ -159,7 +147,6 @@ class MemoryStorage(Storage):
     # Leases -----------------------------------------------------------------------------------------------------------
 
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
-        """Lease up to `most` pulls: first those that were given back, then new ones."""
         checked_texts(worker)
         with self._lock:
             kept = self._kept(study)
@@ -174,7 +161,6 @@ class MemoryStorage(Storage):
             return pulls
 
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        """Put off the deadline of the leases that a worker holds; how many these were."""
         with self._lock:
             leases = self._kept(study).leases
             changed = leases_of(leases.values(), worker, pulls, deadline)
@@ -182,7 +168,6 @@ class MemoryStorage(Storage):
             return len(changed)
 
     def leases(self, study: str) -> list[Pull]:
-        """The pulls that are in the hands of a worker, lowest number first."""
         with self._lock:
             return [pull for _, pull in sorted(self._kept(study).leases.items()) if pull.deadline > GIVEN_BACK]
 

@@ -6,12 +6,12 @@ order of reading:
 
 - `study`: ask, tell, result
 - `measurement`: what came back of a pull, and the checks that it passes
-- `replay`: policy and alarms as a function of the log
+- `replay`: policy, answer and alarms as a function of the log
 - `settings`: what a study is about, as its storage keeps it
-- `workers`: who is at work, and who is lost; `pulls`: their items, what was begun,
-  what was told as a frame, why pulls failed, what no log holds
-- `costs`, `clusters`, `candidates`: pulls that cost, that depend on each other, that compare candidates with a baseline
-- `alarms`: evidence that data are dirtier than declared; `hints`: what samples look like
+- `workers`: who is at work, and who is lost
+- `pulls`: their items, what was begun, what was told as a frame, which of them count, why they failed
+- `costs`: pulls that cost
+- `alarms`: evidence that data are dirtier than declared
 - `overview`: a study at one moment, for those who watch it
 - `follow`: a study followed from outside
 

@@ -54,7 +54,7 @@ class Watch:
     """Reads the log of a study and raises alarms. Its cost is about linear in what is new.
 
     >>> from frontguard import Prescient
-    >>> watch = Watch(["a", "b"], ["speed"], Prescient(0.1))
+    >>> watch = Watch(["a", "b"], [("speed", "maximize")], Prescient(0.1))
     >>> watch.plan([0, 1] * 20)
     >>> values = [[float("nan")] if pull % 4 == 0 else [1.0] for pull in range(40)]
     >>> watch.tell(range(1, 41), values, ["exit code 1" if pull % 4 == 0 else "" for pull in range(40)])
@@ -314,35 +314,6 @@ class _ArmState:
         if cluster:
             self._clusters.add(cluster)
         return new
-
-
-def alarms(
-    arm_names: Sequence[str],
-    objectives: Iterable[Objective | str | tuple[str, str]],
-    threat: Threat,
-    values: Sequence[npt.ArrayLike],
-    reasons: Sequence[Sequence[str]] | None = None,
-    *,
-    spread: SpreadBound | Any | None = None,
-    t_bar: float = 0.49,
-    rate: float = RATE,
-) -> list[Alarm]:
-    """The alarms that complete data raise: for each arm its inner values (n, M), in the order of measuring.
-
-    >>> from frontguard import Prescient
-    >>> values = np.arange(256.0).reshape(-1, 1)  # it gets better and better
-    >>> [alarm.kind for alarm in alarms(["a"], ["speed"], Prescient(0.1), [values])]
-    ['drift']
-    """
-    watch = Watch(arm_names, objectives, threat, spread=spread, t_bar=t_bar, rate=rate)
-    if len(values) != len(watch.arm_names):
-        raise BadInput(f"values must be given for each of {len(watch.arm_names)} arms; got {len(values)}")
-    for arm, rows in enumerate(values):
-        matrix = np.asarray(rows, np.float64).reshape(-1, len(watch.objectives))
-        first = watch._planned + 1
-        watch.plan(np.full(len(matrix), arm))
-        watch.tell(np.arange(first, first + len(matrix)), matrix, () if reasons is None else reasons[arm])
-    return watch.alarms()
 
 
 SPLITS = np.array([0.15, 0.3, 0.5, 0.7, 0.85])

@@ -20,6 +20,9 @@ from frontguard.studies.measurement import Measurement
 WINDOW = 31
 """Pulls of an arm, the last ones, of whose costs the median is what its next pull is taken to cost."""
 
+TRIED = 10
+"""Pulls that may leave open what they cost, if all do, before a budget of it ends the study."""
+
 SLACK = 1e-9
 """The share of a budget by which sums of numbers that are not exact may miss it."""
 
@@ -126,8 +129,11 @@ class Spending:
     def affordable(self, wanted: Ints, out: Ints, budget: float) -> Ints:
         """Of the wanted pulls, in their order, those that a budget has left, beside `out` (K,) that are under way.
 
-        An arm of which no pull has said what it costs gets one at a time.
+        An arm of which no pull has said what it costs gets one at a time; where none of any arm has, and every arm has
+        been tried, nothing is affordable.
         """
+        if not np.isfinite(self._typical).any() and self.pulls.all() and self.pulls.sum() >= TRIED:
+            return wanted[:0]
         expected, unknown = self.expected, np.isnan(self._typical)
         left = budget * (1.0 + SLACK) - float(self.by_arm.sum()) - float((out * expected).sum())
         if left <= budget * SLACK:

@@ -15,17 +15,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from frontguard._common.forks import renew_after_fork
+from frontguard._common.machine import renew_after_fork
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Columns
 from frontguard.policies.forecast import forecast
-from frontguard.storage.contract import Storage, Told
-from frontguard.studies.clusters import counted_and_held
-from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, snapshot_of
-from frontguard.studies.pulls import NOT_USABLE, reasons_of
+from frontguard.storage.contract import Pull, Storage, Told
+from frontguard.studies.overview import History, Measurements, Moment, Overview, Rate, answer_of
+from frontguard.studies.pulls import NOT_USABLE, counted_and_held, reasons_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
+from frontguard.studies.workers import is_lost
 from frontguard.verdicts import Verdict
 
 Progress = Callable[[int, int], None]
@@ -42,6 +42,9 @@ PAIRS = 50_000
 STEP = 1.01
 """... only when so many times the pulls were told."""
 
+REST = 10.0
+"""Seconds after a pull was told in which a study without pulls under way is called running: workers plan, too."""
+
 
 class Follower:
     """One study in a storage, which may have been opened read-only.
@@ -50,12 +53,12 @@ class Follower:
     meanwhile (tolerances, budget) make it read the log anew.
 
     >>> from frontguard import Objective, Prescient, Study
-    >>> study = Study(["a", "b"], [Objective("speed", tolerance=0.1)], Prescient(0.1))
+    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
     >>> follower = Follower(study.storage, "study")
     >>> study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
     [True, ...
     >>> overview = follower.catch_up()
-    >>> overview.told, overview.snapshot.result.pulls, overview.out
+    >>> overview.told, overview.answer.pulls, overview.out
     (30, 30, 0)
     >>> follower.measurements(1, most=2).values.tolist()
     [[2.0], [2.0]]
@@ -86,7 +89,7 @@ class Follower:
         self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
         self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
-        self._shown: tuple[int, int, int] | None = None  # plans, told pulls and leases of the last overview
+        self._shown: tuple[int, int, int, bool] | None = None  # plans, told pulls, leases of the last overview; at work
         self._foreseen: tuple[int, int | None, float | None] = (
             -1,
             None,
@@ -170,8 +173,9 @@ class Follower:
 
     def _look(self) -> Overview:
         replay = self._replay
-        out = len(self._storage.leases(self.name))
-        now = (replay.plans, replay.read, out)
+        leases = self._storage.leases(self.name)
+        out, at_work = len(leases), self._at_work(leases)
+        now = (replay.plans, replay.read, out, at_work)
         if self._overview is not None and now == self._shown:
             return self._overview
         state = replay.with_everything()
@@ -179,15 +183,15 @@ class Follower:
         self._overview = Overview(
             name=self.name,
             settings=replay.settings,
-            snapshot=snapshot_of(
+            answer=answer_of(
                 state,
                 self.name,
                 self._replay.alarms(),
                 self._ahead(state),
                 final=state.stopped,
                 seconds=max(self._last - self._began, 0.0),
-                rate=self._rate(),
-                busy=out,
+                pulls_a_second=self._rate() if at_work else None,
+                under_way=out,
             ),
             history=self._recorder.history(moment_of(state)),
             rate=self._spans.rate(),
@@ -195,11 +199,17 @@ class Follower:
             version=self._version,
             told=replay.read,
             out=out,
+            at_work=at_work,
             began=self._began if math.isfinite(self._began) else None,
             last=self._last if math.isfinite(self._last) else None,
         )
         self._shown = now
         return self._overview
+
+    def _at_work(self, leases: list[Pull]) -> bool:
+        now = self._storage.now()
+        alive = {lease.worker for lease in leases if lease.deadline > now}
+        return now - self._last < REST or not all(map(is_lost, alive))
 
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
         """How many pulls are left by the forecast, and what they cost."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from frontguard.errors import BadInput
@@ -37,6 +38,10 @@ MARK = "\x1e"
 Values = Mapping[str, float | None] | Sequence[float | None] | float
 
 
+class RaisedElsewhere(Exception):
+    """An exception of another process as the text of its traceback: not every one survives the way."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """What came back of one pull: values by name or in order, None where a metric failed, and then the reason why."""
@@ -48,6 +53,7 @@ class Measurement:
     said: str = ""  # the last words of a failed one, beside the reason: for people, not to be counted
     cluster: str = ""  # pulls of one cluster (a host, a process, a day) may depend on each other; "" is one of its own
     cost: float = math.nan  # what it cost, where pulls say so; also of a failed one
+    error: BaseException | None = field(default=None, repr=False, compare=False)  # what was raised, while it is known
 
     @classmethod
     def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:
@@ -59,7 +65,11 @@ class Measurement:
     @classmethod
     def failure(cls, error: BaseException) -> Measurement:
         """What an exception means for the pull in which it was raised."""
-        return cls(None, failure_in_words(error), type(error).__name__)
+        return cls(None, failure_in_words(error), type(error).__name__, error=error)
+
+    def __getstate__(self) -> dict[str, Any]:
+        error = None if self.error is None else RaisedElsewhere("".join(format_exception(self.error)))
+        return {**vars(self), "error": error}
 
     @property
     def failed(self) -> bool:
@@ -153,7 +163,7 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
-            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster, came.cost)
+            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster, came.cost, came.error)
         what, kind = f"{error.what}; {error.rather}", error.what
         if isinstance(error, BooleanValue):
             kind = BOOLEAN
@@ -161,7 +171,7 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
             what = shortened(what, 200)
         return Measurement(nothing, what, kind, came.at, cluster=came.cluster, cost=came.cost)
     values = tuple(None if math.isnan(x) else bool(x) if d in truths else x for d, x in enumerate(numbers))
-    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster, came.cost)
+    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster, came.cost, came.error)
 
 
 def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) -> set[int]:
@@ -170,7 +180,8 @@ def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) 
     Those of which nobody said what counts, where some value is true or false and none is a number beyond 0 and 1.
 
     >>> from frontguard import Objective
-    >>> taken_as_rates([Objective("solved"), Objective("size", exact=True)], [{"solved": True, "size": 3}, [0, 3]])
+    >>> metrics = [Objective("solved", "maximize"), Objective("size", exact=True)]
+    >>> taken_as_rates(metrics, [{"solved": True, "size": 3}, [0, 3]])
     {0}
     """
     unsaid = {d: each for d, each in enumerate(objectives) if each.by_default}

@@ -1,15 +1,19 @@
-"""The pulls of a study: items, those that are begun and not back, why some failed, and what no log of a study has."""
+"""The pulls of a study: items, those that are begun and not back, what came of the others, and what no log has."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections import Counter
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frontguard._common.typing import Ints
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import OutOfTurn
 from frontguard.phrases import shown
 from frontguard.storage.contract import Damaged, End, Plan, Storage, Told
+from frontguard.studies.costs import Spending
 from frontguard.studies.measurement import MARK
 from frontguard.studies.settings import Settings
 
@@ -132,3 +136,174 @@ def last_words(text: str) -> str:
     """
     reason, _, said = text.partition(MARK)
     return f"{reason}: {said}" if said else ""
+
+
+# Which told pulls of a study count: of a cluster of an arm the first, and each that is in no cluster.
+#
+# Pulls of one cluster (a host, a process, a day) may depend on each other. The first pull of an arm in a cluster is,
+# given all before it, an observation like any other; a second one is not, and to wait for it or not would be chosen by
+# looking. So later pulls of a cluster that the arm has already are kept and shown, and do not count, neither as values
+# nor as failed ones (docs/theory.md, (n)).
+#
+# The first is the one that was *started* first, not the one that came back first, which would favour quick ones. So a
+# pull in a cluster waits, and counts as one that is still out, until all pulls of its arm that were started before it
+# are back.
+
+USED_UP = 20
+"""Pulls of an arm in a row that are in clusters which it has already, after which no more of it are asked for."""
+
+
+class Sorted(NamedTuple):
+    """What became of some told pulls: those that count, in this order, and the arms of those that do not."""
+
+    counted: Told
+    left_out: Ints
+
+
+class CountedPulls:
+    """Takes the told pulls of a study of K arms in their order, and says which of them count.
+
+    >>> from frontguard.storage.contract import Tell
+    >>> told = Told.of([Tell(3, (0.3,), cluster="x"), Tell(1, (0.1,), cluster="x"), Tell(2, (0.2,))], 1)
+    >>> found = CountedPulls(1).take(told, np.array([0, 0, 0]))
+    >>> found.counted.pulls, found.left_out  # pull 3 is the first that came back of its cluster, not the first of it
+    (array([1, 2]), array([0]))
+    """
+
+    def __init__(self, arms: int) -> None:
+        self.left_out = np.zeros(arms, np.int64)  # told pulls of each arm (K,) that do not count ...
+        self._in_a_row = np.zeros(arms, np.int64)  # ... and how many of them came since one that does
+        self._seen: dict[int, set[str]] = {}  # by arm, the clusters that it has
+        self._held: dict[int, dict[int, Told]] = {}  # by arm and number, pulls that wait for earlier ones
+        self._told = np.zeros(0, np.bool_)  # by number from 0
+        self._complete: dict[int, int] = {}  # by arm, how many of its first pulls are told, where that was looked at
+
+    def copy(self) -> CountedPulls:
+        """The same, to go on with by itself."""
+        other = CountedPulls(0)
+        other.left_out, other._in_a_row, other._told = self.left_out.copy(), self._in_a_row.copy(), self._told.copy()
+        other._seen = {arm: set(names) for arm, names in self._seen.items()}
+        other._held = {arm: dict(waiting) for arm, waiting in self._held.items()}
+        other._complete = dict(self._complete)
+        return other
+
+    @property
+    def used_up(self) -> Bools:
+        """The arms (K,) whose last pulls all fell into clusters that they have already."""
+        return np.asarray(self._in_a_row >= USED_UP)
+
+    @property
+    def held(self) -> Ints:
+        """The arms of the told pulls that wait for earlier ones."""
+        return np.array([arm for arm, waiting in self._held.items() for _ in waiting], np.int64)
+
+    def take(self, told: Told, arm_of: Ints) -> Sorted:
+        """Take the next told pulls, of the planned ones, whose arms are `arm_of`."""
+        at = told.pulls - 1
+        if len(self._told) < len(arm_of):
+            self._told = np.concatenate([self._told, np.zeros(2 * len(arm_of) - len(self._told), np.bool_)])
+        if self._told[at].any() or len(np.unique(at)) < len(at):
+            raise OutOfTurn("a pull was told twice")
+        if not any(told.clusters) and not self._held:
+            self._told[at] = True
+            self._in_a_row[arm_of[at]] = 0
+            return Sorted(told, at[:0])
+        counted: list[Told] = []
+        left_out: list[int] = []
+        pulls_of: dict[int, Ints] = {}
+        for row, (pull, cluster) in enumerate(zip(told.pulls.tolist(), told.clusters, strict=True)):
+            arm = int(arm_of[pull - 1])
+            self._told[pull - 1] = True
+            if cluster:
+                self._held.setdefault(arm, {})[pull] = told.part(row, row + 1)
+            else:
+                self._in_a_row[arm] = 0
+                counted.append(told.part(row, row + 1))
+            if arm in self._held:
+                own = pulls_of.setdefault(arm, np.flatnonzero(arm_of == arm) + 1)
+                self._let_in(arm, own, counted, left_out)
+        return Sorted(Told.joined([told.part(0, 0), *counted]), np.array(left_out, np.int64))
+
+    def _let_in(self, arm: int, own: Ints, counted: list[Told], left_out: list[int]) -> None:
+        """Sort the pulls of an arm that wait for nothing any more; its `own` are all that are planned."""
+        complete = self._complete.get(arm, 0)
+        while complete < len(own) and self._told[own[complete] - 1]:
+            complete += 1
+        self._complete[arm] = complete
+        first_out = own[complete] if complete < len(own) else own[-1] + 1
+        waiting, seen = self._held[arm], self._seen.setdefault(arm, set())
+        for pull in sorted(number for number in waiting if number < first_out):
+            one = waiting.pop(pull)
+            if one.clusters[0] in seen:
+                left_out.append(arm)
+                self.left_out[arm] += 1
+                self._in_a_row[arm] += 1
+            else:
+                seen.add(one.clusters[0])
+                counted.append(one)
+                self._in_a_row[arm] = 0
+        if not waiting:
+            del self._held[arm]
+
+
+def counted_and_held(told: Told, arm_of: Ints) -> tuple[Told, Ints]:
+    """Of all told pulls those that count, in the order in which they do, and the arms of those that wait.
+
+    `arm_of` are the arms of all planned pulls.
+    """
+    pulls = CountedPulls(int(arm_of.max(initial=-1)) + 1)
+    counted, _ = pulls.take(told, arm_of)
+    return counted, pulls.held
+
+
+class Taken:
+    """What came of told pulls besides their values: which count, what they cost, how many failed, and why."""
+
+    def __init__(self, settings: Settings) -> None:
+        question, arms, boxed = settings.question, len(settings.arms), len(settings.question.columns.boxed)
+        self._settings = settings
+        self.counted = CountedPulls(arms)
+        self.spending = None if question.cost is None else Spending(settings.arms, question.cost)
+        self.failed = np.zeros((arms, boxed), np.int64)  # by arm and what has a box
+        self.stopped = np.zeros(arms, np.int64)  # of these, by users
+        self.reasons: list[Counter[str]] = [Counter() for _ in settings.arms]  # by arm
+        self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
+        self.unusable = np.zeros(boxed, np.int64)  # values that a tolerance in percent, or bounds, cannot use
+        self.examples: dict[int, tuple[int, float]] = {}  # of these, by what has a box: the arm and the value
+
+    def copy(self) -> Taken:
+        """The same, to go on with by itself."""
+        other = copy(self)
+        other.counted, other.spending = self.counted.copy(), None if self.spending is None else self.spending.copy()
+        for name in ("failed", "stopped", "reasons", "said", "unusable", "examples"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def take(self, told: Told, arm_of: Ints) -> tuple[Ints, Floats, Ints]:
+        """Take further told pulls: the numbers of those that count, their inner values, and the arms of the others."""
+        question = self._settings.question
+        if self.spending is not None:
+            self.spending.add(arm_of[told.pulls - 1], self._settings.costs_of(told.values))
+        counted, left_out = self.counted.take(told, arm_of)
+        inner = question.columns.observed(counted.values)
+        if np.isnan(inner).any():
+            self._note_failures(arm_of[counted.pulls - 1], np.isnan(inner), counted)
+        return counted.pulls, inner, left_out
+
+    def _note_failures(self, arms: Ints, failed: Bools, told: Told) -> None:
+        for d, source in enumerate(self._settings.question.columns.sources):
+            self.failed[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.failed))
+            measured = told.values[:, source]
+            unusable = np.flatnonzero(failed[:, d] & np.isfinite(measured))
+            self.unusable[d] += len(unusable)
+            if len(unusable):
+                self.examples.setdefault(d, (int(arms[unusable[0]]), float(measured[unusable[0]])))
+        self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
+        positions, reasons = np.flatnonzero(failed.any(axis=1)), reasons_of(told)
+        for arm in np.unique(arms[positions]).tolist():
+            self.reasons[arm] = self.reasons[arm].copy()  # which a copy may share
+        for position, arm in zip(positions.tolist(), arms[positions].tolist(), strict=True):
+            self.reasons[arm][reasons[position] or NOT_USABLE] += 1
+            said = last_words(told.reasons[position])
+            if said:
+                self.said[arm] = said

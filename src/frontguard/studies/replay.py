@@ -8,22 +8,28 @@ that reads the log, whoever made the plan, and the state of a study that was int
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Bools, Ints
+from frontguard.comparisons.effects import Intervals
+from frontguard.comparisons.outcomes import GateDetails, Outcome, gate_pair
 from frontguard.errors import BadInput, OutOfTurn
-from frontguard.evidence.boxes import LARGEST, REFUTED
+from frontguard.evidence.boxes import REFUTED
+from frontguard.evidence.statistics import LARGEST
 from frontguard.limits import only_two_of
 from frontguard.notices import (
     Alarm,
     BudgetOver,
     ClustersUsedUp,
+    ContaminationRefuted,
     CostsUnknown,
+    DriftAlarm,
     ExactDiffers,
     FailuresAlarm,
     NotCounted,
@@ -34,18 +40,21 @@ from frontguard.notices import (
     SetAside,
     TakenAsRate,
 )
+from frontguard.policies.baseline import BASELINE, CANDIDATE
+from frontguard.policies.certified import Certified
 from frontguard.policies.forecast import PullForecast
-from frontguard.policies.pending import Pending
+from frontguard.policies.holding import Pending
 from frontguard.question import Question
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import Watch
-from frontguard.studies.clusters import USED_UP, CountedPulls
 from frontguard.studies.costs import SLACK, Spending
-from frontguard.studies.hints import Known, looks_dirtier
-from frontguard.studies.pulls import NOT_USABLE, checked_plans, checked_told, last_words, not_a_log, reasons_of
+from frontguard.studies.pulls import USED_UP, Taken, checked_plans, checked_told, not_a_log, reasons_of
 from frontguard.studies.settings import Settings
+from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import Verdict
+
+How = Literal["done", "time", "cancelled"]
 
 PROBE = 5
 """Pulls of an arm before its first batch goes on: by then an arm that always fails is known as such."""
@@ -54,62 +63,13 @@ HOPELESS = 1e-3
 """Probability with which an arm that can be measured is taken for one that cannot."""
 
 
-class _Failures:
-    """How often told pulls failed, by arm and what has a box (K, C), and why; and how many users stopped, by arm."""
-
-    def __init__(self, arms: int, sources: Sequence[int]) -> None:
-        self._sources = sources  # of what has a box, the column of values that it is made of
-        self.counts = np.zeros((arms, len(sources)), np.int64)
-        self.stopped = np.zeros(arms, np.int64)
-        self.reasons: dict[int, Counter[str]] = {}
-        self.unusable = np.zeros(len(sources), np.int64)  # values that a tolerance in percent, or bounds, cannot use
-        self.examples: dict[int, tuple[int, float]] = {}  # of these, by objective: the arm and the value
-        self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
-
-    def add(self, arms: Ints, inner: Floats, told: Told) -> None:
-        failed = np.isnan(inner)
-        if not failed.any():
-            return
-        for d in range(failed.shape[1]):
-            self.counts[:, d] += np.bincount(arms[failed[:, d]], minlength=len(self.counts))
-            measured = told.values[:, self._sources[d]]
-            unusable = np.flatnonzero(failed[:, d] & np.isfinite(measured))
-            self.unusable[d] += len(unusable)
-            if len(unusable):
-                first = unusable[0]
-                self.examples.setdefault(d, (int(arms[first]), float(measured[first])))
-        self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
-        reasons = reasons_of(told)
-        for position in np.flatnonzero(failed.any(axis=1)).tolist():
-            of_arm = self.reasons.setdefault(int(arms[position]), Counter())
-            of_arm[reasons[position] or NOT_USABLE] += 1
-            said = last_words(told.reasons[position])
-            if said:
-                self.said[int(arms[position])] = said
-
-
+@dataclass
 class _Noted:
     """Told pulls that no plan counts yet, prepared for a decision on them: new ones are added to what was prepared."""
 
-    def __init__(self, settings: Settings, counted: CountedPulls, spending: Spending | None) -> None:
-        self._columns, self._paired = settings.question.columns, settings.question.paired
-        arms, boxed = len(settings.arms), len(settings.question.columns.boxed)
-        self.pending = Pending(arms, boxed)
-        self.failures = _Failures(arms, settings.question.columns.sources)
-        self.counted = counted
-        self.spending = spending
-        self.pieces = 0  # of what was read
-        self._settings = settings
-
-    def add(self, told: Told, arm_of: Ints, rep_of: Ints) -> None:
-        if self.spending is not None:
-            self.spending.add(arm_of[told.pulls - 1], self._settings.costs_of(told.values))
-        counted, left_out = self.counted.take(told, arm_of)
-        arms, inner = arm_of[counted.pulls - 1], self._columns.observed(counted.values)
-        self.pending.add(arms, inner, rep_of[counted.pulls - 1] if self._paired else None)
-        self.pending.dismiss(left_out)
-        self.failures.add(arms, inner, counted)
-        self.pieces += 1
+    taken: Taken
+    pending: Pending
+    pieces: int = 0  # of what was read
 
 
 class Replay:
@@ -124,14 +84,7 @@ class Replay:
         self.status = "running"  # of the last plan
         self.told = 0  # told pulls that the policy has taken
         self.at = 0.0  # when the last of them was told, in seconds since the epoch
-        self.failures: list[Counter[str]] = [Counter() for _ in settings.arms]
-        self.said: dict[int, str] = {}  # by arm, what the last pull that failed had to say, where any had
-        self._counted = CountedPulls(len(settings.arms))
-        self._spending = None if settings.question.cost is None else Spending(settings.arms, settings.question.cost)
-        self._failed = np.zeros((len(settings.arms), len(settings.question.columns.boxed)), np.int64)
-        self._stopped = np.zeros(len(settings.arms), np.int64)
-        self._unusable = np.zeros(len(settings.question.columns.boxed), np.int64)
-        self._examples: dict[int, tuple[int, float]] = {}
+        self._taken = Taken(settings)
         self.side_by_side = False  # whether pulls were told in another order than that in which they were started
         self._last_pull = 0
         self.planned = 0  # pulls of all plans so far ...
@@ -142,7 +95,7 @@ class Replay:
         self._passed = 0  # ... of the first piece those that a plan counts ...
         self._count_ahead = 0  # ... how many the others are ...
         self._noted: _Noted | None = None  # ... and what of them was prepared for a decision
-        self._looks: Known = {}  # how samples looked
+        self._looks: dict[tuple[int, int], tuple[int, SampleLook]] = {}  # by arm and objective, after so many values
         self._later: list[Plan] = []  # plans that were read and that count told pulls that were not
 
     @property
@@ -159,6 +112,20 @@ class Replay:
     def stopped(self) -> bool:
         """Whether the study has come to an end that no later change of settings has overruled."""
         return self.status != "running" and self.plans > self.settings.reopened_after
+
+    @property
+    def failures(self) -> list[Counter[str]]:
+        """How often pulls of each arm failed, by reason."""
+        return self._taken.reasons
+
+    @property
+    def said(self) -> dict[int, str]:
+        """By arm, what the last pull that failed had to say, where any had."""
+        return self._taken.said
+
+    @property
+    def _spending(self) -> Spending | None:
+        return self._taken.spending
 
     @property
     def polishing(self) -> bool:
@@ -265,36 +232,17 @@ class Replay:
             self._ahead, self._passed = [], 0
         self._noted = None
         try:
-            counted, left_out = self._counted.take(taken, self.arm_of)
-            arms = self.arms_of(counted.pulls)
-            inner = self.settings.question.columns.observed(counted.values)
-            self.policy.take(arms, inner, self.reps_of(counted.pulls))
+            pulls, inner, left_out = self._taken.take(taken, self.arm_of)
+            self.policy.take(self.arms_of(pulls), inner, self.reps_of(pulls))
             self.policy.dismiss(left_out)
         except OutOfTurn:
             raise not_a_log(study, "a pull was told twice") from None
-        if self._spending is not None:
-            self._spending.add(self.arms_of(taken.pulls), self.settings.costs_of(taken.values))
         self.told += len(taken)
         self.at = float(taken.at[-1])
-        failures = _Failures(len(self._failed), self.settings.question.columns.sources)
-        failures.add(arms, inner, counted)
-        self._count(failures)
 
     def _pieces_ahead(self) -> list[Told]:
         """The told pulls that no plan counts yet."""
         return [self._ahead[0].part(self._passed), *self._ahead[1:]] if self._passed else self._ahead
-
-    def _count(self, new: _Failures) -> None:
-        """Count failures. Copies of this replay share what there was, which stays as it is."""
-        self._failed = self._failed + new.counts
-        self._stopped = self._stopped + new.stopped
-        self._unusable, self._examples = self._unusable + new.unusable, new.examples | self._examples
-        self.said = self.said | new.said
-        self.failures = list(self.failures)
-        for arm, reasons in new.reasons.items():
-            self.failures[arm] = self.failures[arm].copy()
-            for reason, count in reasons.items():  # one after another, as they came: where counts are equal, the
-                self.failures[arm][reason] += count  # first stands first
 
     def _decide(self) -> None:
         self.policy.carry_on()  # if an earlier stop were to stand, there would be nothing left to decide
@@ -308,8 +256,8 @@ class Replay:
 
         Pulls that a user stopped are left out of it: they fail like others for the boxes, but say nothing of the arm.
         """
-        pulls = self.policy.pulls_per_arm - self._stopped
-        failures = self._failed - self._stopped[:, None]
+        pulls = self.policy.pulls_per_arm - self._taken.stopped
+        failures = self._taken.failed - self._taken.stopped[:, None]
         there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT)
         suspects = np.flatnonzero((failures > 0).any(axis=1) & there)
         aside = set(self.policy.aside.tolist())
@@ -358,12 +306,14 @@ class Replay:
         over = "certified" if status == "certified" else "budget"  # if a budget is, while estimates are polished
         if len(policy.aside) == policy.arms:
             status = "unreachable"
+        elif after._doubted(after.watch.alarms()).any():
+            status = "unreachable"  # no pulls of theirs decide these arms, nor others against them
         elif not policy.done and left <= 0:
             status = over
         elif not policy.done:
             arms = after._worth_asking(policy.next_pulls(at_least, PROBE))
             # At random, so that whatever drifts hits all arms alike; by number, so that it can be repeated.
-            arms = np.random.default_rng([self.settings.seed, after.plans + 1]).permutation(arms)[:left]
+            arms = self._in_random_order(arms)[:left]
             if after._spending is not None and budget.max_cost is not None:
                 arms = after._spending.affordable(arms, after._asked - after._spending.pulls, budget.max_cost)
             status = "running" if len(arms) or waiting else over
@@ -372,6 +322,15 @@ class Replay:
         plan = Plan(after.plans + 1, after.told, after.planned + 1, arms, status)
         after._add(plan)
         return after, plan
+
+    def _in_random_order(self, arms: Ints) -> Ints:
+        """The pulls of the next plan, shuffled; each arm once before any comes again, where they come in blocks."""
+        rng = np.random.default_rng([self.settings.seed, self.plans + 1])
+        if not self.policy.blocks:
+            return rng.permutation(arms)
+        arms = np.sort(arms)
+        block = np.arange(len(arms)) - np.searchsorted(arms, arms)
+        return np.asarray(arms[np.lexsort((rng.random(len(arms)), block))])
 
     def _refuse_two_values(self) -> None:
         """Refuse a median by default of an objective that has two values only, both of them in some arm.
@@ -397,9 +356,9 @@ class Replay:
 
         The policy does not know of pulls that do not count.
         """
-        if not self._counted.left_out.any():
+        if not self._taken.counted.left_out.any():
             return arms
-        arms = arms[~self._counted.used_up[arms]]
+        arms = arms[~self._taken.counted.used_up[arms]]
         most = self.settings.question.max_pulls_per_arm
         if most is None:
             return arms
@@ -416,25 +375,28 @@ class Replay:
         if self.stopped or not self._count_ahead:
             return self
         after = self._with_ahead()
-        after._decide()
+        # In blocks it is decided on whole ones, which the next plan does: see `policies.certified.BLOCK_GROWTH`.
+        if not (self.policy.blocks and self.policy.standing.control["decisions"][0]):
+            after._decide()
         return after
 
     def _with_ahead(self) -> Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
+        question = self.settings.question
         if self._noted is None:
-            spending = None if self._spending is None else self._spending.copy()
-            self._noted = _Noted(self.settings, self._counted.copy(), spending)
+            self._noted = _Noted(self._taken.copy(), Pending(len(self.settings.arms), len(question.columns.boxed)))
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
-            noted.add(piece, self.arm_of, self._rep_of)
+            pulls, inner, left_out = noted.taken.take(piece, self.arm_of)
+            noted.pending.add(self.arms_of(pulls), inner, self.reps_of(pulls) if question.paired else None)
+            noted.pending.dismiss(left_out)
+            noted.pieces += 1
         after = Replay.__new__(Replay)
         after.__dict__.update(self.__dict__)
         after.policy = self.policy.with_pending(noted.pending)
-        after._counted = noted.counted.copy()
-        after._spending = None if noted.spending is None else noted.spending.copy()
+        after._taken = noted.taken.copy()
         after.told = self.read
         after.at = float(self._ahead[-1].at[-1]) if self._ahead else self.at
-        after._count(noted.failures)
         after._ahead, after._passed, after._count_ahead, after._noted = [], 0, 0, None
         after._later = list(self._later)
         return after
@@ -446,9 +408,34 @@ class Replay:
         aside = {self.settings.arms[arm] for arm in self.policy.aside.tolist()}
         return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
 
-    def result(self, alarms: Sequence[Alarm]) -> Result:
+    def _doubted(self, alarms: Iterable[Alarm]) -> Bools:
+        """Of which arms (K,) and columns (C,) measurements contradict what is assumed: by their intervals, or an alarm.
+
+        Intervals of the present samples, in blocks and of a gate, take no arm to stay as it is.
+        """
+        found: Bools = self.policy.refuted
+        if not self.policy.by_present_samples:
+            found = found.copy()
+            names = [each.name for each in self.settings.question.objectives]
+            for alarm in alarms:
+                if isinstance(alarm, DriftAlarm) and alarm.objective is not None:
+                    found[self.settings.arms.index(alarm.arm), names.index(alarm.objective)] = True
+        return found
+
+    def _believed(self, doubted: Bools) -> Certified:
+        """The policy without what is doubted (K, C): other arms are judged against ones of which nothing is known."""
+        if not doubted.any():
+            return self.policy
+        policy = self.policy.copy()
+        policy.carry_on()
+        policy.refute(doubted)
+        policy.decide()
+        return policy
+
+    def result(self, alarms: Sequence[Alarm]) -> Answer:
         """The answer in the units of the objectives, with what happened to arms and which alarms there are."""
-        settings, policy = self.settings, self.policy
+        settings, doubted = self.settings, self._doubted(alarms)
+        policy = self._believed(doubted)
         result = policy.result(settings.arms, [objective.name for objective in settings.question.objectives])
         aside = tuple(
             SetAside(
@@ -461,15 +448,18 @@ class Replay:
             for arm in policy.aside.tolist()
         )
         status = self.status_now
-        hints = looks_dirtier(settings, policy, result, self._looks)
+        if doubted.any() and status == "certified":
+            status = "unreachable"
+        arms = arms_that_matter(result.verdict_codes, result.decided_by, result.pulls_per_arm)
+        hint = dirtier_than(settings.question.threat.eps, self._samples(arms))
         notices = (
             *(TakenAsRate(name) for name in settings.rates),
             *self._unusable_values(),
             *self._exact_that_differ(),
             *aside,
-            *result.notices,
+            *(self._naming(each, doubted) for each in result.notices),
             *alarms,
-            *hints,
+            *(() if hint is None else (hint,)),
             *self._not_counted(),
             *self._costs_unknown(),
             *self._why_budget(status),
@@ -482,11 +472,58 @@ class Replay:
         told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
         return replace(told.keeping_to(kept).in_units(settings.question.objectives), question=settings.question)
 
+    def _naming(self, notice: Notice, doubted: Bools) -> Notice:
+        """A notice with the names of the arms that it counts."""
+        if not isinstance(notice, ContaminationRefuted):
+            return notice
+        return replace(notice, names=tuple(self.settings.arms[arm] for arm in np.flatnonzero(doubted.any(axis=1))))
+
+    def gate(self, result: Answer, how: How = "done") -> GateDetails:
+        """The gate against the baseline, as far as it was measured; `how` the run ended, if the study has not."""
+        policy, settings = self.policy, self.settings
+        assert policy.against is not None
+        its, outcomes, seen = policy.against.baseline, policy.against.outcomes, policy.against.seen
+        M, arms, pulls = policy.objectives, settings.arms, result.pulls_per_arm.tolist()
+        asked = settings.question
+        gates = tuple(replace(gate, column=M + q) for q, gate in enumerate(asked.columns.gates))  # as they were checked
+        pairs = []
+        for arm, name in enumerate(arms):
+            if arm != its:
+                ends = Intervals(*seen[arm][[BASELINE, CANDIDATE]].transpose(1, 0, 2))
+                names, counts = (name, name, arms[its]), (pulls[arm], pulls[its])
+                found = gate_pair(asked, gates, names, counts, ends, policy.against.apart[arm], outcomes[arm])
+                aside = tuple(arms[each] for each in (its, arm) if arms[each] in result.aside)
+                pairs.append(replace(found, aside=aside))
+        status = self.status if self.stopped else "running" if how == "done" else how
+        if (outcomes != Outcome.OPEN).all():
+            status = "decided"
+        elif status == "certified":  # of the arms that could be measured
+            status = "unmeasured"
+        return GateDetails(tuple(pairs), status)
+
+    def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
+        """How these arms look by every so many-th value, as measured; what was looked at before costs nothing.
+
+        Only of objectives whose quantiles count. What is far from the others says little where a mean does: values that
+        are 0 or 1 are all far from each other. And a value that is exact has no sample.
+        """
+        policy, objectives = self.policy, self.settings.question.objectives
+        for arm in arms.tolist():
+            for d, objective in enumerate(objectives):
+                if not objective.has_quantile:
+                    continue
+                have = int(policy.samples.columns[arm * policy.width + d]["count"])
+                count, look = self._looks.get((arm, d), (-1, None))
+                if look is None or count != have:
+                    look = look_at(objective.as_measured(policy.values_of(arm, d, 1 + have // MOST_VALUES)))
+                    self._looks[arm, d] = have, look
+                yield self.settings.arms[arm], objective.name, look
+
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
         """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""
-        for d, (arm, example) in sorted(self._examples.items()):
+        for d, (arm, example) in sorted(self._taken.examples.items()):
             objective, name = self.settings.question.columns.boxed[d], self.settings.arms[arm]
-            count = int(self._unusable[d])
+            count = int(self._taken.unusable[d])
             if objective.bounds is None:
                 yield NotPositive(objective.name, name, count, self.told, example, str(objective.tolerance))
             else:
@@ -504,7 +541,7 @@ class Replay:
 
     def _not_counted(self) -> tuple[NotCounted, ...]:
         """How many pulls do not count because of their clusters."""
-        pulls = int(self._counted.left_out.sum())
+        pulls = int(self._taken.counted.left_out.sum())
         return (NotCounted(pulls, self.told),) if pulls else ()
 
     def _polished(self, status: str) -> tuple[Polished, ...]:
@@ -544,7 +581,7 @@ class Replay:
 
     def _why_budget(self, status: str) -> tuple[Notice, ...]:
         """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
-        used_up, budget = self._counted.used_up, self.settings.question
+        used_up, budget = self._taken.counted.used_up, self.settings.question
         spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
         if status == "budget" and not spent and budget.max_cost is not None and self._cost_is_over():
             return (BudgetOver("max_cost", budget.max_cost, budget.cost.unit if budget.cost else ""),)

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from frontguard._common.checks import checked_count
+from frontguard._common.checks import checked_count, checked_truth
 from frontguard._common.typing import Floats
-from frontguard._common.written import checked_truth
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boxes import first_bounded
 from frontguard.limits import Gate
@@ -149,7 +148,7 @@ class Settings:
     def with_rates(self, names: Iterable[str]) -> Settings:
         """These settings with the rates of some metrics in place of medians that nobody asked for.
 
-        >>> found = Settings(("a", "b"), Question.of(["solved"])).with_rates(["solved"])
+        >>> found = Settings(("a", "b"), Question.of(maximize="solved")).with_rates(["solved"])
         >>> found.question.objectives[0].statistic_word, found.rates
         ('mean', ('solved',))
         """
@@ -197,7 +196,7 @@ class Settings:
         return replace(changed, reopened_after=plans)
 
 
-_NEVER_CHANGED = ("threat", "confidence", "spread", "baseline", "paired", "items", "cost", "independent")
+_NEVER_CHANGED = ("threat", "confidence", "spread", "baseline", "paired", "items", "cost", "independent", "blocks")
 """What of a question stays as the study began with it."""
 
 

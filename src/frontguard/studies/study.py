@@ -16,21 +16,18 @@ from typing import Any, Unpack
 import numpy as np
 
 from frontguard._common.attached import attached
-from frontguard._common.checks import checked_count
-from frontguard._common.forks import renew_after_fork
-from frontguard._common.written import checked_seconds, explains_arguments
-from frontguard.comparisons.outcomes import GateResult
-from frontguard.errors import BadArgument, BadInput
+from frontguard._common.checks import checked_count, checked_seconds, explains_arguments
+from frontguard._common.machine import renew_after_fork
+from frontguard.errors import BadInput
 from frontguard.notices import Alarm
-from frontguard.objectives import Objective
-from frontguard.phrases import listed, number_of
+from frontguard.objectives import Objective, refuse_forgotten_percent
+from frontguard.phrases import listed, number_of, shown
 from frontguard.question import Asked, Entry, Question
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
 from frontguard.storage.open import open_storage
-from frontguard.studies.candidates import gate_of
 from frontguard.studies.costs import with_cost
 from frontguard.studies.measurement import (
     Measurement,
@@ -41,6 +38,7 @@ from frontguard.studies.measurement import (
     stored_reason,
     taken_as_rates,
 )
+from frontguard.studies.overview import answer_of
 from frontguard.studies.pulls import frame_of, item_order
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings, checked_text, named_arms
@@ -49,6 +47,9 @@ from frontguard.theory.threats import Threat
 
 LEASE = 600.0
 """Seconds for which a pull is handed out, or its lease renewed, unless said otherwise."""
+
+LATELY = 64
+"""Told pulls in which those who are at work are looked for."""
 
 _workers = count(1)
 
@@ -147,6 +148,7 @@ class Study:
         # Metrics, by position, of which nobody said what counts and no value was read: it may turn out to be a rate.
         self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
+        self._at_work: tuple[str, ...] = ()  # who told the last pulls that were read
         self._replay = Replay(settings)
         self._items = item_order(settings.seed, settings.question.items or 0)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
@@ -204,7 +206,7 @@ class Study:
         leases = self.storage.leases(self.name)
         if not leases:
             return
-        now, lost = time.time(), cache(is_lost)  # a holder of many pulls is looked for once
+        now, lost = self.storage.now(), cache(is_lost)  # a holder of many pulls is looked for once
         ends = [
             (lease, End.LOST if lost(lease.worker) else End.OVERDUE if lease.deadline <= now else End.TOLD)
             for lease in leases
@@ -217,7 +219,7 @@ class Study:
         return Tell(pull, (math.nan,) * self.settings.stored_values, "", worker, time.time(), end)
 
     def _handed_out(self, most: int) -> list[Pull]:
-        leased = self.storage.hand_out(self.name, most, self.worker, deadline=time.time() + self.lease)
+        leased = self.storage.hand_out(self.name, most, self.worker, deadline=self.storage.now() + self.lease)
         if not leased:
             return []
         with self._lock:
@@ -238,7 +240,7 @@ class Study:
         For whoever measures longer than a lease: before it runs out, or the pull counts as failed.
         """
         numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
-        return self.storage.renew(self.name, self.worker, time.time() + self.lease, numbers)
+        return self.storage.renew(self.name, self.worker, self.storage.now() + self.lease, numbers)
 
     def give_up(self, pulls: Iterable[Pull | int], end: End = End.STOPPED) -> list[bool]:
         """End pulls without what they measure: they count as failed. False for those that had been told before.
@@ -279,14 +281,24 @@ class Study:
             self.catch_up()
             if self._replay.stopped:
                 return False
-            proposed = self._replay.propose(at_least)
+            # Enough for all who will ask: if each made a plan for itself, nearly all of them would be made in vain.
+            proposed = self._replay.propose(max(at_least, len({*self._at_work, self.worker})))
             if proposed is None:
                 return False
             after, plan = proposed
+            if plan.status == "certified" and len(self.arms) > 1:
+                self._refuse_forgotten_percent(after)
             if self.storage.add_plan(self.name, plan):
                 self._replay = after
                 after.watch.plan(plan.arms)
             return plan.status == "running"  # if another worker's plan came first, its pulls are as good
+
+    def _refuse_forgotten_percent(self, state: Replay) -> None:
+        """Refuse to certify with a tolerance that exceeds whatever was measured."""
+        estimates, baseline = state.policy.result().inner.estimates, self.settings.question.baseline
+        its = slice(None) if baseline is None else [self.arms.index(baseline)]
+        whose = "the largest estimate" if baseline is None else shown(baseline)
+        refuse_forgotten_percent(self.objectives, estimates[its], whose)
 
     def tell(
         self,
@@ -389,6 +401,7 @@ class Study:
         """Read what other workers have told since."""
         with self._lock:
             new = self._replay.catch_up(self.storage, self.name)
+            self._at_work = (*self._at_work, *new.workers[-LATELY:])[-LATELY:]
             if not self._unsettled:
                 return
             # In this order: settings that are read after the first value of a metric say for good what counts of it.
@@ -416,24 +429,17 @@ class Study:
             self.catch_up()
             return self._replay.with_everything()
 
-    def result(self) -> Result:
-        """The answer so far, in the units of the objectives; final once `done`."""
-        return self.state().result(self.alarms())
-
-    def gate(self) -> GateResult:
-        """What is certain of each arm against the baseline so far; final once `done`. For studies with a `baseline`.
+    def result(self) -> Answer:
+        """The answer so far, in the units of the objectives; final once `done`. With a `baseline`, it has a gate.
 
         >>> seconds = Objective("seconds", "minimize", tolerance="5%")
         >>> study = Study(["main", "pr"], [seconds], baseline="main")
         >>> while pulls := study.ask(8):
         ...     told = study.tell_many([(pull, {"seconds": 1.0 if pull.arm == "main" else 1.2}) for pull in pulls])
-        >>> study.gate().outcome.word
+        >>> study.result().gate.outcome.word
         'worse'
         """
-        if self.settings.question.baseline is None:
-            raise BadArgument("baseline", f"study {self.name!r} is no gate; begin one with Study(..., baseline=ARM)")
-        state = self.state()
-        return gate_of(state, state.result(self.alarms()))
+        return answer_of(self.state(), self.name, self.alarms())
 
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.

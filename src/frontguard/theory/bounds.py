@@ -170,7 +170,7 @@ def effective_gaps(schedule: Schedule, gaps: npt.ArrayLike, accuracy: float) -> 
 def theorem1_gap_dependent(schedule: Schedule, gaps: npt.ArrayLike, accuracy: float) -> float:
     """Σ_i 2 τ_(Δ_i^α) (β log(τ_(Δ_i^α)² M K π² / (6 δ̃)) + 1): Theorem 1, first line (equations 6 and 25).
 
-    `gaps` are the Δ_i of Definition 4 (`frontguard.pareto.points.suboptimality_gaps` of the true medians).
+    `gaps` are the Δ_i of Definition 4 (`frontguard.pareto.dominance.suboptimality_gaps` of the true medians).
 
     >>> from frontguard.theory.spread import Uniform
     >>> from frontguard.theory.threats import Malicious

@@ -22,8 +22,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from frontguard._common.checks import real_number
-from frontguard._common.written import checked_share
+from frontguard._common.checks import checked_share, real_number
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
 

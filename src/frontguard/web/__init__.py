@@ -2,16 +2,14 @@
 
 What is known flows one way, and nothing flows back::
 
-    storage → watchers → views, pages → events, app → guard → browser
+    storage → watchers → views, pages → app → guard → browser
 
 It may know studies and storage (to read), plot, reports, words and markup; nothing of commands or the command line.
 Needs `frontguard[web]`. Start with `app`, which says what is answered, then follow the flow:
 
 - `guard`: who may ask, and the headers of every answer; it stands in front of all the rest;
-- `addresses`: what a URL may say; numbers and known words only;
 - `watchers`: keep up with the studies that somebody looks at, in threads;
 - `views`: what is shown at an address now, made once for all who look at it, and the same as JSON;
-- `pages`: as regions of HTML;
-- `events`: the regions that changed, sent to open pages, which `static/page.js` patches;
-- `server`: a socket, its rules, and a server that ends when it is told to.
+- `pages`: as regions of HTML, of `parts`, which also has what a URL may say: numbers and known words only;
+- `app`: routes, the regions that changed, sent to open pages, which `static/page.js` patches, and the server.
 """

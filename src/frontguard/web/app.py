@@ -1,37 +1,161 @@
-"""The live page as a web application: pages, their JSON twins, their events, and three static files.
+"""The live page as a web application: pages, their JSON twins, their events, three static files; and its server.
 
 No route takes a path, a name or a URL from a visitor: studies and arms are numbers, static files are a dictionary that
-was read at start, and a query may hold a few known words (`addresses.ViewOptions`).
+was read at start, and a query may hold a few known words (`parts.ViewOptions`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import json
+import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+import socket
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.plot.looks import style_sheet
-from frontguard.web.addresses import Address, ViewOptions
-from frontguard.web.events import HEARTBEAT, STREAMS, EventStream, region_events
-from frontguard.web.guard import Guard, Rules, plain_answer
-from frontguard.web.pages import document
-from frontguard.web.views import NotThere, Views
+from frontguard.plot.picture import style_sheet
+from frontguard.web.guard import LARGEST, Guard, Rules, is_loopback, plain_answer, rules_for
+from frontguard.web.parts import Address, ViewOptions, document, message_page
+from frontguard.web.views import MadePage, NotThere, Views
 from frontguard.web.watchers import Watchers
+
+# Server-sent events: all regions of a page first, then those that changed, as long as a browser listens ---------------
+
+
+STREAMS = 100
+"""Pages that may be open at a time."""
+
+RETRY_AFTER = "5"
+"""Seconds after which somebody who found all streams taken may ask again."""
+
+HEARTBEAT = 10.0
+"""Seconds after which a comment is sent when there is nothing else: whoever is gone is noticed, proxies stay awake."""
+
+FIRST = 1.0
+"""Seconds for which the first event waits for a log to be read."""
+
+PACE = 1.0
+"""Seconds between two events of the list, of which any study may change at any time."""
+
+
+async def region_events(
+    views: Views,
+    address: Address,
+    version: str,
+    closing: asyncio.Event,
+    gone: Callable[[], Awaitable[bool]],
+    *,
+    heartbeat: float = HEARTBEAT,
+) -> AsyncGenerator[bytes, None]:
+    """The events of an address, until `closing` is set or the browser is `gone`.
+
+    `version` is that of script and style sheet.
+
+    What a browser was not ready for is skipped: it is sent what differs from what it has, not how that came about.
+    """
+    sent: dict[str, str] = {}
+    title: str | None = None
+    with views.looking(address):
+        yield b"retry: 1000\n\n"
+        # A page that has waited for a server to be started again is not to go back to "being read" for a moment.
+        await views.settled(address, FIRST)
+        while not closing.is_set() and not await gone():
+            bell = views.bell(address)
+            heard = bell.version
+            made = await _shown(views, address)
+            now, regions = made.page.title, made.regions
+            changed: dict[str, str] = {name: text for name, text in regions.items() if sent.get(name) != text}
+            changed |= {name: "null" for name in sent if name not in regions}
+            if changed or now != title:
+                yield event(version, now, changed)
+                title, sent = now, regions
+            if address.study is None:
+                await _either(PACE, closing.wait())
+            while bell.version == heard and not closing.is_set():
+                if await _either(heartbeat, bell.news(heard), closing.wait()):
+                    continue
+                if await gone():
+                    return
+                views.touch(address)
+                if views.bell(address) is not bell:  # the storage is another one than it was
+                    break
+                yield b": still here\n\n"
+
+
+def event(version: str, title: str, regions: dict[str, str]) -> bytes:
+    """An event with regions that are JSON already.
+
+    >>> event("1", "a", {"head": '["p",{},["b"]]', "gone": "null"})
+    b'event: regions\\ndata: {"version":"1","title":"a","regions":{"head":["p",{},["b"]],"gone":null}}\\n\\n'
+    """
+    inner = ",".join(f"{json.dumps(name)}:{text}" for name, text in regions.items())
+    said = f'{{"version":{json.dumps(version)},"title":{json.dumps(title)},"regions":{{{inner}}}}}'
+    return f"event: regions\ndata: {said}\n\n".encode("utf-8", "replace")
+
+
+async def _shown(views: Views, address: Address) -> MadePage:
+    """The page as it is; in words, what stands against it (the study turned out to lack an arm)."""
+    try:
+        return await views.shown(address)
+    except (BadInput, NotThere) as error:
+        return MadePage.of(message_page("There is no such view", str(error)))
+
+
+async def _either(seconds: float, *waits: Awaitable[object]) -> bool:
+    """Wait for the first of several things up to so long; whether one has happened."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+class EventStream(StreamingResponse):
+    """A stream of events. `free` counts those that may still be opened; where none may, the answer is 503."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], free: asyncio.Semaphore, headers: Mapping[str, str]
+    ) -> None:
+        super().__init__(events, headers=headers)
+        self._events, self._free = events, free
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the events or the browser end."""
+        if self._free.locked():
+            taken = PlainTextResponse("Too many pages are open.", 503, {"Retry-After": RETRY_AFTER})
+            return await taken(scope, receive, send)
+        async with self._free:
+            try:
+                await super().__call__(scope, receive, send)
+            finally:
+                await self._events.aclose()  # at once, not when it is collected
+
+
+# The site: what is answered to whom ----------------------------------------------------------------------------------
+
 
 PATIENCE = 0.4
 """Seconds for which a page waits for a log to be read; most are read by then. Later, the page says how far it is."""
@@ -188,3 +312,136 @@ async def _refused(request: Request, error: Exception) -> Response:
         return Response(body, error.status_code, error.headers, media_type="application/json")
     title = titles.get(error.status_code, "Refused")
     return plain_answer(error.status_code, title, said[:1].upper() + said[1:], headers=error.headers)
+
+
+# Serving: a socket, its rules, and a server that ends when it is told to ----------------------------------------------
+
+
+CONNECTIONS = 500
+"""Connections, silent ones included, from which on requests are answered 503."""
+
+KEEP_ALIVE = 15
+"""Seconds after an answer for which its connection waits for the next request."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A socket that listens, the rules that go with its address, and the URL to give to people."""
+
+    socket: socket.socket
+    address: str
+    port: int
+    rules: Rules
+    host: str  # with its port, by which it is shown
+
+    @property
+    def url(self) -> str:
+        """Where the page is, with the token if one is needed."""
+        return f"http://{self.host}/" + (f"?token={self.rules.token}" if self.rules.token else "")
+
+    @property
+    def others_reach_it(self) -> bool:
+        """Whether machines other than this one can ask."""
+        return not is_loopback(self.address)
+
+
+def bind(host: str, port: int, allowed: Sequence[str] = ()) -> Bound:
+    """Listen at a host and a port; 0 picks a free one. `allowed` are further names by which browsers may ask."""
+    if not 0 <= port <= 65535:
+        raise BadInput(f"--port: wanted a number from 0 to 65535, got {port}")
+    rules_for("127.0.0.1", port or 1, allowed)  # refuses what cannot be a name before anything is opened
+    family, address = _resolved(host)
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # addresses of the old kind too
+    try:
+        listening = socket.create_server((address, port), family=family, backlog=128, dualstack_ipv6=both)
+    except OSError as error:
+        raise BadInput(_why_not(error, host, port)) from None
+    bound = listening.getsockname()[1]
+    rules = rules_for(address, bound, allowed, secrets.token_urlsafe(24))
+    return Bound(listening, address, bound, rules, _host_to_show(address, bound, rules, allowed))
+
+
+def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
+    try:
+        found = socket.getaddrinfo(host.strip("[]") or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise BadInput(
+            f"--host: wanted an address of this machine, such as 127.0.0.1 or 0.0.0.0; got {host!r}"
+        ) from None
+    found.sort(key=lambda each: each[0] != socket.AF_INET)  # of several, the one that everybody understands
+    family, _, _, _, where = found[0]
+    return family, str(where[0])
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is taken by another program: --port 0 picks a free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be used by this user: wanted one from 1024 (--port 8730)"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"--host: wanted an address of this machine, such as 127.0.0.1 or 0.0.0.0; got {host!r}"
+    return f"cannot listen at port {port} of {host}: {error.strerror or error}"
+
+
+def _host_to_show(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str:
+    """The host and port of the URL that people are given."""
+    if rules.by_address:
+        named = rules_for("127.0.0.1", port, allowed).hosts - rules_for("127.0.0.1", port).hosts
+        return min(named) if named else f"localhost:{port}"
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+# Serving -------------------------------------------------------------------------------------------------------------
+
+
+_LOOK = 0.2
+"""Seconds between two looks for signals: one that another thread receives does not wake this one from a longer wait."""
+
+
+class LiveServer:
+    """Serves the studies of a storage. `run` returns after `stop`. `options` are those of the `Site`."""
+
+    def __init__(self, bound: Bound, watchers: Watchers, *, connections: int = CONNECTIONS, **options: Any) -> None:
+        self.bound = bound
+        self.site = Site(watchers, bound.rules, **options)
+        self._loop = asyncio.new_event_loop()
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self.site.asgi,
+                http="h11",
+                loop="asyncio",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                log_level=logging.CRITICAL,  # the guard logs the faults of answers
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # nobody is to tell us where a request came from, or how
+                limit_concurrency=connections,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=1,
+                h11_max_incomplete_event_size=LARGEST,
+            )
+        )
+
+    @property
+    def started(self) -> bool:
+        """Whether it answers."""
+        return self._server.started
+
+    def run(self) -> None:
+        """Serve until stopped. In a thread of its own, so that signals are the caller's to handle."""
+        serving = threading.Thread(target=self._serve, name="frontguard-serve", daemon=True)
+        serving.start()
+        while serving.is_alive():
+            serving.join(_LOOK)
+
+    def stop(self) -> None:
+        """End soon: event streams at once, other answers within a second. May be called from any thread."""
+        self._server.should_exit = True
+        with suppress(RuntimeError):  # it has ended already
+            self._loop.call_soon_threadsafe(self.site.closing.set)
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._server.serve(sockets=[self.bound.socket]))

@@ -31,7 +31,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from frontguard.errors import BadInput
-from frontguard.web.pages import document, message_page
+from frontguard.web.parts import document, message_page
 
 LARGEST = 16 * 1024
 """Bytes of a request's path, query and headers together."""

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from frontguard._common.entries import ByArm, finite, gathered
+from frontguard._common.entries import finite, gathered
 from frontguard.studies.overview import Measurements, Overview
-from frontguard.web import pages
-from frontguard.web.addresses import Address
-from frontguard.web.pages import Page
-from frontguard.web.pages.arm import rivals_of
-from frontguard.web.pages.studies import order_of
+from frontguard.web import pages, parts
+from frontguard.web.pages import order_of, rivals_of
+from frontguard.web.parts import Address, Page
 from frontguard.web.watchers import Bell, Seen, StudyWatcher, Threads, Watchers, within
+from frontguard.words.answers import answer, more_to_come, why
 from frontguard.words.certificate import guarantee
-from frontguard.words.study import answer, more_to_come, why
 
 # JSON: the entries of a study's state, with the addresses of its arms beside ------------------------------------------
 
@@ -50,11 +48,10 @@ def _listed(seen: Seen) -> dict[str, Any]:
     listed = reading_twin(seen)
     if seen.overview is None:
         return listed | ({"status": "trouble"} if seen.trouble else {})
-    snapshot = seen.overview.snapshot
-    result = snapshot.result
+    result = seen.overview.answer
     return listed | {
         "status": result.status,
-        "answer": answer(snapshot),
+        "answer": answer(result),
         "arms": len(result.arms),
         "pulls": result.pulls,
         "counts": {verdict.word: count for verdict, count in result.tally().items()},
@@ -64,7 +61,7 @@ def _listed(seen: Seen) -> dict[str, Any]:
 
 def study_twin(overview: Overview, address: Address) -> dict[str, Any]:
     """A study with all its arms, these in the order that the options want."""
-    arms = overview.snapshot.result.arms
+    arms = overview.answer.arms
     return {
         **_said(overview),
         "number": address.study,
@@ -81,8 +78,7 @@ def arm_twin(
     overview: Overview, address: Address, measurements: Measurements, baseline: str | None = None
 ) -> dict[str, Any]:
     """An arm: the entries of its study, of this arm alone; why, how it compares, what was measured."""
-    snapshot, arm = overview.snapshot, measurements.arm
-    result = snapshot.result
+    result, arm = overview.answer, measurements.arm
     rivals = rivals_of(result, arm, baseline) if result.pulls_per_arm[arm] else ()
     return {
         **_said(overview),
@@ -91,13 +87,8 @@ def arm_twin(
         "study_url": address.to(),
         "arm": arm,
         "name": measurements.name,
-        "why": why(snapshot, arm),
-        **{
-            key: {name: each for name, each in value.pairs if name == measurements.name}
-            if isinstance(value, ByArm)
-            else value
-            for key, value in overview.entries(arm)
-        },
+        "why": why(result, arm),
+        **gathered(overview.entries(arm), measurements.name),
         "compared": [result.compare(result.arms[arm], result.arms[rival]).to_dict() for rival in rivals],
         "measurements": {
             "total": measurements.total,
@@ -111,11 +102,11 @@ def arm_twin(
 
 
 def _said(overview: Overview) -> dict[str, Any]:
-    snapshot = overview.snapshot
+    found = overview.answer
     return {
-        "answer": answer(snapshot),
-        "guarantee": guarantee(snapshot.result, failed=snapshot.failed),
-        "forecast": more_to_come(snapshot) if snapshot.result.status == "running" else None,
+        "answer": answer(found),
+        "guarantee": guarantee(found),
+        "forecast": more_to_come(found) if found.status == "running" else None,
     }
 
 
@@ -147,7 +138,7 @@ class Form(Generic[Made]):
     with_trouble: Callable[[Made, str], Made]
 
 
-PAGE = Form(pages.studies_page, pages.reading_page, pages.study_page, pages.arm_page, pages.with_trouble)
+PAGE = Form(pages.studies_page, pages.reading_page, pages.study_page, pages.arm_page, parts.with_trouble)
 TWIN = Form(studies_twin, reading_twin, study_twin, arm_twin, with_trouble)
 
 

@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
@@ -356,7 +356,6 @@ class StudyWatcher(StorageWatcher):
         self._loop = asyncio.get_running_loop()
         self._follower: Follower | None = None
         self._storage: Storage | None = None
-        self._mark: tuple[Any, ...] | None = None
         self._noted = 0.0
 
     @property
@@ -368,7 +367,6 @@ class StudyWatcher(StorageWatcher):
         try:
             return self._caught_up(storage)
         except Exception as error:
-            self._mark = None
             if not passes(error):
                 # The file may be another one when it comes back: what is known of this one is not to be built upon.
                 self._follower = None
@@ -377,13 +375,8 @@ class StudyWatcher(StorageWatcher):
             raise
 
     def _caught_up(self, storage: Storage) -> Callable[[], None] | None:
-        size = storage.size(self.name)
-        mark = (size, storage.settings(self.name), [lease.id for lease in storage.leases(self.name)])
-        if self._storage is not storage or (self._mark is not None and size < self._mark[0]):
-            self._follower = None  # another log than before
-        elif mark == self._mark:
-            return None
-        if self._follower is None:
+        storage.size(self.name)  # it answers
+        if self._follower is None or self._storage is not storage:
             self._follower, self._storage = Follower(storage, self.name), storage
         follower = self._follower
         first = follower.overview is None
@@ -393,8 +386,9 @@ class StudyWatcher(StorageWatcher):
             overview = follower.catch_up(self._note if first else None)
         finally:
             self._reading = False
+        if overview is self._seen.overview:
+            return None
         cost = 0.0 if first else time.thread_time() - began
-        self._mark = mark
 
         def change() -> None:
             self._seen = Seen(self.number, self.name, overview, follower)

@@ -1,12 +1,13 @@
 """Facts put into words: the one package in which records and numbers become sentences, tables and progress.
 
-It may know everything that holds facts (results, notices, studies, logs, plans); terminal, reports and the live page
+It may know everything that holds facts (answers, notices, studies, logs, plans); terminal, reports and the live page
 take their words from here, and nothing reads words back. Where to start:
 
-- `threats`: against whom something is promised.
+- `answers`: an answer as it is printed, its sentence, what is said below the table, what to do next; `front`, `gate`,
+  `plan`: the sentences of each.
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
-- `front`, `study`, `analysis`, `plan`: the answers in a sentence, and what to do next.
-- `arm_table`: the table of arms as data; `arm_sheet`: on a terminal, however narrow; `terminal`: other tables there.
-- `comparisons`, `gate`, `instead`: arms beside each other: how they compare, which one to pick, what to take instead.
+- `asked`: against whom something is promised, what counts of metrics, limits.
+- `arm_table`: the table of arms as data, and on a terminal, however narrow; `terminal`: other tables there.
+- `comparisons`: arms beside each other: how they compare, which one to pick, what to take instead.
 - `progress`: how far it is, for whoever waits.
 """

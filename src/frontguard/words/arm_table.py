@@ -1,34 +1,42 @@
 """The table of arms, once: which arms it shows and in which order, its columns and cells, and what is said of the rest.
 
 Terminal, reports and the live page each draw it in their own way; what they draw comes from here. A table is made for
-the rows that are shown, so that it is as quick with a million arms as with ten.
-"""
+the rows that are shown, so that it is as quick with a million arms as with ten."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats, Ints
+from frontguard._common.typing import Bools, Ints
+from frontguard.objectives import Objective
 from frontguard.phrases import (
     MOST_NAMES,
     between,
+    cells_of,
     cut_in_the_middle,
     fitting_names,
     listed,
     natural,
     number,
     percent,
+    shortened,
     visible,
 )
-from frontguard.results import Result
+from frontguard.results import Answer
 from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
+from frontguard.words.terminal import COMFORTABLE, LEAST, TextColumn, drawn, left_out, width_of, wrapped
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
 
 _RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
@@ -49,12 +57,12 @@ MOST_SORTED = 20_000
 """Arms beyond which only those that are shown are sorted by name: a million names take seconds."""
 
 
-def order(result: Result, likely: Bools | None = None) -> Ints:
+def order(result: Answer, likely: Bools | None = None) -> Ints:
     """The arms by verdict, the front first; within a verdict by name, but of the open ones the `likely` first."""
     return _in_order(result, np.arange(len(result.arms)), likely)
 
 
-def _in_order(result: Result, arms: Ints, likely: Bools | None) -> Ints:
+def _in_order(result: Answer, arms: Ints, likely: Bools | None) -> Ints:
     codes = result.verdict_codes[arms]
     unlikely = (codes == Verdict.UNDECIDED) & (False if likely is None else ~likely[arms])
     names = np.arange(len(arms))
@@ -81,7 +89,7 @@ def _natural_places(arms: tuple[str, ...]) -> Ints:
     return places
 
 
-def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints | None = None) -> Ints:
+def order_by(result: Answer, column: str, *, turned: bool = False) -> Ints:
     """The arms in the order of a column of `arm_table`: the best, the most, or the front first, unless turned around.
 
     Arms of which nothing is known come last either way.
@@ -93,7 +101,7 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
     if column == "pulls":
         keys = result.pulls_per_arm.astype(np.float64)
     elif column == "failed":
-        keys = np.zeros(len(result.arms)) if failed is None else failed.astype(np.float64)
+        keys = result.failed_per_arm.astype(np.float64)
     elif column.startswith("limit") and result.limits is not None:
         keys = result.limits.inner.estimates[:, int(column.removeprefix("limit"))]
     else:
@@ -101,7 +109,7 @@ def order_by(result: Result, column: str, *, turned: bool = False, failed: Ints 
     return np.argsort(np.where(np.isfinite(keys), keys if turned else -keys, np.inf), kind="stable")
 
 
-def shown(result: Result, most: int, likely: Bools | None = None) -> Ints:
+def shown(result: Answer, most: int, likely: Bools | None = None) -> Ints:
     """So many arms of `order` at most. Where the front alone would fill the table, open arms get up to half of it."""
     ordered = order(result, likely)
     if len(ordered) <= most:
@@ -113,12 +121,12 @@ def shown(result: Result, most: int, likely: Bools | None = None) -> Ints:
     return chosen if len(ordered) <= MOST_SORTED else _in_order(result, chosen, likely)
 
 
-def counts(result: Result, arms: Ints | None = None) -> str:
+def counts(result: Answer, arms: Ints | None = None) -> str:
     """How many arms (of those given) have which verdict: "2 in, 1 set aside, 1,005 out"; "" if there are none."""
     return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
 
 
-def rest_in_words(result: Result, arms: Sequence[int] | Ints, dots: str = "…") -> str:
+def rest_in_words(result: Answer, arms: Sequence[int] | Ints, dots: str = "…") -> str:
     """What is said of the arms that a table with these arms leaves out: "… and 3 more: 3 out"; "" if it has all."""
     left = np.delete(np.arange(len(result.arms)), np.asarray(arms, np.int64))
     return f"{dots} and {len(left):,} more: {counts(result, left)}" if len(left) else ""
@@ -166,29 +174,13 @@ class ArmTable(NamedTuple):
     key: str = ""  # "lang/arch/size"; "" where names are just names
 
 
-def arm_table(
-    result: Result,
-    arms: Sequence[int] | Ints,
-    *,
-    failed: Ints | None = None,
-    deciders: bool = True,
-    stands: Floats | None = None,
-    resolution: float = 0.0,
-) -> ArmTable:
-    """The table of these arms, in this order.
+def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = True) -> ArmTable:
+    """Return the table of these arms, in this order; the answer is in the units of its metrics.
 
-    Parameters
-    ----------
-    result
-        In the units of its metrics.
-    failed
-        For each arm how many pulls failed; without it there is no such column.
-    deciders
-        Whether to say which arm decides a verdict, if there is one for any. Where the goal is the list, it is said
-        which one to take in the place of an arm that is not on it.
-    stands
-        For each arm the contamination up to which its verdict stands, to within `resolution`; NaN where not known.
+    `deciders` says which arm decides a verdict. Where the goal is the list, it is said which one to take in the place
+    of an arm that is not on it.
     """
+    failed, profile = result.failed_per_arm, None if result.log is None else result.log.profile
     chosen = np.asarray(arms, np.int64)
     verdicts = [Verdict(code) for code in result.verdict_codes[chosen].tolist()]
     columns = [ArmColumn("arm", "arm"), ArmColumn("verdict", "verdict")]
@@ -205,7 +197,7 @@ def arm_table(
         cells.append(limit_cells(result, q, chosen))
     columns.append(ArmColumn("pulls", "pulls", number=True))
     cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])
-    if failed is not None:
+    if failed.any():
         columns.append(ArmColumn("failed", "failed", number=True))
         cells.append([ArmCell(f"{count:,}" if count else "", float(count)) for count in failed[chosen].tolist()])
     if result.goal == "list" and result.certificate.confidence is not None:
@@ -216,9 +208,9 @@ def arm_table(
         cells.append(
             [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in result.decided_by[chosen].tolist()]
         )
-    if stands is not None:
+    if profile is not None:
         columns.append(ArmColumn("stands up to", "stands up to", "ε", number=True))
-        cells.append([_stands(level, resolution) for level in stands[chosen].tolist()])
+        cells.append([_stands(level, profile.resolution) for level in profile.per_arm[chosen].tolist()])
     names = [column.name for column in columns]
     rows = tuple(
         ArmRow(arm, verdict, dict(zip(names, row, strict=True)))
@@ -228,7 +220,7 @@ def arm_table(
     return ArmTable(tuple(columns), rows, rest_in_words(result, chosen), key)
 
 
-def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
+def estimate_cells(result: Answer, d: int, arms: Ints) -> list[ArmCell]:
     """Estimates of the d-th objective with their intervals, in the metric's units."""
     metric = result.metrics[d]
     inner = result.inner
@@ -238,7 +230,7 @@ def estimate_cells(result: Result, d: int, arms: Ints) -> list[ArmCell]:
     return [_estimate(*each, least, metric.exact) for each in zip(centre, low, high, strict=True)]
 
 
-def limit_cells(result: Result, q: int, arms: Ints) -> list[ArmCell]:
+def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
     """How arms stand to the q-th limit, with the intervals of what is limited."""
     kept = result.limits
     assert kept is not None
@@ -272,24 +264,34 @@ LONGEST = 60
 
 _MOST_COMPARED = 20_000  # arms whose names are held against each other; a million would take a while
 
-AnyResult = TypeVar("AnyResult", bound=Result)
+
+def shown_in_units(result: Answer) -> Answer:
+    """Return an answer with metrics: those it has, or its objectives as they are, maximised."""
+    if result.metrics:
+        return result
+    return result.in_units(
+        [
+            Objective(name if name.strip() else f"objective {d + 1}", "maximize")
+            for d, name in enumerate(result.objectives)
+        ]
+    )
 
 
-def with_short_names(result: AnyResult) -> AnyResult:
-    """The same result with names as they are said in sentences and pictures; metrics too."""
+def with_short_names(result: Answer) -> Answer:
+    """Return the same answer with names as they are said in sentences and pictures; metrics too."""
     metrics = tuple(replace(metric, name=_short(metric.name) or "?") for metric in result.metrics)
-    limits = result.limits
+    arms, limits, study = _all_short(result.arms), result.limits, result.study
     if limits is not None:
         short = (replace(gate.limit, metric=_short(gate.limit.metric) or "?") for gate in limits.gates)
         gates = (replace(gate, limit=limit) for gate, limit in zip(limits.gates, short, strict=True))
         limits = replace(limits, gates=tuple(gates))
-    return replace(
-        result,
-        arms=_all_short(result.arms),
-        objectives=tuple(map(_short, result.objectives)),
-        metrics=metrics,
-        limits=limits,
-    )
+    if study is not None and study.failures:
+        names, failures = dict(zip(result.arms, arms, strict=True)), dict[str, Counter[str]]()
+        for arm, reasons in study.failures.items():  # two names may be the same when they are short
+            failures.setdefault(names[arm], Counter()).update(reasons)
+        study = replace(study, failures=failures)
+    objectives = tuple(map(_short, result.objectives))
+    return replace(result, arms=arms, objectives=objectives, metrics=metrics, limits=limits, study=study)
 
 
 def _all_short(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -309,3 +311,141 @@ def _line(name: str) -> str:
     """A name on one line; of an endless one, its ends."""
     ends = name if len(name) <= 16 * LONGEST else f"{name[: 8 * LONGEST]}…{name[-8 * LONGEST :]}"
     return " ".join(ends.split())
+
+
+# On a terminal --------------------------------------------------------------------------------------------------------
+
+
+_NAMES = {
+    "arm": ("arm",),
+    "instead": ("take", "instead"),
+    "decided by": ("decided", "by"),
+}  # columns that have names of arms, with their headings
+_HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do
+
+
+class Layout(NamedTuple):
+    """Where intervals stand, which columns there are not, and how many cells names get at least, if they need them."""
+
+    intervals: Literal["beside", "below", "none"]
+    without: tuple[str, ...]
+    least: int
+
+
+class Printed(NamedTuple):
+    """The table for rich to print, and a sentence on what it leaves out; "" if nothing."""
+
+    table: Group
+    left_out: str
+
+
+def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Printed:
+    """The table in so many columns of a terminal; `elsewhere` is an option that gives all of it.
+
+    Names are shortened in the middle and never vanish. For them intervals move below their estimates, then "stands up
+    to" and "decided by" go, then the intervals, failures and pulls, and in the end the last metrics. Columns without
+    any entry are never there.
+    """
+    there = [
+        column
+        for column in made.columns
+        if not made.rows or column.name == "arm" or any(row.cells[column.name].full for row in made.rows)
+    ]
+    names = {
+        column.name: [visible(row.cells[column.name].text) for row in made.rows]
+        for column in there
+        if column.name in _NAMES
+    }
+    metrics = {column.name: visible(column.heading) for column in there if _is_metric(column)}
+    whole = 0  # cells of the first layout, in which everything is
+    for layout in _layouts(there):
+        kept = [column for column in there if column.name not in layout.without]
+        columns = {
+            column.name: TextColumn(_NAMES[column.name], ())
+            if column.name in _NAMES
+            else _column(column, [row.cells[column.name] for row in made.rows], layout, metrics)
+            for column in kept
+        }
+        wanted = [max(map(cells_of, (*_NAMES[name], *names[name]))) for name in columns if name in _NAMES]
+        besides = width_of(list(columns.values())) - sum(columns[name].width for name in columns if name in _NAMES)
+        most = _shared(width - besides, wanted)
+        whole = whole or besides + sum(min(each, COMFORTABLE) for each in wanted)
+        if most >= min(max(wanted), layout.least):
+            break
+    every = [text for name in columns if name in _NAMES for text in names[name]]
+    short = dict(zip(every, fitting_names(every, most), strict=True))
+    for name in columns.keys() & _NAMES:
+        columns[name] = TextColumn(_NAMES[name], tuple((short[text],) for text in names[name]))
+    what = ["the intervals"] if layout.intervals == "none" else []
+    what += [shortened(visible(column.heading), 40) for column in there if column.name in layout.without]
+    if not what and most < max(wanted):
+        what, whole = ["parts of names"], besides + sum(wanted)
+    table = drawn(list(columns.values()), [COLOURS[row.verdict] for row in made.rows])
+    return Printed(table, left_out(what, width, whole, elsewhere))
+
+
+def _layouts(columns: Sequence[ArmColumn]) -> list[Layout]:
+    """From the one that has everything to the one that has least."""
+    there = [column.name for column in columns]
+    last = [name for name in reversed(there) if name in ("stands up to", "instead", "decided by")]
+    folded = dict.fromkeys(((), tuple(last[:1]), tuple(last[1:]), tuple(last)))
+    ways: list[Layout] = []
+    for without in folded:
+        ways += [Layout("beside", without, COMFORTABLE), Layout("below", without, COMFORTABLE)]
+    ways.append(Layout("below", tuple(last), LEAST))
+    ways += [Layout("none", without, LEAST) for without in folded]
+    limits = [name for name in there if name.startswith("limit")]
+    metrics = [column.name for column in columns if _is_metric(column)]
+    gone = tuple(last)
+    for name in (*limits[::-1], "failed", "pulls", *metrics[:0:-1]):
+        gone = (*gone, name)
+        ways.append(Layout("none", gone, LEAST))
+    return ways
+
+
+def _column(column: ArmColumn, cells: Sequence[ArmCell], layout: Layout, metrics: dict[str, str]) -> TextColumn:
+    if _is_metric(column):
+        return _estimates(column, cells, layout, metrics)
+    heading: tuple[str, ...] = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
+    if column.name.startswith("limit"):
+        heading = _of_a_limit(visible(column.heading))
+    return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
+
+
+def _estimates(column: ArmColumn, cells: Sequence[ArmCell], layout: Layout, metrics: dict[str, str]) -> TextColumn:
+    word, _, ends = column.below.partition(" ")
+    lines: tuple[tuple[str, ...], ...]
+    if layout.intervals == "beside":
+        below, lines = [column.below], tuple((cell.full,) for cell in cells)
+    elif layout.intervals == "below":
+        below, lines = [word, ends], tuple((cell.text, cell.beside) for cell in cells)
+    else:
+        below, lines = [word], tuple((cell.text or "?",) for cell in cells)
+    widest = max(TextColumn(tuple(below), lines).width, min(cells_of(metrics[column.name]), _HEADING))
+    short = dict(zip(metrics, fitting_names(list(metrics.values()), 2 * widest), strict=True))
+    return TextColumn((*wrapped(short[column.name], widest), *below), lines, number=True)
+
+
+def _of_a_limit(heading: str) -> tuple[str, ...]:
+    """What is limited, and below it by what: neither is broken, a long name is cut in the middle.
+
+    >>> _of_a_limit("p95(latency) ≤ 300")
+    ('p95(latency)', '≤ 300')
+    """
+    what, sign, bound = heading.rpartition(" ≤ ") if " ≤ " in heading else heading.rpartition(" ≥ ")
+    return cut_in_the_middle(what, 2 * _HEADING), f"{sign.strip()} {bound}"
+
+
+def _is_metric(column: ArmColumn) -> bool:
+    return column.name[1:].isdecimal()
+
+
+def _shared(room: int, wanted: Sequence[int]) -> int:
+    """The most cells that each of one or two columns of names may have, so that all of them find room.
+
+    >>> _shared(30, [10, 40]), _shared(30, [25, 40]), _shared(30, [40]), _shared(60, [10, 40])
+    (20, 15, 30, 40)
+    """
+    if sum(wanted) <= room:
+        return max(wanted)
+    return room if len(wanted) == 1 else max(room // 2, room - min(wanted))

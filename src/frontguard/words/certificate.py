@@ -9,17 +9,25 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import IndependentArms, InPairs
+from frontguard.notices import ContaminationRefuted, IndependentArms, InPairs
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
-from frontguard.results import Certificate, Result
+from frontguard.results import Answer, Certificate
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import names_in_short
-from frontguard.words.counted import counted_in_words, declared, taken_as_declared, what_counts
-from frontguard.words.instead import take_instead, what_best_at
-from frontguard.words.limits import all_limits, keeps, why_by_limits
-from frontguard.words.threats import against, assumed
+from frontguard.words.asked import (
+    against,
+    all_limits,
+    assumed,
+    counted_in_words,
+    declared,
+    keeps,
+    taken_as_declared,
+    what_counts,
+    why_by_limits,
+)
+from frontguard.words.comparisons import take_instead, what_best_at
 
 _STATUS = {
     "certified": "certified: the goal is reached",
@@ -45,31 +53,28 @@ FAILED_PULL = Statement.FAILED_PULL()
 # What it guarantees ---------------------------------------------------------------------------------------------------
 
 
-def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -> str:
+def guarantee(result: Answer) -> str:
     """What holds of an answer, in plain words; nothing is promised of arms that were set aside.
 
-    Parameters
-    ----------
-    result
-        In the units of its metrics.
-    failed
-        How many pulls failed, which a study has to say.
-    anytime
-        Of a log, whether its bounds hold however often one looked at it. None for a study, which may be looked at.
+    The answer is in the units of its metrics. That of a log says whether it could be looked at while it grew.
     """
     certificate = result.certificate
     if certificate.confidence is None:
         return Statement.NO_PROMISE(why=why_void(certificate, result.policy))
+    if result.noticed(ContaminationRefuted) is not None:
+        return Statement.NO_PROMISE(why="measurements contradict what it rests on")
     after = ""
-    if anytime is not None:
-        after = Statement.ANYTIME() if anytime else Statement.ONE_LOOK()
-    elif failed:
+    if result.log is not None and result.study is None:
+        after = Statement.ANYTIME() if result.anytime else Statement.ONE_LOOK()
+    elif result.failed:
         after = f" {FAILED_PULL}"
     after += taken_as_declared(counted_metrics(result), result.notices)
     if (pairs := result.noticed(InPairs)) is not None and pairs.looked:
         after += f" {pairs}"
     if any(isinstance(each, IndependentArms) for each in result.notices):
         after += f" {Statement.INDEPENDENT()}"
+    if result.log is None and result.question is not None and result.question.blocks:
+        after += f" {Statement.BLOCKS(quantiles=what_counts(result.metrics))}"
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
@@ -79,7 +84,7 @@ def guarantee(result: Result, *, failed: int = 0, anytime: bool | None = None) -
     return promise + after
 
 
-def _said(result: Result) -> list[str]:
+def _said(result: Answer) -> list[str]:
     """What is promised of verdicts; where there are limits, what of it is so among the arms that keep to them."""
     intervals, *verdicts, of_in = _of_verdicts(result)
     of_all, missing = [intervals, *verdicts], _of_missing(result)
@@ -96,7 +101,7 @@ def why_void(certificate: Certificate, policy: str = "the policy") -> str:
     return _VOID[certificate.void](policy=policy)
 
 
-def true_values(result: Result, boxes: str) -> str:
+def true_values(result: Answer, boxes: str) -> str:
     """Where the true values are, of a picture with boxes, lines or bands."""
     confidence = result.certificate.confidence
     if confidence is None:
@@ -115,7 +120,7 @@ def scope(measured: int | None, aside: Sequence[str]) -> str:
     return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), aside=names_in_short(aside))
 
 
-def allowed(result: Result) -> tuple[float, ...]:
+def allowed(result: Answer) -> tuple[float, ...]:
     """By how much at most, in each objective, an arm that is in may be beaten; all 0 if it is truly on the front.
 
     These are the tolerances, to which every arm that is in keeps; or what a policy promises where that is more.
@@ -129,7 +134,7 @@ def allowed(result: Result) -> tuple[float, ...]:
     return each if result.status == "certified" and more else tolerances
 
 
-def margins(result: Result) -> str:
+def margins(result: Answer) -> str:
     """The same in words; "" if an arm that is in is truly on the front."""
     amounts = allowed(result)
     if not any(amounts):
@@ -137,7 +142,7 @@ def margins(result: Result) -> str:
     return amounts_in_words(amounts, result.metrics) if result.metrics else _bounds(amounts, ())
 
 
-def _of_verdicts(result: Result) -> list[str]:
+def _of_verdicts(result: Answer) -> list[str]:
     """Where true values lie, what *out* means, and last what *in* does; "" where there are none such."""
     tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
     counted = [*result.metrics, *(() if result.limits is None else (gate.metric for gate in result.limits.gates))]
@@ -158,7 +163,7 @@ def _of_verdicts(result: Result) -> list[str]:
     return [*said, about(within=within) if within else exactly()]
 
 
-def _of_missing(result: Result) -> list[str]:
+def _of_missing(result: Answer) -> list[str]:
     """What holds of the arms that are not in: those that are covered, those of the front, those that are open."""
     tally, one, coverage = result.tally(), len(result.metrics) == 1, result.certificate.coverage
     # What earlier versions printed of a study or log that was not certified was not of the set that is printed.
@@ -239,7 +244,7 @@ def tolerance_in_words(objective: Objective) -> str:
     return f"{counted_in_words(objective)}, {better} is better, {matter}"
 
 
-def counted_metrics(result: Result) -> tuple[Objective, ...]:
+def counted_metrics(result: Answer) -> tuple[Objective, ...]:
     """The objectives, and what limits count of other metrics."""
     gates = () if result.limits is None else result.limits.gates
     return tuple(
@@ -439,7 +444,7 @@ def suggested_tolerances(
     return [f"{each.name}={text}" for each, text in zip(objectives, texts, strict=True)]
 
 
-def sensible(result: Result, amounts: Sequence[float]) -> bool:
+def sensible(result: Answer, amounts: Sequence[float]) -> bool:
     """Whether tolerances of these amounts would say anything: below 100% and below how far apart the arms' medians are.
 
     A tolerance beyond that calls any arm as good as any other. Where all arms are nearly alike, that may be just what
@@ -463,7 +468,7 @@ def sensible(result: Result, amounts: Sequence[float]) -> bool:
 # Why an arm has its verdict -------------------------------------------------------------------------------------------
 
 
-def explanation(result: Result, i: int) -> str:
+def explanation(result: Answer, i: int) -> str:
     """Why an arm has its verdict: the arm that decides it, and in which objectives.
 
     Where the goal is the list, also what a listed arm is best at, and which one to take in the place of another.
@@ -475,7 +480,7 @@ def explanation(result: Result, i: int) -> str:
     return f"{said}; {more}" if more else said
 
 
-def _why(result: Result, i: int) -> str:
+def _why(result: Answer, i: int) -> str:
     verdict, j = result.verdict(i), int(result.decided_by[i])
     if verdict == Verdict.SET_ASIDE:
         return "set aside: it cannot be measured, and the answer is about the other arms"
@@ -509,7 +514,7 @@ def _why(result: Result, i: int) -> str:
     return said + keeps(result)
 
 
-def _by_pairs(result: Result, which: Bools) -> str:
+def _by_pairs(result: Answer, which: Bools) -> str:
     """What shows it, where intervals alone do not."""
     pairs = result.noticed(InPairs)
     return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
@@ -522,5 +527,5 @@ _UNPROVED = {
 }
 
 
-def _names(result: Result, which: Bools) -> list[str]:
+def _names(result: Answer, which: Bools) -> list[str]:
     return [name for name, here in zip(result.objectives, which, strict=True) if here]

@@ -1,31 +1,29 @@
-"""Comparisons with a baseline in words and as tables: "pr / main = 1.05 [1.02, 1.08] seconds"."""
+"""Arms beside each other, in words: how they compare, which one to choose, which one does for another."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import ROUND_FLOOR
-from typing import TYPE_CHECKING
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard.comparisons.effects import Comparison, Comparisons, Contrast, Effect, Span
+from frontguard.comparisons.picks import PER_CENT, Excelling, Pick, Replacement, Wish
 from frontguard.objectives import Objective
-from frontguard.phrases import between, number, percent, visible
-from frontguard.results import Result
+from frontguard.phrases import at_least, at_most, between, joined, number, percent, percentage, rounded_up, visible
+from frontguard.results import Answer
 from frontguard.statements import Statement
-from frontguard.words.arm_table import order, shown
+from frontguard.verdicts import Verdict
+from frontguard.words.arm_table import ArmCell, names_in_short, order, shown
+from frontguard.words.asked import among_those_within
 from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
     from rich.console import Group
-import math
-from decimal import ROUND_CEILING
 
-from frontguard.comparisons.picks import PER_CENT, Pick, Wish
-from frontguard.phrases import at_most, joined
-from frontguard.words.arm_table import names_in_short
 
 COLOURS = {
     Contrast.BETTER: "green",
@@ -102,38 +100,18 @@ def comparison_in_words(comparison: Comparison) -> str:
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EffectCell:
-    """An effect as a table shows it: "×1.052" or "+0.3", its interval, and what is certain of it in a word."""
-
-    estimate: str
-    interval: str
-    contrast: Contrast
-    order: float | None
-
-    @property
-    def full(self) -> str:
-        """All of it in one line."""
-        return " ".join(part for part in (self.estimate, self.interval, self.contrast.word) if part)
-
-
-def effect_cell(effect: Effect) -> EffectCell:
+def effect_cell(effect: Effect) -> ArmCell:
     """How an arm compares in one metric: how many times as much, or how much more where there is no ratio.
 
-    >>> metric = Objective("score")
-    >>> effect_cell(Effect(metric, Span(0.3, -0.1, 0.8), None, Contrast.OPEN)).full
-    '+0.3 [−0.1, 0.8] open'
+    >>> effect_cell(Effect(Objective("score", "maximize"), Span(0.3, -0.1, 0.8), None, Contrast.OPEN)).full
+    '+0.3 [−0.1, 0.8]'
     """
     span = effect.told
-    known = span.estimate == span.estimate
+    interval = "" if span.low == span.high == span.estimate else _minus(between(span.low, span.high))
+    if math.isnan(span.estimate):
+        return ArmCell("?", beside=interval)
     sign = "×" if span is effect.ratio else "+" if span.estimate > 0.0 else ""
-    exact = span.low == span.high == span.estimate
-    return EffectCell(
-        f"{sign}{_minus(number(span.estimate))}" if known else "?",
-        "" if exact else _minus(between(span.low, span.high)),
-        effect.contrast,
-        span.estimate if known else None,
-    )
+    return ArmCell(f"{sign}{_minus(number(span.estimate))}", span.estimate, interval)
 
 
 def _minus(text: str) -> str:
@@ -141,7 +119,7 @@ def _minus(text: str) -> str:
     return text if "e-" in text else text.replace("-", "−")
 
 
-def rows_of(result: Result, compared: Comparisons, most: int) -> Ints:
+def rows_of(result: Answer, compared: Comparisons, most: int) -> Ints:
     """The rows of comparisons that a table of so many arms shows: the front first."""
     place = np.full(len(result.arms), -1)
     place[compared.numbers] = np.arange(len(compared))
@@ -155,12 +133,12 @@ def on_terminal(compared: Comparisons, rows: Sequence[int] | Ints, width: int, e
     chosen = [compared.of(int(row)) for row in rows]
     columns = [TextColumn.of("arm", [visible(each.arm) for each in chosen])]
     for d, metric in enumerate(compared.metrics):
-        cells = [effect_cell(each.effects[d]) for each in chosen]
+        cells = [(effect_cell(each.effects[d]), each.effects[d].contrast) for each in chosen]
         columns.append(
             TextColumn.of(
                 f"{visible(metric.name)}\n{'lower' if metric.minimized else 'higher'} is better",
-                [f"{cell.estimate}  {cell.contrast.word}\n{cell.interval}" for cell in cells],
-                [COLOURS[cell.contrast] for cell in cells],
+                [f"{cell.text}  {contrast.word}\n{cell.beside}" for cell, contrast in cells],
+                [COLOURS[contrast] for _, contrast in cells],
                 number=True,
             )
         )
@@ -250,3 +228,113 @@ def given_up(pick: Pick) -> list[str]:
         said = (f"{effect_in_words(each.arm, each.baseline, one)} ({contrast_in_words(one)})" for one in each.effects)
         lines.append("; ".join(said))
     return lines
+
+
+# What a listed arm is good for ----------------------------------------------------------------------------------------
+
+
+class _Word(NamedTuple):
+    """How a metric of which less is better is spoken of."""
+
+    alike: str  # as fast
+    best: str  # the fastest
+    times: str  # 2.1 times as fast
+    worse: str  # 2% slower
+
+
+_FAST = _Word("fast", "fastest", "as fast", "slower")
+_SMALL = _Word("small", "smallest", "smaller", "larger")
+_CHEAP = _Word("cheap", "cheapest", "cheaper", "dearer")
+_SPOKEN = {
+    **dict.fromkeys(("seconds", "time", "duration", "runtime", "latency", "cpu_seconds", "milliseconds", "ms"), _FAST),
+    **dict.fromkeys(("bytes", "size", "kilobytes", "megabytes", "kb", "mb"), _SMALL),
+    **dict.fromkeys(("price", "cost", "costs", "usd", "dollars", "euros"), _CHEAP),
+}
+
+
+def best_of(metric: Objective, *, several: bool = False) -> str:
+    """What the best arm is, or has: "is the fastest", "has the most score".
+
+    >>> best_of(Objective("seconds", "minimize")), best_of(Objective("score", "maximize"), several=True)
+    ('is the fastest', 'have the most score')
+    """
+    word = _spoken(metric)
+    if word is not None:
+        return f"{'are' if several else 'is'} the {word.best}"
+    return f"{'have' if several else 'has'} the {'least' if metric.minimized else 'most'} {metric.name}"
+
+
+def _spoken(metric: Objective) -> _Word | None:
+    return _SPOKEN.get(metric.name.lower()) if metric.minimized else None
+
+
+def take_instead(result: Answer, arm: int) -> str | None:
+    """Which listed arm to take in the place of one that is not, and what is certain of the two; None where none is."""
+    found = result.replacement(arm)
+    return None if found is None or not result.metrics else _instead(found, result.metrics)
+
+
+def _instead(found: Replacement, metrics: tuple[Objective, ...]) -> str:
+    return Statement.INSTEAD(arm=found.by, compared=compared(found, metrics))
+
+
+def compared(found: Replacement, metrics: tuple[Objective, ...]) -> str:
+    """What is certain of an arm in the place of another one, objective by objective.
+
+    >>> metrics = [*(Objective(name, tolerance="5%") for name in ("bytes", "seconds")), Objective("score", "maximize")]
+    >>> costs, gains = {"bytes": 0.0, "seconds": 0.0, "score": 0.31}, {"bytes": 0.0, "seconds": 1.1, "score": 0.0}
+    >>> compared(Replacement("gzip", costs, gains), metrics)
+    'as small, at least 2.1 times as fast, at most 0.31 less score'
+    """
+    return ", ".join(_of_one(metric, found.costs[metric.name], found.gains[metric.name]) for metric in metrics)
+
+
+def _of_one(metric: Objective, cost: float, gain: float) -> str:
+    word = _spoken(metric)
+    if cost > 0.0:
+        if not metric.relative:
+            worse = f"{at_most(cost)} {'more' if metric.minimized else 'less'} {metric.name}"
+        else:
+            worse = f"{percentage(rounded_up(cost, 3))} {word.worse if word else f'worse in {metric.name}'}"
+        return Statement.AT_MOST(amount=worse)
+    times = at_least(1.0 + gain)
+    if gain > 0.0 and not metric.relative:
+        better = f"{at_least(gain)} {'less' if metric.minimized else 'more'} {metric.name}"
+        return Statement.AT_LEAST(amount=better)
+    if metric.relative and times != "1":
+        return Statement.AT_LEAST(amount=f"{times} times {word.times if word else f'better in {metric.name}'}")
+    return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
+
+
+def what_best_at(result: Answer, arm: int) -> str:
+    """What a returned arm is best at, for the reason of its verdict; "" if nothing."""
+    return _best_at(result.best_at(arm), among_those_within(result))
+
+
+def _best_at(found: Sequence[Excelling], scope: str) -> str:
+    certain, seeming = ([each.objective for each in found if each.certain is sure] for sure in (True, False))
+    said = []
+    if certain:
+        said.append(Statement.BEST_IN(names=joined(certain), scope=scope))
+    if seeming:
+        said.append(Statement.SEEMS_BEST_IN(names=joined(seeming), scope=scope))
+    return ", ".join(said)
+
+
+def places_on_list(result: Answer, arms: Ints) -> list[str]:
+    """Of each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
+
+    "" of an arm that is best at nothing, or for which none is known that does; of all where the goal is not the list,
+    or nothing is promised.
+    """
+    if result.goal != "list" or result.certificate.confidence is None:
+        return [""] * len(arms)
+    best, instead = result.excelling(arms), result.replacements(arms) if result.metrics else {}
+    scope, said = among_those_within(result), []
+    for arm in arms.tolist():
+        name = result.arms[arm]
+        if result.verdict(arm) is Verdict.IN:
+            said.append(_best_at(best.get(name, ()), scope))
+        else:
+            said.append(_instead(instead[name], result.metrics) if name in instead else "")
+    return said

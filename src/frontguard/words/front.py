@@ -7,18 +7,15 @@ from decimal import ROUND_FLOOR
 
 import numpy as np
 
-from frontguard.logs.analysis import Analysis
-from frontguard.logs.robustness import WhatIf
 from frontguard.notices import least_pulls
 from frontguard.phrases import are, joined, listed, number_of, percent
-from frontguard.results import Result
+from frontguard.results import Answer, WhatIf
 from frontguard.statements import Statement
 from frontguard.verdicts import VERDICT_ORDER, Verdict
 from frontguard.words.arm_table import names_in_short
+from frontguard.words.asked import among_those_within, none_within, what_counts
 from frontguard.words.certificate import allowed, amount, amounts_in_words, margins
-from frontguard.words.counted import what_counts
-from frontguard.words.instead import best_of
-from frontguard.words.limits import among_those_within, none_within
+from frontguard.words.comparisons import best_of
 
 MOST_LISTED = 10
 """Arms of a short list that its answer names, all of them: they are what was asked for."""
@@ -33,7 +30,7 @@ def names_of_listed(front: Sequence[str]) -> str:
     return names_in_short(front, MOST_LISTED) if len(front) <= MOST_LISTED else names_in_short(front)
 
 
-def front_in_words(result: Result) -> str:
+def front_in_words(result: Answer) -> str:
     """Which arms are returned, and what holds of them, in a sentence."""
     front, metrics, of = result.pareto_set, result.metrics, measured(result)
     counted = {"count": f"{len(front):,}", "measured": of, "are": are(len(front)), "arms": names_in_short(front)}
@@ -54,7 +51,7 @@ def front_in_words(result: Result) -> str:
     return Statement.NEAR_BESTS(**said, within=within) if within else Statement.BESTS(**said)
 
 
-def enough_in_words(result: Result) -> str:
+def enough_in_words(result: Answer) -> str:
     """Which arms are enough, and what holds of the others, in two sentences."""
     front, of, coverage = result.pareto_set, measured(result), result.certificate.coverage
     scope, others = among_those_within(result), " that keeps to them" if result.limits is not None else ""
@@ -76,14 +73,14 @@ def enough_in_words(result: Result) -> str:
     return f"{said} {Statement.DOES(scope=others, everywhere=everywhere)}"
 
 
-def measured(result: Result) -> str:
+def measured(result: Answer) -> str:
     """The arms that an answer is about: all, or those that can be measured."""
     aside = len(result.aside)
     count = number_of(len(result.arms) - aside)
     return f"the {count} that can be measured" if aside else count
 
 
-def place(result: Result) -> str:
+def place(result: Answer) -> str:
     """Where the arms are that are in: on the front, or not beaten by more than some amount."""
     within, names = margins(result), result.objectives
     if len(names) > 1:
@@ -95,7 +92,7 @@ def place(result: Result) -> str:
     return said + among_those_within(result)
 
 
-def near(result: Result) -> str:
+def near(result: Answer) -> str:
     """How near the best the arms are that are in, by the one objective."""
     return amount(allowed(result)[0], result.metrics[0]) if result.metrics else margins(result)
 
@@ -103,7 +100,7 @@ def near(result: Result) -> str:
 # Where nothing is certain ---------------------------------------------------------------------------------------------
 
 
-def best_guess(result: Result) -> str | None:
+def best_guess(result: Answer) -> str | None:
     """The front by the estimates alone, as a guess; None where an arm is in, or nothing was measured."""
     names = result.best_guess
     if not names:
@@ -115,7 +112,7 @@ def best_guess(result: Result) -> str | None:
     return f"Best guess, without any promise: {listed(names)}. {front} if the {measured} were exact."
 
 
-def too_few(result: Result) -> str | None:
+def too_few(result: Answer) -> str | None:
     """How many pulls a result without an arm that is in lacks; None where it is not pulls, or that is not known."""
     guess, certificate = result.guess, result.certificate
     if guess is None or guess.first is None or certificate.confidence is None:
@@ -134,7 +131,7 @@ def too_few(result: Result) -> str | None:
     return f"{said[0].upper()}{said[1:]}; {have(int(measured.min()), int(measured.max()))}."
 
 
-def _limited_only(result: Result) -> int:
+def _limited_only(result: Answer) -> int:
     """How many intervals an arm has besides those of the objectives."""
     gates = () if result.limits is None else result.limits.gates
     return len({gate.column for gate in gates if gate.column >= len(result.objectives)})
@@ -157,21 +154,22 @@ AFTERWARDS = (
 )
 
 
-def what_if(found: Analysis) -> list[str]:
+def what_if(found: Answer) -> list[str]:
     """What would be decided at a lower confidence or contamination; nothing where an arm is decided as it is."""
-    if found.profile is None or not found.guess or not _all_open(found):
+    log = found.log
+    if log is None or log.profile is None or not found.guess or not _all_open(found):
         return []
-    if not found.what_if:
+    if not log.what_if:
         cleaner = " or contamination" if found.certificate.contamination else ""
         return [f"No lower confidence{cleaner} that was tried would decide any arm: it takes more pulls."]
-    return [*(_said(found, each) for each in found.what_if), AFTERWARDS]
+    return [*(_said(found, each) for each in log.what_if), AFTERWARDS]
 
 
-def _all_open(found: Analysis) -> bool:
+def _all_open(found: Answer) -> bool:
     return bool((found.having(Verdict.UNDECIDED) | found.having(Verdict.SET_ASIDE)).all())
 
 
-def _said(found: Analysis, given: WhatIf) -> str:
+def _said(found: Answer, given: WhatIf) -> str:
     asked = found.certificate
     if given.contamination != asked.contamination:
         level = f"ε = {percent(given.contamination)} instead of {percent(asked.contamination)}"

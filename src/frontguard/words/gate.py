@@ -8,15 +8,15 @@ from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Effect, Span
-from frontguard.comparisons.outcomes import Check, GatePair, GateResult, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, LimitCheck, Outcome
 from frontguard.notices import ExactDiffers, InClusters, IndependentArms, InPairs
 from frontguard.objectives import Objective
 from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
+from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.words import comparisons
-from frontguard.words.counted import rates, taken_as_declared
+from frontguard.words.asked import able, against, rates, taken_as_declared
 from frontguard.words.terminal import TextColumn, drawn, fitted
-from frontguard.words.threats import able, against
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -32,14 +32,21 @@ _MOST_SAID = 3  # checks that the answer names one by one
 # The answer -----------------------------------------------------------------------------------------------------------
 
 
-def answer(found: GateResult) -> str:
+def of(found: Answer) -> GateDetails:
+    """Return what an answer has of a gate."""
+    if found.gate is None:
+        raise ValueError("this answer is of no gate")
+    return found.gate
+
+
+def answer(found: Answer) -> str:
     """The answer in a sentence or two."""
-    checks = [(pair, check) for pair in found.pairs for check in pair.all_checks]
-    if found.outcome == Outcome.WORSE:
-        return _all_said([each for each in checks if each[1].outcome == Outcome.WORSE])
-    if found.outcome == Outcome.NOT_WORSE:
-        return f"{_none_worse(found)}."
-    said = _all_said([each for each in checks if each[1].outcome == Outcome.OPEN])
+    gate = of(found)
+    if gate.outcome == Outcome.NOT_WORSE:
+        return f"{_none_worse(gate, found.metrics)}."
+    said = _all_said([each for each in gate.checks if each[1].outcome == gate.outcome])
+    if gate.outcome == Outcome.WORSE:
+        return said
     return f"Open: {said} {_why_open(found)}"
 
 
@@ -49,23 +56,23 @@ def _all_said(checks: Sequence[tuple[GatePair, Check | LimitCheck]]) -> str:
     return f"{'; '.join(sentences)}{f'; and {rest} more' if rest else ''}."
 
 
-def _none_worse(found: GateResult) -> str:
-    limits = [str(check.limit) for check in found.pairs[0].limits]
+def _none_worse(gate: GateDetails, metrics: Sequence[Objective]) -> str:
+    limits = [str(check.limit) for check in gate.pairs[0].limits]
     if not limits:
-        return _passed(found)
-    keep = "keeps" if len(found.pairs) == 1 else "keep"
-    return f"{_passed(found)}, {Statement.GATE_KEEPS(keep=keep, limits=joined(limits))}"
+        return _passed(gate, metrics)
+    keep = "keeps" if len(gate.pairs) == 1 else "keep"
+    return f"{_passed(gate, metrics)}, {Statement.GATE_KEEPS(keep=keep, limits=joined(limits))}"
 
 
-def _passed(found: GateResult) -> str:
-    within = _within(found.metrics)
-    if len(found.pairs) == 1:
+def _passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
+    within = _within(metrics)
+    if len(gate.pairs) == 1:
         return Statement.GATE_PASSED(
-            candidate=_subject(found.pairs[0]), baseline=visible(found.pairs[0].baseline), within=within
+            candidate=_subject(gate.pairs[0]), baseline=visible(gate.pairs[0].baseline), within=within
         )
-    baselines = list(dict.fromkeys(pair.baseline for pair in found.pairs))
+    baselines = list(dict.fromkeys(pair.baseline for pair in gate.pairs))
     return Statement.GATE_ALL_PASSED(
-        count=number_of(len(found.pairs), "candidate"),
+        count=number_of(len(gate.pairs), "candidate"),
         baseline=joined([visible(each) for each in baselines]),
         within=within,
     )
@@ -137,15 +144,16 @@ def _estimated(effect: Effect) -> str:
     return f"{number(effect.ratio.estimate)} times the {visible(effect.metric.name)}"
 
 
-def _why_open(found: GateResult) -> str:
+def _why_open(found: Answer) -> str:
     """Why it is not decided."""
-    if found.broken:
-        names = list(dict.fromkeys(name for pair in found.pairs for name in pair.aside))
+    gate, certificate = of(found), found.certificate
+    if gate.broken:
+        names = list(dict.fromkeys(name for pair in gate.pairs for name in pair.aside))
         return f"{joined([visible(name) for name in names])} could not be measured."
-    if found.status == "unreachable":
+    if gate.status == "unreachable":
         lies = (
-            f"where an attacker {able(found.question.threat.name, found.question.threat.eps)}"
-            if found.question.threat.eps
+            f"where an attacker {able(certificate.threat, certificate.contamination)}"
+            if certificate.contamination
             else "with these"
         )
         return f"{Statement.GATE_STUCK(lies=lies)}."
@@ -156,59 +164,63 @@ def _why_open(found: GateResult) -> str:
         "time": f"The time is over after {number_of(found.pulls, 'pull')}.",
         "cancelled": f"Interrupted after {number_of(found.pulls, 'pull')}.",
         "log": "More measurements would be needed.",
-    }.get(found.status, "Not decided yet.")
+    }.get(gate.status, "Not decided yet.")
 
 
-def _open_because_not_exact(found: GateResult) -> bool:
+def _open_because_not_exact(found: Answer) -> bool:
     """Whether all that is open was said to be exact and is not."""
     differ = {each.objective for each in found.notices if isinstance(each, ExactDiffers)}
-    checks = [check for pair in found.pairs for check in pair.all_checks if check.outcome == Outcome.OPEN]
+    checks = [check for _, check in of(found).checks if check.outcome == Outcome.OPEN]
     return all(isinstance(check, Check) and check.metric.name in differ for check in checks)
 
 
 # What else is said ----------------------------------------------------------------------------------------------------
 
 
-def promise(found: GateResult, *, of_logs: bool = False) -> str:
+def promise(found: Answer) -> str:
     """What holds of the answer, with which probability, and against whom."""
+    certificate = found.certificate
     said = Statement.PROMISE(
-        confidence=percent(found.confidence, ROUND_FLOOR),
-        threat=against(found.question.threat.name, found.question.threat.eps),
+        confidence=percent(certificate.confidence or 0.0, ROUND_FLOOR),
+        threat=against(certificate.threat, certificate.contamination),
         scope="",
         said=Statement.GATE_SAID(),
     )
     declared = taken_as_declared(found.metrics, found.notices)
-    if not of_logs:
+    if found.study is not None:
         return f"{said}{declared}"
     looks = Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK()
-    doing = " What changed between the logs, the machine included, counts as the candidate's doing."
+    doing = (
+        " It takes runs for interleaved, or in random order: what changed between the logs, the machine included, "
+        "counts as the candidate's doing."
+    )
     return f"{said}{looks}{declared}{doing}"
 
 
-def robustness(found: GateResult) -> str | None:
+def robustness(found: Answer) -> str | None:
     """Up to which ε the outcome stands; None where it is open or that is not known."""
-    last = found.stands_up_to
+    last = of(found).stands_up_to
     if last is None:
         return None
-    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.question.threat.eps))
+    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.certificate.contamination))
 
 
-def remarks(found: GateResult) -> list[str]:
-    """What people have to know besides: what is not compared, and what was taken on somebody's word."""
-    rated = rates(found.notices)
-    said = [] if rated is None else [rated]
+def remarks(found: Answer) -> list[str]:
+    """Return what is said below the table: what holds, up to which ε, what was taken on somebody's word or left out."""
+    gate = of(found)
+    said = [promise(found), *filter(None, (robustness(found), rates(found.notices)))]
     columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
     if columns:
         said.append(Statement.CLUSTERS(columns=quoted(columns)))
     said += [f"{str(each).rstrip('.')}." for each in found.notices if isinstance(each, InPairs | IndependentArms)]
-    if found.every_row:
+    if gate.every_row:
         said.append(
             "Every row counts by itself, as --cluster none says; if those of one process depend on each other, the "
             "probability above does not hold."
         )
     for names, what in (
-        (found.only_baseline, "the baseline has, and the candidate has not"),
-        (found.only_candidate, "the candidate has, and the baseline has not"),
+        (gate.only_baseline, "the baseline has, and the candidate has not"),
+        (gate.only_candidate, "the candidate has, and the baseline has not"),
     ):
         if names:
             verb = "is" if len(names) == 1 else "are"
@@ -216,49 +228,46 @@ def remarks(found: GateResult) -> list[str]:
     return said
 
 
-def next_step(found: GateResult, *, of_logs: bool = False) -> str | None:
+def next_step(found: Answer) -> str | None:
     """What to do where it is open; None where it is not."""
-    if found.outcome != Outcome.OPEN or found.broken:
+    gate, of_logs = of(found), found.study is None
+    if gate.outcome != Outcome.OPEN or gate.broken:
         return None
     tolerance = "allow more with --tolerance"
     if _open_because_not_exact(found):
         return "say what counts of it in place of --exact: nothing for its median, or --quantile, or --mean."
-    if found.status == "unreachable":
+    if gate.status == "unreachable":
         return f"{tolerance}, or declare a smaller --contamination if you know it to be."
     more = "measure more: give several files for each side, quoted ('main-*.json')" if of_logs else "give it more"
     time = "" if of_logs else " --max-time or --max-pulls"
     return f"{more}{time}, or {tolerance}; --open pass lets what is open pass."
 
 
-def in_a_line(found: GateResult, seconds: float) -> str:
+def in_a_line(found: Answer) -> str:
     """A gate in a line while it runs, for a log."""
-    checks = [check for pair in found.pairs for check in pair.all_checks]
+    checks = [check for _, check in of(found).checks]
     counts = [
         f"{sum(check.outcome == outcome for check in checks)} {outcome.word}"
         for outcome in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)
         if any(check.outcome == outcome for check in checks)
     ]
-    pair, check = max(
-        ((pair, check) for pair in found.pairs for check in pair.all_checks),
-        key=lambda each: each[1].outcome == Outcome.OPEN,
-    )
+    pair, check = max(of(found).checks, key=lambda each: each[1].outcome == Outcome.OPEN)
     shown = effect_in_words(pair, check)
-    return f"{found.pulls:,} pulls in {duration(seconds)}: {', '.join(counts)}; {shown}"
+    return f"{found.pulls:,} pulls in {duration(found.state.seconds)}: {', '.join(counts)}; {shown}"
 
 
 # The table ------------------------------------------------------------------------------------------------------------
 
 
-def rows(found: GateResult) -> list[tuple[tuple[str, ...], Outcome]]:
+def rows(found: Answer) -> list[tuple[tuple[str, ...], Outcome]]:
     """A row for each candidate and metric: the cells below `HEADINGS`, and what is certain of it."""
     lines: list[tuple[tuple[str, ...], Outcome]] = []
-    for pair in found.pairs:
-        for check in pair.all_checks:
-            span, times = _told(check)
-            shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
-            last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
-            cells = visible(pair.name), visible(named(check)), shown
-            lines.append(((*cells, check.outcome.word, last), check.outcome))
+    for pair, check in of(found).checks:
+        span, times = _told(check)
+        shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
+        last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
+        cells = visible(pair.name), visible(named(check)), shown
+        lines.append(((*cells, check.outcome.word, last), check.outcome))
     return lines
 
 
@@ -270,7 +279,7 @@ def _told(check: Check | LimitCheck) -> tuple[Span, str]:
     return told, "× " if told is check.effect.ratio else ""
 
 
-def plain_table(found: GateResult) -> list[str]:
+def plain_table(found: Answer) -> list[str]:
     """The table as lines of text."""
     lines = [HEADINGS, *(cells for cells, _ in sorted(rows(found), key=lambda row: -row[1]))]
     widths = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
@@ -278,7 +287,7 @@ def plain_table(found: GateResult) -> list[str]:
             for line in lines]  # fmt: skip
 
 
-def table(found: GateResult, width: int) -> Group:
+def table(found: Answer, width: int) -> Group:
     """The table for a terminal of this width; what is not worse comes last."""
     lines = sorted(rows(found), key=lambda row: -row[1])
     columns = [

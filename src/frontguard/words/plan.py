@@ -17,11 +17,9 @@ from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
+from frontguard.words.asked import able, limit_in_words, never_told, what_counts
 from frontguard.words.certificate import tolerance
-from frontguard.words.counted import what_counts
-from frontguard.words.limits import limit_in_words, never_told
 from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
-from frontguard.words.threats import able
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -191,7 +189,8 @@ def where_lies(threat: str, eps: float) -> str:
 def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: float) -> list[str]:
     """For each mean whose tolerance is below its floor, what that leaves open for ever, and which tolerance does not.
 
-    >>> below_floor([(Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)), 1 / 9)], "prescient", 0.1)
+    >>> solved = Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
+    >>> below_floor([(solved, 1 / 9)], "prescient", 0.1)
     ['where an attacker replaces each measurement with probability 10%, the mean of solved stays uncertain by up to
     0.112, however many pulls: arms that are closer to each other than that may never be certified within 0.05, but can
     be within 0.112']

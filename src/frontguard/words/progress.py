@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from frontguard.phrases import number_of, time_range
+from frontguard.words.terminal import console, write_line
 
 if TYPE_CHECKING:
-    from frontguard.logs.sort.progress import LogProgress
+    from frontguard.logs.sort.spill import LogProgress
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before anything is shown, and between two lines."""
@@ -73,16 +74,15 @@ class ProgressDisplay:
                 self._draw(sentence, done, total)
             else:
                 self._next = now + EVERY
-                print(sentence, file=self._stream or sys.stderr, flush=True)
+                write_line(sentence, self._stream)
 
     def _draw(self, sentence: str, done: int, total: int | None) -> None:
-        from rich.console import Console
         from rich.markup import escape
         from rich.progress import BarColumn, Progress, TextColumn
 
         if self._bar is None:
-            console = Console(file=self._stream, stderr=self._stream is None)
-            self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console, transient=True)
+            screen = console(file=self._stream, stderr=self._stream is None)
+            self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=screen, transient=True)
             self._bar.add_task("", total=None)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], description=escape(sentence), completed=done, total=total)
@@ -91,7 +91,7 @@ class ProgressDisplay:
 def reading_in_words(progress: LogProgress) -> str:
     """Where the reading of a log is.
 
-    >>> from frontguard.logs.sort.progress import LogProgress
+    >>> from frontguard.logs.sort.spill import LogProgress
     >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
     'reading: 2,000,000 of 8,000,000 rows, about 12 s left'
     >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))

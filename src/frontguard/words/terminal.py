@@ -1,26 +1,46 @@
-"""Tables on a terminal: lines that are never wider than it, and whatever names a row is there and never wraps.
+"""The terminal: lines and consoles that pass on nothing it would obey, and tables that are never wider than it.
 
-What finds no room is left out whole, and said, rather than squeezed: half a number is a wrong number.
+Names and what programs write come from strangers; only the colours are ours. In a table whatever names a row is there
+and never wraps. What finds no room is left out whole, and said, rather than squeezed: half a number is a wrong number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
-from frontguard.phrases import cells_of, cut_in_the_middle, first_cells, fitting_names, joined
+from frontguard.phrases import cells_of, cut_in_the_middle, first_cells, fitting_names, joined, visible_lines
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, Group
+    from rich.segment import Segment
 
 GAP = 2
 """Cells between two columns."""
 
 COMFORTABLE, LEAST = 20, 12
 """Cells that the names of rows get, if they need as many, before anything is left out; and before all else is."""
+
+
+def write_line(message: str, stream: TextIO | None = None) -> None:
+    """Write a message to a stream, stderr unless given, at once."""
+    print(visible_lines(message), file=stream or sys.stderr, flush=True)
+
+
+def console(**options: Any) -> Console:
+    """A console of rich that prints texts as they are: no name is markup, nor a command to the terminal."""
+    from rich.console import Console as RichConsole
+
+    class PlainConsole(RichConsole):
+        def render(self, *what: Any, **how: Any) -> Iterator[Segment]:
+            for each in super().render(*what, **how):
+                yield each if each.control else each._replace(text=visible_lines(each.text))
+
+    return PlainConsole(highlight=False, markup=False, emoji=False, **options)
 
 
 @dataclass(frozen=True)

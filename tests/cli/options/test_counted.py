@@ -31,11 +31,11 @@ def test_options_say_what_counts_and_a_mean_has_a_tolerance_of_its_own() -> None
         mean=["solved", "stars=1,5"], exact=["bytes"], quantile=["p=0.9"],
     )  # fmt: skip
     assert found == [
-        Objective("solved", tolerance=0.05, statistic="mean", bounds=(0, 1)),
-        Objective("stars", tolerance=0.2, statistic="mean", bounds=(1, 5)),
-        Objective("bytes", tolerance="5%", exact=True),
-        Objective("p", tolerance="5%", quantile=0.9),
-        Objective("x", tolerance="5%"),
+        Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1)),
+        Objective("stars", "maximize", tolerance=0.2, statistic="mean", bounds=(1, 5)),
+        Objective("bytes", "maximize", tolerance="5%", exact=True),
+        Objective("p", "maximize", tolerance="5%", quantile=0.9),
+        Objective("x", "maximize", tolerance="5%"),
     ]
     assert found[-1].by_default
     assert not quick(("p",), quantile=["0.5"])[0].by_default

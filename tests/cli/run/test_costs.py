@@ -73,7 +73,7 @@ def test_a_run_counts_what_its_pulls_cost_and_stops_before_its_budget(
     assert ended.returncode == 3
     found = json.loads(ended.stdout)
     assert found["status"] == "budget"
-    assert found["max_cost"] == 150.0
+    assert found["study"]["max_cost"] == 150.0
     assert found["cost"]["unit"] == "joules"
     assert 100.0 < found["cost"]["spent"] <= 150.0
     assert {arm: each["a_pull"] for arm, each in found["cost"]["by_arm"].items()} == {"a": 2.0, "b": 30.0}

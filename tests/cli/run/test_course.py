@@ -45,8 +45,8 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
         assert cost_low <= cost <= cost_high
         assert size_low <= size <= size_high
         assert cost_low <= answer["estimates"][arm]["cost"] <= cost_high
-    assert answer["failures"] == {}
-    assert answer["goal"] == {"cost": "10%", "size": 10.0}
+    assert answer["study"]["failures"] == {}
+    assert [each["tolerance"] for each in answer["objectives"]] == ["10%", 10.0]
     assert said(ran.stderr.splitlines()[0]) == snapshot(name="what begins")
     assert "SQLite" not in ran.stderr  # all is well with it
 
@@ -70,13 +70,13 @@ def test_a_quick_comparison_without_a_file(folder: Path, snapshot: SnapshotAsser
     assert ran.returncode == 0, ran.stderr
     answer = found(ran)
     assert answer["pareto_set"] == ["short"]
-    assert answer["goal"] == {"seconds": "50%"}
+    assert [each["tolerance"] for each in answer["objectives"]] == ["50%"]
     assert answer["intervals"]["long"]["seconds"][0] >= 0.2
     assert answer["storage"] == "frontguard-run.db"
     others = run(folder, "--arm", "a=sh measure.sh 1 2 {seed} 0", "--arm", "b=sh measure.sh 9 2 {seed} 0",
                  "--minimize", "cost", "--json")  # fmt: skip
     assert found(others)["pareto_set"] == ["a"]  # another study in the same file
-    assert found(others)["study"] != answer["study"]
+    assert found(others)["study"]["name"] != answer["study"]["name"]
     with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
         assert len(storage.studies()) == 2
     same = run(folder, *arms)
@@ -149,7 +149,7 @@ def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
     again = run(folder, *LOW[:-1], "0.5", "--json")
     assert "going on with" in again.stderr
     assert found(again)["verdicts"] == {"low": "out", "high": "in", "mid": "out"}
-    assert found(again)["failures"] == {}
+    assert found(again)["study"]["failures"] == {}
 
 
 def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_positive(

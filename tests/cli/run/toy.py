@@ -117,4 +117,8 @@ def alive_with(text: str) -> list[int]:
 
 def without_times(answer: dict[str, Any]) -> dict[str, Any]:
     told = ("seconds", "pulls_a_second", "storage", "answer", "command", "source", "at", "spec")
-    return {key: value for key, value in answer.items() if key not in told}
+    kept = {key: value for key, value in answer.items() if key not in told}
+    return {
+        key: without_times(value) if key == "study" and isinstance(value, dict) else value
+        for key, value in kept.items()
+    }

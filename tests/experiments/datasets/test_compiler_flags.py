@@ -23,8 +23,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands.spec import read_spec
 from frontguard.errors import BadInput
+from frontguard.experiments.datasets import bundled_text
 from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled_recording
-from frontguard.experiments.datasets.readers import bundled_text
 from frontguard.experiments.results import judge
 from frontguard.experiments.setup import CONTESTANTS, Setting, choose
 from frontguard.simulation import simulate

@@ -15,9 +15,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
+from frontguard.experiments.datasets import bundled_text
 from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
-from frontguard.experiments.datasets.readers import bundled_text
-from frontguard.pareto.points import pareto_mask
+from frontguard.pareto.dominance import pareto_mask
 from tests.support.snapshots import refused
 from tools import rebuild_diabetes
 

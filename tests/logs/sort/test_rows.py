@@ -15,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective
 from frontguard._common.typing import Floats
-from frontguard.logs.sort.ordered import Ordered, sort_within
-from frontguard.logs.sort.rows import ArmNames, Batch, RowBuffer, sorted_pulls
+from frontguard.evidence.measurements import Ordered
+from frontguard.logs.sort.rows import ArmNames, Batch, RowBuffer, sort_within, sorted_pulls
 from tests.support.snapshots import refused
 
 pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
@@ -138,7 +138,7 @@ def test_any_log_is_ordered_as_by_the_naive_twin(log: Any, kinds: list[str]) -> 
 def test_pulls_by_number_are_ordered_as_rows_by_name(log: Any) -> None:
     metrics, rows, _, _ = log
     arms = sorted({arm for arm, _ in rows})
-    objectives = [Objective(f"metric {d}", tolerance=("5%", 0.0)[d % 2]) for d in range(metrics)]
+    objectives = [Objective(f"metric {d}", "maximize", tolerance=("5%", 0.0)[d % 2]) for d in range(metrics)]
     values = np.array([values for _, values in rows], np.float64).reshape(len(rows), metrics)
     got = sorted_pulls(arms, objectives, np.array([arms.index(arm) for arm, _ in rows], np.int64), values)
     floors = [0.0 if d % 2 == 0 else -INF for d in range(metrics)]

@@ -20,9 +20,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput
 from frontguard._common.machine import _of_group, available_memory
 from frontguard.logs.sort import spill
-from frontguard.logs.sort.progress import Clock, LogProgress
 from frontguard.logs.sort.rows import Batch
-from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
+from frontguard.logs.sort.spill import LEAST_MEMORY, Clock, LogProgress, ordered_from
 from tests.conftest import ROOT
 from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
 from tests.support.snapshots import refused, said
@@ -176,7 +175,7 @@ def test_too_little_memory_is_refused(snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.parametrize("memory", [LEAST_MEMORY, 2**30])
 def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontguard.logs.sort.progress._PAUSE", 0.0)
+    monkeypatch.setattr("frontguard.logs.sort.spill._PAUSE", 0.0)
     batches = log(7, ROWS_IN_LEAST * 3, 40)
     rows = ROWS_IN_LEAST * 3
     told: list[LogProgress] = []
@@ -194,7 +193,7 @@ def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkey
 
 def test_time_left_is_what_the_rate_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("frontguard.logs.sort.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("frontguard.logs.sort.spill.time.monotonic", lambda: now)
     told: list[LogProgress] = []
     clock = Clock(told.append, 1000)
     now = 110.0

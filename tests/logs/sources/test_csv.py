@@ -147,7 +147,7 @@ def test_a_last_line_without_an_end_is_noted(tmp_path: Path) -> None:
 fields = st.text(alphabet='ab",;\n\t 1', max_size=6)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(fields.filter(bool), fields), min_size=1, max_size=30),
     st.sampled_from(",;\t"),

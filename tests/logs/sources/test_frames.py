@@ -177,7 +177,7 @@ def known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(names, names, numbers, numbers), min_size=1, max_size=40),
     form=st.sampled_from([*KINDS, "csv", "jsonl", "parquet", "json list"]),

@@ -77,7 +77,7 @@ def test_long_layout(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
 values = st.one_of(st.none(), st.floats(-1e6, 1e6))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), values), min_size=1, max_size=60))
 def test_long_layout_against_lists(rows: list[tuple[str, str, float | None]]) -> None:
     by_arm: dict[str, dict[str, list[float | None]]] = {}
@@ -202,7 +202,7 @@ def test_standard_input(data: bytes, answer: str) -> None:
 
 
 def test_a_study_is_a_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("size", tolerance=1.0)]
+    objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("size", "maximize", tolerance=1.0)]
     path = tmp_path / "study.db"
     told = []
     with Study(["a", "b"], objectives, Prescient(0.1), storage=path, name="s").storage as storage:

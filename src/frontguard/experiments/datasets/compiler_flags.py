@@ -15,8 +15,8 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.experiments.datasets.readers import bundled_rows, bundled_text
-from frontguard.logs.sort.ordered import Ordered
+from frontguard.evidence.measurements import Ordered
+from frontguard.experiments.datasets import bundled_rows, bundled_text
 
 TABLE = "compiler_flags.csv.gz"
 FACTS = "compiler_flags.json"

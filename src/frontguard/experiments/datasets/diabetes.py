@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.experiments.datasets.readers import bundled_rows
+from frontguard.experiments.datasets import bundled_rows
 
 ARMS_TABLE = "uva_padova_36.csv"
 DENSE_TABLE = "uva_padova_dense.csv"

@@ -1,5 +1,9 @@
 """Rows of a log → `Ordered`: the measurements of each arm side by side and sorted.
 
+A log with n_i rows of arm i becomes, for each metric, the sorted values of every arm that did not fail, one arm after
+another. Which values fail is decided here: missing ones, NaN, infinite ones, and those that an objective cannot use.
+They count in n_i, and are not kept.
+
 Rows come in batches. `RowBuffer` keeps them as they come: the code of the arm and the value of each metric. Then they
 are counted by arm, laid out arm by arm in the order of names (a counting sort: every value is moved once), and sorted
 within each arm. Metrics and ranges of arms are independent of each other, so that threads share the work; what comes
@@ -8,11 +12,15 @@ out does not depend on how it was shared, nor on the order of the rows.
 `ArmNames` gives each different name a number, 0, 1, 2, … in order of first appearance. Polars encodes the names of a
 batch; a table maps its codes, which all of the process shares, to ours. Names that are small whole numbers, as such or
 as text, are looked up in such a table by themselves: no text is made or hashed per row.
+
+`RowOrder` keeps some values of some arms in the order of their rows, which sorting loses: whether an arm changes is
+seen from these. It is looked at before the values of an arm are sorted, when they stand side by side and still as they
+came. What is kept is bounded, whatever the size of the log, and costs next to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,8 +32,7 @@ from frontguard._common.compiled import kernel
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Codes, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered, sort_within, starts_of
+from frontguard.evidence.measurements import Ordered
 from frontguard.objectives import Objective
 
 if TYPE_CHECKING:
@@ -164,6 +171,104 @@ class _Table:
         return found
 
 
+# The order of rows ----------------------------------------------------------------------------------------------------
+
+MOST_SAMPLES = 128
+"""Arms times metrics of which values are kept: those with most rows."""
+
+MOST_VALUES = 256
+"""Values that are kept of each, in all parts together."""
+
+FEWEST_VALUES = 32
+"""Values of an arm below which nothing is kept: so few show hardly anything."""
+
+QUARTERS = 4
+MOST_FILES = 64
+"""Files that are told apart; beyond, neighbours are taken together."""
+
+_FIRST_ARMS = 4096  # that are counted by file: those that turn up first
+
+
+class RowOrder:
+    """Keeps samples of a log that comes from so many files, while it is read and sorted."""
+
+    code_of: Callable[[str], int]  # of the name of an arm, as whoever reads the rows has it
+
+    def __init__(self, files: int = 1) -> None:
+        self.files = min(files, MOST_FILES)
+        self._all_files = files
+        self._before: dict[int, Ints] = {}  # of a metric: good values, by code, in runs of rows that are over
+        self._ends: dict[tuple[int, int], Ints] = {}  # of a metric and part: likewise, where the part ends
+        self._codes: dict[int, int] = {}  # of the arms that are looked at, by position
+        self._kept: dict[tuple[int, int, bool], list[Floats]] = {}
+        self._first: dict[tuple[int, int], Floats] = {}
+
+    def part_of(self, file: int) -> int:
+        """The part of the log that a file belongs to."""
+        return file * self.files // self._all_files
+
+    def end(self, metric: int, part: int, counts: Ints, *, run_over: bool) -> None:
+        """Take notice that rows of a part end: good values by code, since the run of rows began. Threads may call."""
+        so_far = np.zeros(_FIRST_ARMS, np.int64)
+        so_far[: len(counts)] = counts[:_FIRST_ARMS]
+        so_far += self._before.get(metric, 0)
+        self._ends[metric, part] = so_far
+        if run_over:
+            self._before[metric] = so_far
+
+    def choose(self, pulls: Ints, arms: Sequence[str], metrics: int) -> None:
+        """Decide which arms are looked at, all rows being known: pulls (K,) and names (K,) by position."""
+        most = np.argsort(-pulls, kind="stable")[: max(1, MOST_SAMPLES // metrics)]
+        self._codes = {arm: self.code_of(arms[arm]) for arm in most.tolist() if pulls[arm] >= FEWEST_VALUES}
+
+    def take(self, metric: int, first: int, values: Floats, starts: Ints) -> None:
+        """Keep samples of arms from position `first` on, whose values stand in the order of rows. Threads may call."""
+        for arm, code in self._codes.items():
+            if not first <= arm < first + len(starts) - 1:
+                continue
+            own = values[starts[arm - first] : starts[arm - first + 1]]
+            if len(own) < FEWEST_VALUES:
+                continue
+            quarters = np.linspace(0, len(own), QUARTERS + 1).astype(np.int64)
+            self._kept[arm, metric, False] = _thinned(own, quarters)
+            self._first[arm, metric] = own[:MOST_VALUES].copy()
+            if self.files > 1 and code < _FIRST_ARMS:
+                edges = [0]
+                for part in range(self.files):
+                    ended = self._ends.get((metric, part))  # None for a file without rows
+                    edges.append(edges[-1] if ended is None else int(ended[code]))
+                self._kept[arm, metric, True] = _thinned(own, np.array(edges))
+
+    def samples(self, *, by_file: bool) -> Iterator[tuple[int, int, list[Floats]]]:
+        """Arm (its position), metric, and values by quarter of its rows, or by part of the files."""
+        for arm, metric, of_files in sorted(self._kept):
+            if of_files == by_file:
+                yield arm, metric, self._kept[arm, metric, of_files]
+
+    def first_values(self) -> Iterator[tuple[int, int, Floats]]:
+        """Arm (its position), metric, and its first values, side by side as they stand there."""
+        for arm, metric in sorted(self._first):
+            yield arm, metric, self._first[arm, metric]
+
+    def file_names(self, names: Sequence[str]) -> list[str]:
+        """Names of the parts of the files."""
+        parts: list[list[str]] = [[] for _ in range(self.files)]
+        for number, name in enumerate(names):
+            parts[self.part_of(number)].append(name)
+        return [part[0] if len(part) == 1 else f"{part[0]} and {len(part) - 1} more" for part in parts]
+
+
+def _thinned(values: Floats, edges: Ints) -> list[Floats]:
+    """The values between edges, some of each part, evenly spread over it, if there are too many."""
+    most = max(8, MOST_VALUES // (len(edges) - 1))
+    parts = []
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        count = end - begin
+        at = np.arange(count) if count <= most else (np.arange(most) + 0.5) * (count / most)
+        parts.append(values[begin + at.astype(np.int64)])
+    return parts
+
+
 # Rows -----------------------------------------------------------------------------------------------------------------
 
 
@@ -300,7 +405,7 @@ def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Fl
 
     Where several things count of one metric, the values that all of them can use.
 
-    >>> usable_ranges(["stars"], [Objective("stars", statistic="mean", bounds=(1, 5))]).tolist()
+    >>> usable_ranges(["stars"], [Objective("stars", "maximize", statistic="mean", bounds=(1, 5))]).tolist()
     [[1.0, 5.0]]
     """
     known: dict[str, tuple[float, float]] = {}
@@ -362,6 +467,73 @@ def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> F
     if not len(column) or (column.min() >= usable[0] and column.max() <= usable[1]):  # not so if any is NaN
         return column
     return np.where((column >= usable[0]) & (column <= usable[1]), column, np.nan)
+
+
+# Sorting --------------------------------------------------------------------------------------------------------------
+
+
+def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
+    """The places (M, K + 1) at which the values of each arm begin, by the counts of each metric, M times (K,)."""
+    return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
+
+
+_ALONE = 8192
+"""Arms with more values than this are sorted where they are."""
+_TOGETHER = 1 << 17
+"""Values of a matrix: as many as the processor's cache holds."""
+
+
+def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
+    """Sort values[starts[i] : starts[i + 1]], all of them finite, in place for each arm i; in threads unless told.
+
+    >>> values = np.array([3.0, 1.0, 2.0, 9.0, 8.0])
+    >>> sort_within(values, np.array([0, 3, 3, 5]))
+    >>> values
+    array([1., 2., 3., 8., 9.])
+    """
+    side_by_side(lambda arms: _sort_some(values, starts, arms), _alike(np.diff(starts)), threads=threads)
+
+
+def _alike(counts: Ints) -> Iterator[Ints]:
+    """Arms that are sorted together: all that have two values at least, those with about as many side by side."""
+    order = np.argsort(counts, kind="stable")
+    counts = counts[order]
+    first = int(np.searchsorted(counts, 2))
+    while first < len(order):
+        widest = int(counts[first]) + int(counts[first]) // 8
+        last = int(np.searchsorted(counts, widest, side="right"))
+        last = min(last, first + max(1, _TOGETHER // widest)) if widest <= _ALONE else first + 1
+        yield order[first:last]
+        first = last
+
+
+def _sort_some(values: Floats, starts: Ints, arms: Ints) -> None:
+    if len(arms) == 1:
+        values[starts[arms[0]] : starts[arms[0] + 1]].sort()
+        return
+    matrix = np.empty((len(arms), int(starts[arms[-1] + 1] - starts[arms[-1]])))
+    _gather(values, starts, arms, matrix)
+    matrix.sort(axis=1)
+    _put_back(values, starts, arms, matrix)
+
+
+@kernel(over="matrix")
+def _gather(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
+    for row in range(arms.shape[0]):
+        start = starts[arms[row]]
+        count = starts[arms[row] + 1] - start
+        for k in range(count):
+            matrix[row, k] = values[start + k]
+        for k in range(count, matrix.shape[1]):
+            matrix[row, k] = np.inf
+
+
+@kernel(over="matrix")
+def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
+    for row in range(arms.shape[0]):
+        start = starts[arms[row]]
+        for k in range(starts[arms[row] + 1] - start):
+            values[start + k] = matrix[row, k]
 
 
 # Kernels --------------------------------------------------------------------------------------------------------------

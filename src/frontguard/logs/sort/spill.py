@@ -4,7 +4,13 @@ Rows are kept in memory (`RowBuffer`) while they fit. When they do not, they are
 names and appended to files, a *run*, and reading goes on. Names that turn up later fall between those of a run without
 disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is laid out from
 all of them in a map of the result's file, and sorted there (`merge_ordered`). Every value is written twice and read
-once, in long stretches, whatever the order of the rows; what stays in memory is a few numbers an arm.
+once, in long stretches, whatever the order of the rows; what stays in memory is a few numbers an arm. A `Clock` tells
+how far that is.
+
+Logs laid out by arm become one sorted log (`merge_ordered`): arms united by name, the values of each arm put together,
+pulls added. The result depends on what the logs hold, not on their order or grouping: sorted values are the same
+however they came together, and zeros lose their sign, because −0 and 0 compare equal and would keep the order in which
+they came.
 """
 
 from __future__ import annotations
@@ -12,25 +18,100 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from frontguard._common.machine import available_memory, usable_cores
-from frontguard._common.typing import Floats
+from frontguard._common.compiled import kernel
+from frontguard._common.machine import available_memory, side_by_side, usable_cores
+from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.sort.order import RowOrder
-from frontguard.logs.sort.ordered import Ordered, merge_ordered
-from frontguard.logs.sort.progress import Clock
-from frontguard.logs.sort.rows import Batch, RowBuffer
+from frontguard.evidence.measurements import Ordered
+from frontguard.logs.sort.rows import Batch, RowBuffer, RowOrder, sort_within, starts_of
 
 LEAST_MEMORY = 1 << 20
 _PART_OF_AVAILABLE = 0.5
 _HELD = 4  # the part of the memory, as one of so many, that runs may have before they go to disk
+
+
+# Progress -------------------------------------------------------------------------------------------------------------
+
+_SORTING = 0.5
+"""About how long it takes to sort a row, relative to reading it: for the time left before any row is sorted."""
+_PAUSE = 0.25  # seconds between two messages
+
+
+@dataclass(frozen=True)
+class LogProgress:
+    """All rows are read, and then all of them are sorted; on a cluster a worker may have to be waited for first."""
+
+    stage: Literal["waiting", "reading", "sorting"]
+    rows: int  # read, or sorted
+    total: int | None  # None while it is not known
+    seconds: float  # since the beginning
+    seconds_left: float | None
+
+
+Watcher = Callable[[LogProgress], None]
+
+
+class Clock:
+    """Tells a watcher a few times a second, and at the end of each stage.
+
+    How much is left is known from the number of `rows` that are expected.
+    """
+
+    def __init__(self, watcher: Watcher | None = None, rows: int | None = None) -> None:
+        self._watcher, self._expected = watcher, rows
+        self._began = self._told = time.monotonic()
+        self._read = 0
+        self._reading: float | None = None  # seconds, when it is over
+        self._sorted = 0.0
+        self._lock = threading.Lock()
+
+    def read(self, rows: int) -> None:
+        """So many rows have been read in all."""
+        self._read = rows
+        self._tell()
+
+    def all_read(self) -> None:
+        """There are no more rows to read."""
+        self._expected = self._read
+        self._tell(at_once=True)
+        self._reading = time.monotonic() - self._began
+
+    def sorted(self, rows: float) -> None:
+        """So many more rows have been sorted; several threads may say so."""
+        with self._lock:
+            self._sorted += rows
+            self._tell(at_once=round(self._sorted) >= self._read)
+
+    def _tell(self, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if self._watcher is None or (now < self._told + _PAUSE and not at_once):
+            return
+        self._told = now
+        seconds = now - self._began
+        if self._reading is None:
+            total = None if self._expected is None else max(self._expected, self._read)
+            share = self._read / total if total else None
+            left = seconds * ((1.0 + _SORTING) / share - 1.0) if share else None
+            self._watcher(LogProgress("reading", self._read, total, seconds, left))
+        else:
+            done = min(round(self._sorted), self._read)
+            each = (seconds - self._reading) / done if done else _SORTING * self._reading / max(self._read, 1)
+            self._watcher(LogProgress("sorting", done, self._read, seconds, each * (self._read - done)))
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
 
 
 def ordered_from(
@@ -81,6 +162,120 @@ def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
     for start in range(0, len(batch), most):
         part = slice(start, start + most)
         yield replace(batch, arms=batch.arms[part], values=[column[part] for column in batch.values])
+
+
+# Logs put together ----------------------------------------------------------------------------------------------------
+
+
+def merge_ordered(
+    logs: Sequence[Ordered],
+    metrics: Sequence[str],
+    *,
+    room: Callable[[int], Any] = np.empty,
+    most: int | None = None,
+    watched: RowOrder | None = None,
+    clock: Clock | None = None,
+) -> Ordered:
+    """The log that holds the rows of all, which must have these metrics.
+
+    Neighbouring arms with `most` values, all unless given, are worked on at a time, in threads; `room` makes that for
+    the values of a metric, of which slices are written to. `watched` sees values before they are sorted, if those of
+    each arm stand in the order of their rows; the `clock` is told how far it is.
+
+    >>> first = Ordered(["a", "b"], ("ms",), np.array([2, 1]), np.array([[0, 2, 3]]), (np.array([1.0, 5.0, 2.0]),))
+    >>> second = Ordered(["a", "c"], ("ms",), np.array([1, 4]), np.array([[0, 1, 1]]), (np.array([3.0]),))
+    >>> both = merge_ordered([first, second], ["ms"])
+    >>> both.arms, both.pulls.tolist(), both.starts.tolist(), both.values[0].tolist()
+    (['a', 'b', 'c'], [3, 1, 4], [[0, 3, 4, 4]], [1.0, 3.0, 5.0, 2.0])
+    """
+    for log in logs:
+        same_metrics(metrics, log.metrics)
+    arms, places = united([log.arms for log in logs])
+    pulls, broken = np.zeros((2, len(arms)), np.int64)
+    good = np.zeros((len(metrics), len(arms)), np.int64)
+    counts = [log.good for log in logs]
+    for log, count, own in zip(logs, counts, places, strict=True):
+        pulls[own] += log.pulls
+        broken[own] += 0 if log.broken is None else log.broken
+        good[:, own] += count
+    if watched is not None:
+        watched.choose(pulls, arms, len(metrics))
+    starts = starts_of(good)
+    edges = _blocks(starts, most or int(starts.max(initial=1)))
+    at = [np.searchsorted(own, edges) for own in places]  # where blocks begin and end among the arms of each log
+    results = [room(int(begins[-1])) for begins in starts]
+
+    def arrange(job: tuple[int, int]) -> None:
+        block, metric = job
+        first, last = int(edges[block]), int(edges[block + 1])
+        begins = starts[metric, first : last + 1]
+        flat = results[metric][int(begins[0]) : int(begins[-1])]
+        begins = begins - begins[0]
+        following = begins[:-1].copy()
+        for log, count, own, cuts in zip(logs, counts, places, at, strict=True):
+            some = slice(cuts[block], cuts[block + 1])
+            own_start, own_end = log.starts[metric, cuts[block : block + 2]].tolist()
+            lay_out(own[some] - first, count[metric, some], log.values[metric][own_start:own_end], following, flat)
+        flat += 0.0  # −0 becomes 0
+        if watched is not None:
+            watched.take(metric, first, flat, begins)
+        sort_within(flat, begins, threads=most is None)
+        if clock is not None:
+            clock.sorted(int(pulls[first:last].sum()) / len(metrics))
+
+    side_by_side(arrange, product(range(len(edges) - 1), range(len(metrics))), threads=most is not None)
+    counted = all(log.broken is not None for log in logs)
+    values = tuple(result[:] for result in results)
+    return Ordered(arms, tuple(metrics), pulls, starts, values, broken if counted else None)
+
+
+def _blocks(starts: Ints, most: int) -> Ints:
+    """Ranges of neighbouring arms, as edges, that have at most `most` values of any metric, or are one arm alone."""
+    edges = [0]
+    arms = starts.shape[1] - 1
+    while edges[-1] < arms:
+        ends = [int(np.searchsorted(each, each[edges[-1]] + most, side="right")) - 1 for each in starts]
+        edges.append(max(min([*ends, arms]), edges[-1] + 1))
+    return np.array(edges, np.int64)
+
+
+def united(lists: Sequence[Sequence[str]]) -> tuple[list[str], list[Codes]]:
+    """All names of some lists, ordered, and where in it the names of each list stand.
+
+    >>> united([["a", "c"], ["b", "c"]])
+    (['a', 'b', 'c'], [array([0, 2], dtype=int32), array([1, 2], dtype=int32)])
+    """
+    arms = sorted({name for names in lists for name in names})
+    place = {name: index for index, name in enumerate(arms)}
+    return arms, [np.fromiter(map(place.__getitem__, each), np.int32, len(each)) for each in lists]
+
+
+def same_metrics(first: Sequence[str], second: Sequence[str]) -> None:
+    """Refuse two logs that do not measure the same, and say what differs."""
+    if tuple(first) == tuple(second):
+        return
+    missing = [name for name in first if name not in second]
+    more = [name for name in second if name not in first]
+    if missing or more:
+        parts = [f"{', '.join(map(repr, missing))} only in the first"] if missing else []
+        parts += [f"{', '.join(map(repr, more))} only in the second"] if more else []
+        raise BadInput(f"logs that are added must have the same metrics; got {' and '.join(parts)}")
+    raise BadInput(
+        f"logs that are added must have their metrics in the same order; got {', '.join(map(repr, first))} and "
+        f"{', '.join(map(repr, second))}"
+    )
+
+
+@kernel(over="arms")
+def lay_out(arms: Codes, counts: npt.NDArray[Any], values: Floats, places: Ints, whole: Floats) -> None:
+    """Put each arm's stretch of `values` behind what it has already, and move its place on."""
+    taken = 0
+    for k in range(arms.shape[0]):
+        place = places[arms[k]]
+        count = int(counts[k])
+        whole[place : place + count] = values[taken : taken + count]
+        places[arms[k]] = place + count
+        taken += count
 
 
 class LogParts:

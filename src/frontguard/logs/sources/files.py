@@ -25,6 +25,9 @@ BUNDLED = {"compiler-flags": "compiler_flags.csv.gz", "reviews": "review_log.csv
 PACKED = (".gz", ".zst", ".bz2")
 """Endings of names that say nothing of what is inside."""
 
+STATE = b"FRONTGUARD LOG\r\n"
+"""The beginning of a state's file (`logs.state`); the line end shows a file that was carried as text."""
+
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written as the name of a folder
 _ADDRESS = re.compile(r"(postgres|postgresql|sqlite)://", re.I)
 
@@ -76,6 +79,28 @@ def find(where: Any) -> LogFiles:
         if count > 1:
             raise BadInput(f"{real} is among the files of the log {count} times: its rows would count as often")
     return LogFiles(several(files), tuple(files))
+
+
+def state_files(found: LogFiles) -> list[Path]:
+    """The state files that a log is, if it is of these; none otherwise."""
+    paths = [file.path for file in found.files if file.path is not None]
+    states = [path for path in paths if is_state(path)]
+    if states and len(states) < len(found.files):
+        other = next(file.shown for file in found.files if file.path not in states)
+        raise BadInput(
+            f"state files and logs cannot be read as one log; got {states[0]} and {other}: add the log to the state "
+            "with --append (append=)"
+        )
+    return states
+
+
+def is_state(path: Path) -> bool:
+    """True for the file of a state; what cannot be read is said by whoever reads it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(STATE)) == STATE
+    except OSError:
+        return False
 
 
 def several(files: Sequence[LogFile]) -> str:

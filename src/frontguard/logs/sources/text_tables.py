@@ -32,8 +32,17 @@ from polars.exceptions import PanicException, PolarsError
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile, whole
-from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, one_column, pick, refuse_mixed
-from frontguard.logs.sources.values import numbers_in, text_of
+from frontguard.logs.sources.reader import (
+    BATCH,
+    LogTable,
+    Picked,
+    Request,
+    numbers_in,
+    one_column,
+    pick,
+    refuse_mixed,
+    text_of,
+)
 from frontguard.notices import UnfinishedLine
 from frontguard.phrases import error_line, number_of, shown
 

@@ -6,14 +6,27 @@ Answers come in the kind of frame that came in (`same_kind`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile
-from frontguard.logs.sources.reader import BATCH, LogTable, Picked, Request, one_column, pick, refuse_mixed
+from frontguard.logs.sources.reader import (
+    BATCH,
+    LogTable,
+    Picked,
+    Request,
+    as_names,
+    as_numbers,
+    is_of,
+    number_in,
+    one_column,
+    pick,
+    refuse_mixed,
+    text_of,
+)
 from frontguard.phrases import error_line, shown
 
 if TYPE_CHECKING:
@@ -24,8 +37,6 @@ Columns = Mapping[str, Any]
 
 def _selected(picked: Picked, kinds: Mapping[str, Any], where: str) -> list[pl.Expr]:
     """The picked columns as names and numbers, by their types."""
-    from frontguard.logs.sources.values import as_names, as_numbers
-
     ways = [(name, as_names) for name in picked.texts] + [(name, as_numbers) for name in picked.numbers]
     return [way(name, kinds[name], f"{where}, column {shown(name)}") for name, way in ways]
 
@@ -78,22 +89,6 @@ def _broken() -> tuple[type[BaseException], ...]:
 # Frames --------------------------------------------------------------------------------------------------------------
 
 
-def is_frame(thing: object) -> bool:
-    """True for a frame, False for the place of a file; packages that are not loaded are not loaded for it."""
-    if isinstance(thing, Mapping):
-        return True
-    if isinstance(thing, (str, bytes, Sequence)) or hasattr(thing, "__fspath__"):
-        return False
-    return (
-        hasattr(thing, "__arrow_c_stream__") or _is(thing, "pandas", "DataFrame") or _is(thing, "polars", "LazyFrame")
-    )
-
-
-def _is(thing: object, package: str, *names: str) -> bool:
-    module = sys.modules.get(package)
-    return module is not None and isinstance(thing, tuple(getattr(module, name) for name in names))
-
-
 class FrameTable(LogTable):
     """A frame whose columns are looked up by name; those that are wanted are brought to Polars when they are read."""
 
@@ -106,11 +101,11 @@ class FrameTable(LogTable):
             columns = list(frame.values())
             self._at = columns.__getitem__
             super().__init__("the columns", [str(name) for name in frame], len(columns[0]) if columns else 0)
-        elif _is(frame, "pandas", "DataFrame"):
+        elif is_of(frame, "pandas", "DataFrame"):
             whole = _with_index(frame, request)
             self._at = lambda index: whole.iloc[:, index]
             super().__init__("the frame", [str(name) for name in whole.columns], len(whole))
-        elif _is(frame, "pyarrow", "Table", "RecordBatch"):
+        elif is_of(frame, "pyarrow", "Table", "RecordBatch"):
             self._at = frame.column
             super().__init__("the table", frame.schema.names, len(frame))
         else:
@@ -147,7 +142,7 @@ def _series(column: Any) -> pl.Series | None:
         return column
     if isinstance(column, np.ndarray):
         return pl.Series(column) if column.ndim == 1 and column.dtype.kind in "iufbU" else None
-    if _is(column, "pandas", "Series"):
+    if is_of(column, "pandas", "Series"):
         if isinstance(column.dtype, np.dtype):
             return pl.Series(column.to_numpy()) if column.dtype.kind in "iufbmM" else None
         try:
@@ -160,8 +155,6 @@ def _series(column: Any) -> pl.Series | None:
 def _by_value(column: Any, numbers: bool, where: str) -> pl.Series:
     """A column of Python's own values, looked at one by one."""
     import polars as pl
-
-    from frontguard.logs.sources.values import number_in, text_of
 
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     if not numbers:
@@ -224,11 +217,11 @@ def same_kind(frame: Any, table: Columns) -> Any:
     """
     if isinstance(frame, Mapping):
         return {name: list(column) for name, column in table.items()}
-    if _is(frame, "pandas", "DataFrame"):
+    if is_of(frame, "pandas", "DataFrame"):
         return sys.modules["pandas"].DataFrame(dict(table))
-    if _is(frame, "pyarrow", "Table"):
+    if is_of(frame, "pyarrow", "Table"):
         return sys.modules["pyarrow"].table(dict(table))
-    if _is(frame, "pyarrow", "RecordBatch"):
+    if is_of(frame, "pyarrow", "RecordBatch"):
         return sys.modules["pyarrow"].RecordBatch.from_pydict(dict(table))
     import polars as pl
 

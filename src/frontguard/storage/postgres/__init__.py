@@ -1,6 +1,5 @@
 """Studies on a PostgreSQL server, for workers on many machines. In the order of reading:
 
-- `schema`: tables and functions on the server, and how they keep the guarantees
+- `connections`: opened when needed, replaced when lost; tables and functions, and how they keep the guarantees
 - `storage`: the contract by these functions
-- `connections`: opened when needed, replaced when lost
 """

@@ -1,8 +1,23 @@
-"""Connections to a PostgreSQL server: opened when needed, replaced when lost, never shared by a fork.
+"""Connections to a PostgreSQL server, opened when needed, replaced when lost, never shared by a fork; and its tables.
 
 A list of our own rather than `psycopg_pool`: that connects in four threads of its own, which no fork survives, writes
 why it could not into a log, and answers with a bare timeout; we want the reason at once, without the password. It would
 replace a fifth of this module, not the retries, settings, forks and words that are the rest.
+
+The tables and functions of studies are written in `schema.sql`. What changes several rows at once is a function on the
+server. A call is then one round trip and one transaction that ends whether or not its caller still lives: no worker
+that hangs or is stopped can hold a lock on a study.
+
+Every such function locks the study's row first. That row keeps the number of told pulls, and PostgreSQL lets a lock go
+only after the commit can be seen: numbers follow the order of commits, and nobody sees the n-th without the (n−1)-th.
+
+Told pulls and plans are flushed to disk before anybody can see them (`synchronous_commit`). Plans too, since workers on
+other machines outlive a crash of the server: a plan that was lost and made anew could give another arm to the pulls in
+their hands. That a pull was handed out is flushed as well, or it might be handed out again after a crash. Only that a
+lease was renewed or given back may be lost.
+
+Every write carries the id of its call. A call whose answer was lost with the connection is repeated with the same id,
+and finds what it did the first time.
 """
 
 from __future__ import annotations
@@ -13,14 +28,17 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from urllib.parse import quote, unquote
 
 from frontguard._common.secrets import SECRET_KEYS
 from frontguard.errors import BadInput
+from frontguard.phrases import visible
+from frontguard.storage.contract import LOGGER, SAID_AFTER, NothingThere
 
 if TYPE_CHECKING:
     import psycopg
@@ -66,6 +84,7 @@ class Connections:
         self._read_only = read_only
         self._patience = patience
         self._closed = False
+        self._is_silent = False
         self._lock = threading.Lock()
         self._idle: list[Connection[Any]] = []
         _alive.add(self)
@@ -91,7 +110,9 @@ class Connections:
         while True:
             try:
                 with self._connection() as connection:
-                    return work(connection)
+                    answer = work(connection)
+                self._is_silent = False
+                return answer
             except self._psycopg.Error as error:
                 if not self._is_passing(error):
                     raise
@@ -100,10 +121,38 @@ class Connections:
                     raise ConnectionError(
                         f"no answer from the PostgreSQL server at {self.where} for {waited:.0f} s: {self.said(error)}"
                     ) from None
+                self._note_silence(waited, self.said(error))
                 if error.sqlstate not in RETRY:
                     self._drop_idle()  # what this connection met, the others will meet
                 attempt += 1
                 time.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**attempt, 1.0))
+
+    def _note_silence(self, seconds: float, why: str) -> None:
+        """Say, once until the server answers again, that it has been waited for."""
+        if seconds > SAID_AFTER and not self._is_silent:
+            self._is_silent = True
+            LOGGER.warning(
+                "frontguard: no answer from the PostgreSQL server at %s for %.0f s, trying on: %s",
+                self.where,
+                seconds,
+                why,
+            )
+
+    def _watched(self, waiting: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
+        """The same generator of psycopg, that notes silence, and gives up where nothing else would."""
+        began, limit = time.monotonic(), 2.0 * max(self._patience, SAID_AFTER)
+        try:
+            wanted = next(waiting)
+            while True:
+                ready = yield wanted
+                seconds = time.monotonic() - began
+                self._note_silence(seconds, "it has taken a request, and does not answer")
+                if seconds > limit:
+                    raise self._psycopg.OperationalError(f"the server has been silent for {seconds:.0f} s")
+                wanted = waiting.send(ready)
+        except StopIteration as ended:
+            answer: Answer = ended.value
+            return answer
 
     def first(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
         """As `run`, for the first work of all: a server that is not there is then a wrong address, told at once."""
@@ -117,7 +166,7 @@ class Connections:
 
     def said(self, error: BaseException) -> str:
         """The error in one line, without a password."""
-        text = " ".join(str(error).split())
+        text = visible(" ".join(str(error).split()))
         for secret in self._secrets:
             text = text.replace(secret, "…")
         return text
@@ -147,7 +196,13 @@ class Connections:
         connection.close()
 
     def _connect(self) -> Connection[Any]:
-        connection: Connection[Any] = self._psycopg.connect(**self._parameters, autocommit=True)
+        watched = self._watched
+
+        class Watched(self._psycopg.Connection):  # type: ignore[name-defined, misc]
+            def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+                return super().wait(watched(gen), *args, **options)
+
+        connection: Connection[Any] = Watched.connect(**self._parameters, autocommit=True)
         settings = {
             # Each statement is to see what others committed before it, whatever the server's own default.
             "default_transaction_isolation": "read committed",
@@ -213,3 +268,58 @@ def _secrets(url: str, parameters: dict[str, Any]) -> list[str]:
         secrets += [written[1], unquote(written[1])]
     secrets += [quote(secret, safe="") for secret in secrets]
     return sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+VERSION = 5
+DEFINITIONS = files(__package__).joinpath("schema.sql").read_text("utf-8")
+
+
+def checked_schema(schema: str) -> str:
+    """A name that can stand in SQL as it is."""
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+        raise BadInput(f"schema must be small letters, digits and underscores, 63 at most; got {schema!r}")
+    return schema
+
+
+def in_schema(text: str, schema: str) -> LiteralString:
+    """SQL with the name of the schema put in, which `checked_schema` has found harmless."""
+    return text.format(schema=schema)
+
+
+def create_tables(connection: Connection[Any], schema: str, where: str) -> None:
+    """Make the tables where there are none, in one transaction under a lock: of several processes one does it."""
+    if _version(connection, schema) == 0:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"frontguard {schema}"])
+            if _version(connection, schema) == 0:
+                # Asked first: where an administrator made the schema, its user need not be allowed to make one.
+                if connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
+                    connection.execute(in_schema("CREATE SCHEMA {schema}", schema))
+                connection.execute(in_schema(DEFINITIONS, schema))
+                connection.execute(in_schema("INSERT INTO {schema}.version VALUES (%s)", schema), [VERSION])
+    refuse_others(connection, schema, where)
+
+
+def refuse_others(connection: Connection[Any], schema: str, where: str) -> None:
+    """Raise `NothingThere` where there are no tables, `BadInput` where they are of another version than ours."""
+    version = _version(connection, schema)
+    if version == 0:
+        raise NothingThere(f"cannot read schema {schema!r} of {where}: there are no studies; nothing was changed")
+    if version != VERSION:
+        update = ": update frontguard" if version > VERSION else ""
+        raise BadInput(
+            f"the studies at {where} have version {version} of the tables, and this frontguard knows version "
+            f"{VERSION}{update}; nothing was changed"
+        )
+
+
+def _version(connection: Connection[Any], schema: str) -> int:
+    """The version of the tables in the database: 0 where there are none."""
+    # The catalogue itself is read, since `to_regclass` remembers that there was nothing before another process made it.
+    there = connection.execute("SELECT FROM pg_tables WHERE schemaname = %s AND tablename = 'version'", [schema])
+    if there.fetchone() is None:
+        return 0
+    row = connection.execute(in_schema("SELECT coalesce(max(version), 0) FROM {schema}.version", schema)).fetchone()
+    return 0 if row is None else int(row[0])

@@ -1,4 +1,4 @@
-"""Studies on a PostgreSQL server, for workers on many machines; `schema` says how the guarantees are kept."""
+"""Studies on a PostgreSQL server, for workers on many machines; `connections` says how the guarantees are kept."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ from frontguard.storage.contract import (
     fault_of,
     fault_of_plans,
 )
-from frontguard.storage.postgres.connections import Connections
-from frontguard.storage.postgres.ddl import checked_schema, create_tables, in_schema, refuse_others
+from frontguard.storage.postgres.connections import (
+    Connections,
+    checked_schema,
+    create_tables,
+    in_schema,
+    refuse_others,
+)
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -70,7 +75,6 @@ class PostgresStorage(Storage):
         return f"postgresql://{self._connections.where}"
 
     def describe(self) -> str:
-        """The server and how durable it is, in a sentence, and a warning where it is not."""
         version, warning = self._durability()
         text = f"PostgreSQL {version} at {self.where}, schema {self._schema}"
         return (
@@ -80,7 +84,6 @@ class PostgresStorage(Storage):
         )
 
     def concern(self) -> str:
-        """The same, where there is a warning."""
         return self.describe() if self._durability()[1] else ""
 
     def _durability(self) -> tuple[str, str]:
@@ -107,11 +110,9 @@ class PostgresStorage(Storage):
     # Studies ----------------------------------------------------------------------------------------------------------
 
     def studies(self) -> list[str]:
-        """Names of the studies, oldest first."""
         return [_read(name) for (name,) in self._rows("SELECT name FROM {schema}.studies ORDER BY id")]
 
     def create(self, study: str, settings: str, metrics: int) -> None:
-        """Begin a study. Raises `StudyExists`."""
         rows = self._rows(
             "SELECT {schema}.create_study(%s, %s, %s, %s)",
             [_written(study), metrics, _written(settings), uuid.uuid4()],
@@ -120,12 +121,10 @@ class PostgresStorage(Storage):
             raise StudyExists(f"there is a study {study!r} already at {self.where}")
 
     def settings(self, study: str) -> str:
-        """The latest settings. Raises `UnknownStudy`."""
         rows = self._of(study, "SELECT settings FROM {schema}.settings WHERE study = %s ORDER BY number DESC LIMIT 1")
         return _read(rows[0][0])
 
     def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
-        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
         rows = self._of(
             study,
             "SELECT {schema}.amend(%s, %s, %s::text, %s::bigint, %s)",
@@ -134,7 +133,6 @@ class PostgresStorage(Storage):
         return bool(rows[0][0])
 
     def forget(self, study: str) -> bool:
-        """Remove a study of which nothing was told."""
         rows = self._of(study, "SELECT {schema}.forget(%s)")
         if rows[0][0]:
             self._known.pop(study, None)
@@ -143,12 +141,10 @@ class PostgresStorage(Storage):
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
-        """How many plans and how many told pulls there are."""
         plans, told = self._of(study, "SELECT plans, told FROM {schema}.studies WHERE id = %s")[0]
         return plans, told
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
-        """The plans with numbers above `after`, in order."""
         rows = self._of(
             study,
             "SELECT p.number, p.told, p.first, p.arms, p.status, s.planned "
@@ -171,7 +167,6 @@ class PostgresStorage(Storage):
         return np.array(arms, np.int64)
 
     def add_plan(self, study: str, plan: Plan) -> bool:
-        """Append a plan if it is the next one."""
         arms = np.asarray(plan.arms).tolist()
         rows = self._of(
             study,
@@ -181,7 +176,6 @@ class PostgresStorage(Storage):
         return bool(rows[0][0])
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
-        """The told pulls with numbers above `after`, up to `up_to` or the last."""
         if after <= 0:
             self.size(study)  # raises if it was forgotten, which can only be if nothing was told
         known = self._study(study)
@@ -235,7 +229,6 @@ class PostgresStorage(Storage):
             raise Damaged(f"study {study!r} at {self.where}: {fault}; nothing was changed")
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
-        """Append told pulls, all or none; end their leases. False for those told before."""
         known = self._study(study)
         if not tells or any(tell.pull > known.planned for tell in tells):
             known = self._study(study, fresh=True)
@@ -276,7 +269,6 @@ class PostgresStorage(Storage):
         return {pull for (pull,) in rows}
 
     def late(self, study: str) -> Told:
-        """What was told of pulls after they had been given up."""
         rows = self._of(
             study,
             "SELECT l.pull, l.measured, l.reason, l.worker, l.at "
@@ -295,7 +287,6 @@ class PostgresStorage(Storage):
     # Leases -----------------------------------------------------------------------------------------------------------
 
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
-        """Lease up to `most` pulls: first those that were given back, then new ones."""
         if most <= 0:
             self._study(study)
             return []
@@ -324,7 +315,6 @@ class PostgresStorage(Storage):
         self._sound.add(self._study(study).id)
 
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        """Put off the deadline of the leases that a worker holds; how many these were."""
         which = None if pulls is None else list(pulls)
         rows = self._of(
             study,
@@ -334,7 +324,6 @@ class PostgresStorage(Storage):
         return int(rows[0][0])
 
     def leases(self, study: str) -> list[Pull]:
-        """The pulls that are in the hands of a worker, lowest number first."""
         rows = self._of(
             study,
             "SELECT l.pull, l.worker, l.deadline "
@@ -343,10 +332,13 @@ class PostgresStorage(Storage):
         )
         return [Pull(pull, _read(worker), deadline) for pull, worker, deadline in rows if pull is not None]
 
+    def now(self) -> float:
+        """Return the server's time: clocks of workers on several machines differ."""
+        return float(self._rows("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0])
+
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the connections."""
         self._connections.close()
 
     def _prepare(self, connection: Connection[Any]) -> None:

@@ -2,6 +2,5 @@
 
 - `storage`: the contract in short transactions
 - `file`: the one connection of a process: opening, waiting, forks, and what goes wrong, in words of the user
-- `log`: rows in and out, with their checksums
-- `schema`: the tables
+- `log`: the tables, and rows in and out, with their checksums
 """

@@ -7,14 +7,18 @@ would trust the notes. So all connections are closed just before a fork, and ope
 parent and child alike.
 
 **Waiting** is a sleep of about a millisecond, at random, until the lock is free. Who had to wait lately also sleeps a
-moment before it tries at all: otherwise who has just written would find the lock free again while the others sleep.
-Measured in turns, 8 processes that do nothing but tell, on a disk that syncs in 0.2 ms: the longest wait was 11 to 20
-times the median one; without that moment 69 to 490 times, at up to 1.4 times the rate; with SQLite's own growing sleeps
-some writers told one pull in three seconds. A queue by `flock` on a second file was fairer still (3 to 19 times) and
-told up to 1.7 times as many; but who blocks in it cannot give up after a while, nor say who holds the file.
+moment before it tries at all: otherwise who has just written would find the lock free again while the others sleep. A
+queue by `flock` on a second file would be fairer; but who blocks in it cannot give up after a while, nor say who holds
+the file.
+
+**Writers share a sync.** With a write-ahead log, a transaction is committed without one, and the log is synced after
+the lock was let go: one sync of the disk makes durable what all processes have committed by then, and nobody waits for
+the lock while the disk is at work. What is read may thus not be durable yet, but whoever reads it is on this machine:
+no crash leaves a reader behind that knows more than the file. And the log is kept as a whole up to some frame, so that
+nothing survives a crash without all that came before it.
 
 **Nobody else opens the file in this process**: POSIX drops all locks of a process on a file when any descriptor of it
-is closed.
+is closed. (SQLite locks the file itself and its shared memory, never the log.)
 """
 
 from __future__ import annotations
@@ -23,21 +27,23 @@ import ctypes
 import os
 import random
 import shlex
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NoReturn, TypeVar
 
 import apsw
 import psutil
 
-from frontguard._common.forks import hold_over_forks
-from frontguard._common.private import make_private
-from frontguard._common.secrets import without_password
+from frontguard._common.machine import hold_over_forks
+from frontguard._common.secrets import make_private, without_password
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, NothingThere, Unavailable
-from frontguard.storage.sqlite import schema
+from frontguard.storage.contract import LOGGER, SAID_AFTER, Damaged, NothingThere, Unavailable
+from frontguard.storage.sqlite import log as tables
 from frontguard.storage.sqlite.log import NotAsWritten
 
 Journal = Literal["wal", "rollback"]
@@ -86,9 +92,10 @@ class StudyFile:
         self._file: tuple[int, int] | None = None  # device and inode, once it was opened
         self._seen: object = None  # read-only: what the files looked like when the connection was opened
         self._waiting_since = 0.0
+        self._said = False
         self._last_wait = -1.0
         self._damage: str | None = None
-        self._log: tuple[int, int] | None = None  # device and inode of the write-ahead log that we write to
+        self._log = -1  # descriptor of the write-ahead log that we write to
         self._place, self._log_name = str(self.path), str(companion(self.path, "-wal"))
         self._log_seen = 0.0  # when it was last seen beside the file
         self._gone: str | None = None  # what is said once that log was removed
@@ -101,7 +108,7 @@ class StudyFile:
 
         def attempt() -> Answer:
             db = self._connection()
-            with schema.transaction(db, "DEFERRED"):
+            with tables.transaction(db, "DEFERRED"):
                 return work(db)
 
         with self._lock:
@@ -119,16 +126,13 @@ class StudyFile:
     def write(self, work: Callable[[apsw.Connection], Answer], *, durable: bool = True) -> Answer:
         """Run work that writes, all or nothing; when this returns it is on the disk.
 
-        Without `durable` it is on the disk as soon as anything durable is written after it (a write-ahead log is
-        synced as a whole, so no later record can survive without it), or a little later.
+        Without `durable` it is on the disk as soon as anything durable is written after it, or a little later.
         """
         if self.read_only:
             raise BadInput(f"{self.name} was opened read-only")
 
         def attempt() -> Answer:
             db = self._connection()
-            full = durable or self.journal == "rollback"
-            db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             now = time.monotonic()
             if now - self._last_wait < _GIVE_WAY:
                 time.sleep(random.uniform(0.0, 0.001))
@@ -136,10 +140,10 @@ class StudyFile:
                 if not self._log_is_ours():
                     self._raise_log_gone(db)
                 self._log_seen = now
-            with schema.transaction(db, "IMMEDIATE"):
+            with tables.transaction(db, "IMMEDIATE"):
                 answer = work(db)
             # What went into a log that was removed meanwhile is acknowledged only once it is in the file.
-            if self._log is not None and not os.access(self._log_name, os.F_OK):
+            if self._log >= 0 and not os.access(self._log_name, os.F_OK):
                 if not self._saved_from_log(db):
                     self._raise_log_gone(db)
                 self._log_seen = 0.0
@@ -150,7 +154,28 @@ class StudyFile:
                 raise Damaged(self._damage)  # what is damaged is not written to
             if self._gone is not None:
                 raise Unwritable(self._gone)
-            return self._guarded(attempt)
+            answer = self._guarded(attempt)
+            log = os.dup(self._log) if durable and self._log >= 0 else -1  # another thread may close it
+        if log >= 0:
+            self._sync(log)
+        return answer
+
+    def _sync(self, log: int) -> None:
+        """Bring what was committed to the disk, and close this descriptor of the log.
+
+        Where that fails it is not tried again: the system may have dropped what it could not write, and say that all
+        is well the next time.
+        """
+        try:
+            _to_disk(log)
+        except OSError as error:
+            self._gone = (
+                f"{self.name}: the disk reports an error ({error}), and what was told last may be lost. End all "
+                "processes that use the file, and begin again"
+            )
+            raise Unwritable(self._gone) from error
+        finally:
+            os.close(log)
 
     def close(self) -> None:
         """Have all of it in the file itself, if nobody keeps us from it for long, and close the connection.
@@ -184,11 +209,17 @@ class StudyFile:
             db, self._db = self._db, None
             if db is None:
                 return
+            self._let_log_go()
             if self._pid == os.getpid():
                 db.close()
             else:
                 # Forked behind Python's back. Closing would let go of locks that are the parent's: never let it happen.
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+    def _let_log_go(self) -> None:
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
@@ -219,13 +250,12 @@ class StudyFile:
         at every write: after it, each durable tell on ext4 was measured to take a quarter longer. Whether there is a
         log at all costs next to nothing.
         """
-        if self._log is None:
+        if self._log < 0:
             return True
         try:
-            status = os.stat(self._log_name)
+            return os.path.samestat(os.stat(self._log_name), os.fstat(self._log))
         except OSError:
             return False
-        return (status.st_dev, status.st_ino) == self._log
 
     def _saved_from_log(self, db: apsw.Connection) -> bool:
         """Move what is in a log that is gone, and that we still have, into the file; not if another is in its place."""
@@ -252,22 +282,21 @@ class StudyFile:
             make_private(self.path)  # the files beside it get its mode
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
-            schema.defend(db)
+            tables.defend(db)
             db.set_busy_handler(self._busy)
-            db.execute(f"PRAGMA page_size = {schema.PAGE}")  # of a new file
+            db.execute(f"PRAGMA page_size = {tables.PAGE_SIZE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
             new = not self._has_tables(db)
             if db.readonly("main"):
                 raise BadInput(f"{self.name} cannot be written: no permission; it can be opened read-only")
             self.journal, self.why = self._choose_journal(db)
+            db.execute("PRAGMA synchronous = FULL")
             if new:
-                db.execute("PRAGMA synchronous = FULL")
-                schema.create_tables(db)
-            self._log = None
+                tables.create_tables(db)
             if self.journal == "wal":
+                db.execute("PRAGMA synchronous = NORMAL")  # what is to be durable is synced by `_sync`
                 db.execute("SELECT 1 FROM study").fetchone()  # from the first read on, the log is there and open
-                status = os.stat(self._log_name)
-                self._log = status.st_dev, status.st_ino
+                self._log = os.open(self._log_name, os.O_RDWR)
         except BaseException:
             _leave_as_it_is(db, self.path)
             raise
@@ -287,7 +316,7 @@ class StudyFile:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{self.path.as_uri()}?immutable=1", flags=flags)
         try:
-            schema.defend(db)
+            tables.defend(db)
             db.set_busy_handler(self._busy)
             if not self._has_tables(db):
                 raise NothingThere(f"{self.name} is empty: there is no study in it")
@@ -315,31 +344,21 @@ class StudyFile:
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
                 raise apsw.NotADBError("it is too short")  # SQLite takes a file of one byte for a new one
-            if not schema.has_tables(db, self.name):
+            if not tables.has_tables(db, self.name):
                 return False
         except apsw.NotADBError:
             raise BadInput(
                 f"{self.name} is not a study file, or its beginning was overwritten: it is no SQLite database; nothing "
                 "was changed"
             ) from None
-        wrong = schema.missing_definitions(db)
-        if wrong:
-            raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
-        foreign = schema.foreign_definitions(db)
-        if foreign:
-            kind, name = foreign[0]
-            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-            raise NotAsWritten(f"it has a {kind} {name[:60]!r}{more} that no study file has")
+        tables.check_definitions(db)
         return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
         """Bring the file into the journal mode that is safe here, and say why."""
-        library = apsw.sqlite_lib_version()
-        if self._wanted == "rollback" or not schema.wal_is_safe(library):
+        if self._wanted == "rollback":
             self._set_journal(db, "truncate", self.wait)
-            if self._wanted == "rollback":
-                return "rollback", "as asked for"
-            return "rollback", f"because SQLite {library} has a bug that can corrupt a write-ahead log, fixed in 3.51.3"
+            return "rollback", "as asked for"
         try:
             if self._set_journal(db, "wal", min(5.0, self.wait)):
                 return "wal", "readers and writers do not wait for each other"
@@ -381,10 +400,14 @@ class StudyFile:
 
     def _busy(self, attempts: int) -> bool:
         self._last_wait = time.monotonic()
+        waited = self._last_wait - self._waiting_since
         if attempts == 0:
-            self._waiting_since = self._last_wait
-        elif self._last_wait - self._waiting_since > self.wait:
+            self._waiting_since, self._said = self._last_wait, False
+        elif waited > self.wait:
             return False
+        elif waited > SAID_AFTER and not self._said:
+            self._said = True
+            LOGGER.warning("frontguard: waiting for %s, which is in use; %s", self.name, _held_by(self.path))
         time.sleep(random.uniform(0.0002, 0.0018) if attempts < 200 else random.uniform(0.001, 0.005))
         return True
 
@@ -410,11 +433,22 @@ class StudyFile:
         if self._db is not None:
             _leave_as_it_is(self._db, self.path)
             self._db = None
+            self._let_log_go()
         self._damage = (
             f"{self.name} is damaged: {what[:_LONGEST]}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
             ".recover | sqlite3 NEW`, which mends it if no measurement is lost. Nothing was changed"
         )
         raise Damaged(self._damage) from error
+
+
+def _to_disk(descriptor: int) -> None:
+    """Wait until all that was written to a file is on the disk."""
+    if sys.platform == "darwin":  # to the disk, not to its cache
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 def companion(path: Path, suffix: str) -> Path:
@@ -471,3 +505,34 @@ def _leave_as_it_is(db: apsw.Connection, path: Path) -> None:
     if log.exists() and log.stat().st_size > 0:
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.close()
+
+
+# Where it lies, as far as that is worth a word ------------------------------------------------------------------------
+
+NETWORKS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "gluster", "lustre", "ceph", "beegfs", "gpfs", "davfs")
+"""File systems of other machines, by a part of their names: there locks may not hold, on which SQLite relies."""
+
+SLOW = 0.2
+"""Seconds that one sync may take before it is mentioned: every pull that is told waits for one."""
+
+
+def network_of(path: Path) -> str:
+    """The kind of the network file system that a path is on; "" if it is on none, or nobody knows."""
+    mounts: dict[str, str] = {}
+    with suppress(OSError, psutil.Error):
+        mounts = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
+    around = [mounts[str(folder)] for folder in (path, *path.parents) if str(folder) in mounts]  # the nearest first
+    return around[0] if around and any(part in around[0].lower() for part in NETWORKS) else ""
+
+
+def sync_seconds(folder: Path) -> float:
+    """How long a small file in a folder takes to reach the disk; 0 if that cannot be tried."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"frontguard")
+            file.flush()
+            begun = time.perf_counter()
+            os.fsync(file.fileno())
+            return time.perf_counter() - begun
+    except OSError:
+        return 0.0

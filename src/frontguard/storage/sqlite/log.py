@@ -1,4 +1,4 @@
-"""The log of a study in its tables: rows in, and rows out again, each checked against its checksum.
+"""The tables of a study file, and the log of a study in them: rows in and out again, each with its checksum.
 
 SQLite keeps no checksums of its pages: a bit that flips inside a value would come back as another value. So every row
 carries the CRC-32 of all that it says, its place in the log included: a row that changed, moved or took another's place
@@ -6,18 +6,26 @@ is noticed when it is read.
 
 Log rows (settings, plans, told pulls) have the key study · 2⁴⁰ + number: the rows of a study lie together in the order
 of the log, a new one goes to the end of its page, and no second index is needed to find the n-th.
+
+A file may come from a stranger. Its schema can hold programs (triggers, views, generated columns, virtual tables) that
+run when it is read or written to. So a file whose schema is not ours to the letter is refused, and connections are told
+beforehand (`defend`) to run nothing of it.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from contextlib import closing, contextmanager
+from functools import cache
+from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 import apsw
 import numpy as np
 
+from frontguard.errors import BadInput
 from frontguard.storage.contract import (
     GIVEN_BACK,
     MOST_METRICS,
@@ -58,6 +66,17 @@ class StudyRow(NamedTuple):
     metrics: int
 
 
+class ToldRow(NamedTuple):
+    """A told pull as its row has it; `numbers` are its time and values."""
+
+    pull: int
+    numbers: bytes
+    reason: str
+    worker: str
+    cluster: str
+    end: int
+
+
 class Counts(NamedTuple):
     """How far the log of a study has come."""
 
@@ -67,32 +86,144 @@ class Counts(NamedTuple):
     handed: int
 
 
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
+VERSION = 5  # `PRAGMA user_version`
+PAGE_SIZE = 4096
+
+# `crc` is the checksum of all that a row says (`row_crc`).
+# `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
+# `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
+# and `handed`: pulls up to this one were handed out or told. Of a study that was forgotten it keeps a row, with -1
+# plans, so that no other study gets its number. `ended` says how a pull ended (`End`); `late` holds what was told of a
+# pull after it had been given up, `lease` who is at work: both are notes, not log.
+_CRC = "crc INTEGER NOT NULL"
+_TABLES = (
+    f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
+    f"CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, {_CRC})",
+    "CREATE TABLE progress (study INTEGER PRIMARY KEY, plans INTEGER NOT NULL, planned INTEGER NOT NULL, "
+    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, {_CRC})",
+    "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
+    f"status TEXT NOT NULL, {_CRC})",
+    "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, cluster TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
+    "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
+    "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
+    f"{_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
+    "CREATE TABLE late (study INTEGER NOT NULL, number INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC}, PRIMARY KEY (study, number), UNIQUE (study, pull)) "
+    "WITHOUT ROWID",
+)
+
+
+LONGEST = 1 << 28
+"""Bytes of the longest text or blob that is read or written: a plan of thirty million pulls."""
+
+_DEFENCES = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_FKEY: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: 0,
+}
+
+
+def defend(db: apsw.Connection) -> None:
+    """Run nothing that a file brings along, and believe no size that it states."""
+    for option, value in _DEFENCES.items():
+        db.config(option, value)
+    db.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST)
+    db.execute("PRAGMA cell_size_check = ON")
+
+
+@contextmanager
+def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
+    """All that is done within it, or nothing."""
+    db.execute(f"BEGIN {kind}")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if not db.get_autocommit():  # SQLite may have ended it itself
+            db.execute("ROLLBACK")
+        raise
+
+
+def create_tables(db: apsw.Connection) -> None:
+    """Make the tables of an empty file, in one transaction under the lock of the writers.
+
+    Of several processes that come at once the first does it, and the others find it done.
+    """
+    with transaction(db, "IMMEDIATE"):
+        if db.pragma("user_version") == 0:
+            for statement in _TABLES:
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def has_tables(db: apsw.Connection, name: str) -> bool:
+    """Whether there are tables of ours; False for an empty file. Refuses what is not ours to read: `BadInput`."""
+    # One transaction, so that all three are of one moment: another process may be creating the tables right now. And
+    # statements that no table or view of the file can stand in for, whatever it is called.
+    with transaction(db, "DEFERRED"):
+        application, version = db.pragma("application_id"), db.pragma("user_version")
+        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
+    if application != APPLICATION:
+        if application == version == tables == 0:
+            return False
+        raise BadInput(f"{name} is a database of another program, not a study file; nothing was changed")
+    if version != VERSION:
+        which, step = ("a newer", "; update frontguard") if version > VERSION else ("another", "")
+        raise BadInput(
+            f"{name} was written by {which} frontguard: its format is version {version}, this one reads version "
+            f"{VERSION}{step}; nothing was changed"
+        )
+    return True
+
+
+def check_definitions(db: apsw.Connection) -> None:
+    """Refuse a file whose tables and indexes are not ours to the letter, or that has more: tables, views, triggers."""
+    ours, found = _definitions(), Counter(_defined_in(db))
+    wrong = [name for _, name, _, _ in sorted(ours - set(found), key=str)]
+    if wrong:
+        raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
+    foreign = sorted(found - Counter(ours), key=str)
+    if foreign:
+        kind, name, *_ = foreign[0]
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise NotAsWritten(f"it has a {kind} {str(name)[:60]!r}{more} that no study file has")
+
+
+def _defined_in(db: apsw.Connection) -> list[Any]:
+    return list(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
+@cache
+def _definitions() -> set[Any]:
+    with closing(apsw.Connection(":memory:")) as db:
+        create_tables(db)
+        return set(_defined_in(db))
+
+
 # Rows in --------------------------------------------------------------------------------------------------------------
 
 
-def append(
-    db: apsw.Connection,
-    study: StudyRow,
-    number: int,
-    pull: int,
-    numbers: bytes,
-    reason: str,
-    worker: str,
-    cluster: str,
-    end: int,
-) -> bool:
+def append(db: apsw.Connection, study: StudyRow, number: int, told: ToldRow) -> bool:
     """Write a told pull as the `number`-th, unless it was told before; beside the log if it was given up before."""
-    crc = told_crc(study.id, number, pull, numbers, reason, worker, cluster, end)
-    row = (key(study.id, number), study.id, pull, numbers, reason, worker, cluster, end, crc)
+    row = (key(study.id, number), study.id, *told, told_crc(study.id, number, *told))
     try:
         db.execute("INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", row)
     except apsw.ConstraintError:
         raise NotAsWritten(f"told pull {number} of study {study.name!r} is there, but not counted") from None
     if db.changes() == 0:
-        if _end_of(db, study, pull) != End.TOLD and end == End.TOLD:
-            _append_late(db, study, pull, numbers, reason, worker)
+        if _end_of(db, study, told.pull) != End.TOLD and told.end == End.TOLD:
+            _append_late(db, study, told)
         return False
-    db.execute("DELETE FROM lease WHERE study = ? AND pull = ?", (study.id, pull))
+    db.execute("DELETE FROM lease WHERE study = ? AND pull = ?", (study.id, told.pull))
     return True
 
 
@@ -107,9 +238,9 @@ def _end_of(db: apsw.Connection, study: StudyRow, pull: int) -> int:
     return int(row[5])
 
 
-def _append_late(db: apsw.Connection, study: StudyRow, pull: int, numbers: bytes, reason: str, worker: str) -> None:
+def _append_late(db: apsw.Connection, study: StudyRow, told: ToldRow) -> None:
     last = db.execute("SELECT coalesce(max(number), 0) FROM late WHERE study = ?", (study.id,)).get
-    row = (study.id, last + 1, pull, numbers, reason, worker)
+    row = (study.id, last + 1, told.pull, told.numbers, told.reason, told.worker)
     db.execute(
         "INSERT INTO late VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (study, pull) DO NOTHING", (*row, row_crc(*row))
     )
@@ -263,12 +394,12 @@ def read_page(db: apsw.Connection, study: StudyRow, after: int, last: int) -> To
     rows: list[Any] = db.execute(query.format("pull, numbers, reason, worker, cluster, ended, crc"), place).fetchall()
     try:
         *columns, crcs = zip(*rows, strict=True)
-        right = len(rows) == last - after and _told_crcs(study, after + 1, *columns) == list(crcs)
+        right = len(rows) == last - after and _told_crcs(study, after + 1, columns) == list(crcs)
     except (TypeError, ValueError, OverflowError, AttributeError):  # something that is no number, no bytes, no text
         right = False
     if not right:
         raise _wrong_row(study, after, rows, db.execute(query.format("id"), place).fetchall())
-    return _columns(study, after, *columns)
+    return _columns(study, after, columns)
 
 
 def _wrong_row(study: StudyRow, after: int, rows: list[Any], places: list[Any]) -> NotAsWritten:
@@ -282,17 +413,9 @@ def _wrong_row(study: StudyRow, after: int, rows: list[Any], places: list[Any]) 
     return NotAsWritten(f"told pull {after + len(rows) + 1} of study {study.name!r} is missing")
 
 
-def _columns(
-    study: StudyRow,
-    after: int,
-    pulls: Sequence[int],
-    numbers: Sequence[bytes],
-    reasons: Sequence[str],
-    workers: Sequence[str],
-    clusters: Sequence[str],
-    ends: Sequence[int],
-) -> Told:
-    """Columns of rows, one at least, as they are handed out."""
+def _columns(study: StudyRow, after: int, columns: Sequence[Sequence[Any]]) -> Told:
+    """The columns of `ToldRow`s, one at least, as they are handed out."""
+    pulls, numbers, reasons, workers, clusters, ends = columns
     at_and_values = np.frombuffer(b"".join(numbers), "<f8").reshape(len(pulls), 1 + study.metrics)
     at, values = at_and_values[:, 0], at_and_values[:, 1:]
     return Told(
@@ -322,8 +445,8 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
             raise NotAsWritten(f"late pull {row[2]} of study {study.name!r} is none")
     if not rows:
         return Told.nothing(0, study.metrics)
-    _, _, pulls, numbers, reasons, workers, _ = zip(*rows, strict=True)
-    late = _columns(study, 0, pulls, numbers, reasons, workers, [""] * len(rows), [End.TOLD] * len(rows))
+    _, _, *columns, _ = zip(*rows, strict=True)
+    late = _columns(study, 0, [*columns, [""] * len(rows), [End.TOLD] * len(rows)])
     _refuse(fault_of(late, counts.planned), study)
     return late
 
@@ -403,17 +526,9 @@ def told_crc(
     return crc32(_THREE.pack(study, number, pull) + numbers + rest)
 
 
-def _told_crcs(
-    study: StudyRow,
-    first: int,
-    pulls: Sequence[int],
-    numbers: Sequence[bytes],
-    reasons: Sequence[str],
-    workers: Sequence[str],
-    clusters: Sequence[str],
-    ends: Sequence[int],
-) -> list[int]:
+def _told_crcs(study: StudyRow, first: int, columns: Sequence[Sequence[Any]]) -> list[int]:
     """The checksums of told pulls `first`, `first` + 1, …: what `told_crc` gives for each, in a third of the time."""
+    pulls, numbers, reasons, workers, clusters, ends = columns
     width = 8 + 8 * study.metrics
     rows = np.empty(len(pulls), [*_PLACE, ("numbers", f"V{width}"), *_AFTER])
     rows["study"] = study.id

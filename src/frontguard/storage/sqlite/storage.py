@@ -24,8 +24,7 @@ from frontguard.storage.contract import (
     leases_of,
 )
 from frontguard.storage.sqlite import log
-from frontguard.storage.sqlite.file import Answer, Journal, StudyFile
-from frontguard.storage.sqlite.place import SLOW, network_of, sync_seconds
+from frontguard.storage.sqlite.file import SLOW, Answer, Journal, StudyFile, network_of, sync_seconds
 
 
 class SqliteStorage(Storage):
@@ -67,7 +66,6 @@ class SqliteStorage(Storage):
         return self._file.journal
 
     def describe(self) -> str:
-        """How durable this storage is, in a sentence."""
         way = {"wal": "a write-ahead log", "rollback": "a rollback journal"}[self.journal]
         return (
             f"{self._file.name}: SQLite {apsw.sqlite_lib_version()} with {way} and full sync ({self._file.why}); "
@@ -75,7 +73,6 @@ class SqliteStorage(Storage):
         )
 
     def concern(self) -> str:
-        """A network file system, an old SQLite, or a disk that syncs slowly."""
         network = network_of(self._file.path)
         if network:
             return (
@@ -97,11 +94,9 @@ class SqliteStorage(Storage):
     # Studies ----------------------------------------------------------------------------------------------------------
 
     def studies(self) -> list[str]:
-        """Names of the studies, oldest first."""
         return [study.name for study in self._file.read(log.read_studies)]
 
     def create(self, study: str, settings: str, metrics: int) -> None:
-        """Begin a study. Raises `StudyExists`."""
         checked_texts(study, settings)
 
         def work(db: apsw.Connection) -> None:
@@ -116,11 +111,9 @@ class SqliteStorage(Storage):
         self._file.write(work)
 
     def settings(self, study: str) -> str:
-        """The latest settings. Raises `UnknownStudy`."""
         return self._read(study, log.read_settings)[1]
 
     def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
-        """Give the study new settings, if what is there is as said; the earlier ones are kept."""
         checked_texts(settings)
 
         def work(db: apsw.Connection, found: log.StudyRow) -> bool:
@@ -133,7 +126,6 @@ class SqliteStorage(Storage):
         return self._write(study, work)
 
     def forget(self, study: str) -> bool:
-        """Remove a study of which nothing was told."""
 
         def work(db: apsw.Connection, found: log.StudyRow) -> bool:
             if log.read_counts(db, found).told:
@@ -146,16 +138,13 @@ class SqliteStorage(Storage):
     # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
-        """How many plans and how many told pulls there are."""
         counts = self._read(study, log.read_counts)
         return counts.plans, counts.told
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
-        """The plans with numbers above `after`, in order."""
         return self._read(study, lambda db, found: log.read_plans(db, found, max(after, 0)))
 
     def add_plan(self, study: str, plan: Plan) -> bool:
-        """Append a plan if it is the next one."""
         checked_texts(plan.status)
         arms = np.asarray(plan.arms, "<i8").tobytes()
 
@@ -174,16 +163,18 @@ class SqliteStorage(Storage):
         return self._write(study, work, durable=False)
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
-        """The told pulls with numbers above `after`, up to `up_to` or the last."""
         return self._read(study, lambda db, found: log.read_told(db, found, max(after, 0), up_to))
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
-        """Append told pulls, all or none, in one durable step; end their leases. False for those told before."""
         # What can be done before the transaction is: writers wait for each other.
         rows = [
-            (
-                *(int(tell.pull), log.pack_numbers(tell.at, tell.values)),
-                *(tell.reason, tell.worker, tell.cluster, int(tell.end)),
+            log.ToldRow(
+                int(tell.pull),
+                log.pack_numbers(tell.at, tell.values),
+                tell.reason,
+                tell.worker,
+                tell.cluster,
+                int(tell.end),
             )
             for tell in tells
         ]
@@ -196,7 +187,7 @@ class SqliteStorage(Storage):
             checked_tells(tells, counts.planned, found.metrics)
             number, answers = counts.told, []
             for row in rows:
-                new = log.append(db, found, number + 1, *row)
+                new = log.append(db, found, number + 1, row)
                 number += new
                 answers.append(new)
             if number > counts.told:
@@ -206,13 +197,11 @@ class SqliteStorage(Storage):
         return self._write(study, work)
 
     def late(self, study: str) -> Told:
-        """What was told of pulls after they had been given up."""
         return self._read(study, log.read_late)
 
     # Leases -----------------------------------------------------------------------------------------------------------
 
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
-        """Lease up to `most` pulls: first those that were given back, then new ones."""
         checked_texts(worker)
         # A look without a lock first: who asks in vain disturbs nobody.
         back, counts = self._read(
@@ -238,7 +227,6 @@ class SqliteStorage(Storage):
         return self._write(study, work)
 
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        """Put off the deadline of the leases that a worker holds; how many these were."""
         which = None if pulls is None else set(pulls)  # work may be run twice, what is given read only once
 
         def work(db: apsw.Connection, found: log.StudyRow) -> int:
@@ -250,13 +238,11 @@ class SqliteStorage(Storage):
         return self._write(study, work, durable=False)
 
     def leases(self, study: str) -> list[Pull]:
-        """The pulls that are in the hands of a worker, lowest number first."""
         return [pull for pull in self._read(study, log.read_leases) if pull.deadline > GIVEN_BACK]
 
     # Housekeeping -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the file. May be called twice."""
         self._file.close()
 
     def _read(self, study: str, work: Callable[[apsw.Connection, log.StudyRow], Answer]) -> Answer:

@@ -192,7 +192,7 @@
       if (mine !== source) return;
       const message = JSON.parse(event.data);
       pause = 250;
-      connection("live", "live");
+      connection("live", "up to date");
       take(message, first);
       first = false;
       if (document.hidden && Date.now() - hiddenSince > GLANCE) mine.close();

@@ -1,0 +1,275 @@
+"""Quantiles: what ranks say of them and, with a spread bound R, what all shifts refute together.
+
+For a quantile of level p and n observations, let A be the number of clean ones at or below the true quantile. Under
+each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true quantile is at or above the
+observation of rank q(n; keep(p), δ') for all n at once; likewise from above.
+
+Let m be a median and t a shift. The number N_t(x) of observations at or below x + R(t) bears evidence against m ≤ x, as
+too few of them are there: M_n(N_t(x); keep(½+t)) of `evidence.boundaries`, which at x = m ever reaches 1/δ' with
+probability at most δ'. The same is true of any mean of such evidence with weights that were fixed beforehand,
+
+    W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1,
+
+since a mean of supermartingales is one. W falls in x. So the x with W_n(x) ≥ 1/δ', which are refuted, end at one of the
+points at which some N_t rises, a value less R(t): that is the lower end of an interval. Each shift by itself, with its
+part w_t δ' of δ', refutes no more, as W is at least each of its terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Floats
+from frontguard.evidence.boundaries import (
+    STEPS,
+    STRENGTH,
+    log_mixture,
+    log_prior_of,
+    rank_table,
+    read_rank,
+    taken_away,
+    taken_away_each,
+)
+from frontguard.evidence.ordered import Samples, ranked
+from frontguard.evidence.samples import Record
+from frontguard.evidence.statistics import DOUBT, LARGEST, QUANTILE, Statistic
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat, checked_t_bar
+
+if TYPE_CHECKING:
+    from frontguard.evidence.boxes import BoxRule
+
+SHIFTS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+"""Where between h and t̄ the shifts lie for which R is used; see docs/choices.md for what others cost."""
+
+UNSHIFTED_SHARE = 4.0
+"""How much more weight the evidence without a shift has than that of each of the others."""
+
+
+def quantile_fields(
+    threat: Threat,
+    counted: Sequence[Statistic],
+    share: float,
+    bound: SpreadBound | None,
+    t_bar: float,
+    largest: int = LARGEST,
+) -> dict[str, Any]:
+    """What a `BoxRule` has of quantiles, each end of which holds but with probability `share`.
+
+    R speaks of medians only. The shifts of a side have one part of δ' together, and weights by `UNSHIFTED_SHARE`.
+    """
+    shifts: Sequence[float] = ()
+    if bound is not None:
+        threat.check(checked_t_bar(t_bar))
+        bound.check(t_bar)
+        shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
+    shape = (len(counted), 1 + len(shifts))
+    low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
+    length = len(rank_table(0.0, share, largest=largest))
+    low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
+    for d, each in enumerate(counted):
+        if each.kind != QUANTILE:
+            continue
+        used = [0.0, *(shifts if each.level == 0.5 and each.spread else [])]
+        weights = np.ones(len(used))
+        weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
+        for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):
+            costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
+            log_weights[d, s] = np.log(weight)
+            for level, keep, ranks in ((each.level, low_keep, low_ranks), (1.0 - each.level, high_keep, high_ranks)):
+                keep[d, s] = max(0.0, threat.keep(level + t))
+                ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest)
+    return {
+        "low_ranks": low_ranks, "high_ranks": high_ranks, "costs": costs, "low_keep": low_keep, "high_keep": high_keep,
+        "quantiles": np.array([each.level for each in counted]), "log_weights": log_weights,
+        "log_priors": log_priors_of(low_keep),
+    }  # fmt: skip
+
+
+def first_of_quantile(rule: BoxRule, d: int) -> list[int | None]:
+    """For both ends of the interval of objective d the pulls, none of which fails, before which it is not bounded."""
+    steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
+    pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
+    taken, found = float(rule.taken[d]), list[int | None]()
+    for tables, keep in ((rule.low_ranks[d], rule.low_keep[d]), (rule.high_ranks[d], rule.high_keep[d])):
+        useful = np.flatnonzero((tables > taken_away_each(taken, pulls)).any(axis=0))
+        first = int(pulls[useful[0]]) if len(useful) else None
+        if first is not None and rule.log_weights[d, -1] > -np.inf and len(keep) > 1:
+            first = first_bounded_on_average(keep, rule.log_weights[d], rule.thresholds[d], taken, first)
+        found.append(first)
+    return found
+
+
+def log_priors_of(keep: Floats, strength: float = STRENGTH) -> Floats:
+    """The constants of the mixtures for these probabilities, of any shape; 0 where nothing is kept."""
+    found = np.zeros(keep.shape)
+    for place, kept in np.ndenumerate(keep):
+        if 0.0 < kept < 1.0:
+            found[place] = log_prior_of(float(kept), strength)
+    return found
+
+
+@inlined
+def log_term(n: int, k: int, keep: float, log_weight: float, log_prior: float, strength: float) -> float:
+    """log(w M_n(k)); −∞, which is less, where k is no less than is to be expected, or it was not found."""
+    if not 0.0 < keep < 1.0 or k >= keep * n:
+        return -np.inf
+    term = log_weight + log_mixture(n, k, keep, 1.0 - keep, strength, log_prior)
+    return term if term == term else -np.inf
+
+
+@inlined
+def _log_sum(terms: Floats) -> float:
+    """The logarithm of the sum of what these are the logarithms of."""
+    most = -np.inf
+    for term in terms:
+        most = max(most, term)
+    if most == -np.inf:
+        return most
+    total = 0.0
+    for term in terms:
+        total += math.exp(term - most)
+    found: float = most + math.log(total)
+    return found
+
+
+@inlined
+def signed_value(samples: Samples, record: Record, place: int, from_above: bool) -> float:
+    """The value at a place of a sorted sample; from above, that of the sample with its signs changed."""
+    return -ranked(samples, record, record.count - 1 - place) if from_above else ranked(samples, record, place)
+
+
+@kernel
+def refuted_below(
+    samples: Samples, record: Record, pulls: int, lost: int, foreseen: float, start: float, from_above: bool,
+    keep: Floats, costs: Floats, log_weights: Floats, log_priors: Floats, threshold: float,
+) -> float:  # fmt: skip
+    """The end L of the x that W refutes, if all below `start` are refuted; from above −H.
+
+    Of the pulls so many are `lost`: they may count as whatever bears less evidence. `keep`, `costs` R(t), `log_weights`
+    and `log_priors` are (S,). It is the end that `foreseen` pulls would have, should the sample go on in the
+    proportions that it has.
+    """
+    shifts, have, scale = costs.shape[0], record.count, foreseen / pulls
+    n = int(foreseen)
+    counts, terms = np.zeros(shifts, np.int64), np.empty(shifts)
+    for s in range(shifts):
+        low, high = 0, have  # the first place with a value above start + R
+        while low < high:
+            middle = (low + high) >> 1
+            if signed_value(samples, record, middle, from_above) - costs[s] <= start:
+                low = middle + 1
+            else:
+                high = middle
+        counts[s] = low
+        terms[s] = log_term(n, int(np.ceil((low + lost) * scale)), keep[s], log_weights[s], log_priors[s], STRENGTH)
+    end = start
+    while _log_sum(terms) >= threshold:
+        following = np.inf
+        for s in range(shifts):
+            if counts[s] < have:
+                following = min(following, signed_value(samples, record, counts[s], from_above) - costs[s])
+        if following == np.inf:
+            break
+        for s in range(shifts):
+            before = counts[s]
+            while counts[s] < have and signed_value(samples, record, counts[s], from_above) - costs[s] <= following:
+                counts[s] += 1
+            if counts[s] > before:
+                k = int(np.ceil((counts[s] + lost) * scale))
+                terms[s] = log_term(n, k, keep[s], log_weights[s], log_priors[s], STRENGTH)
+        end = following
+    return end
+
+
+@kernel
+def _bounded(n: int, taken: float, keep: Floats, log_weights: Floats, log_priors: Floats, threshold: float) -> bool:
+    """Whether n pulls, all on the far side, refute anything."""
+    terms = np.empty(keep.shape[0])
+    for s in range(keep.shape[0]):
+        terms[s] = log_term(n, taken_away(taken, n), keep[s], log_weights[s], log_priors[s], STRENGTH)
+    return _log_sum(terms) >= threshold
+
+
+def first_bounded_on_average(
+    keep: Sequence[float] | Floats, log_weights: Sequence[float] | Floats, threshold: float, taken: float, most: int
+) -> int:
+    """The pulls, none of which fails, before which W refutes nothing; `most` if it is no earlier.
+
+    >>> weights = np.log([0.5, 0.5])
+    >>> first_bounded_on_average([0.5, 0.9], weights, np.log(100), 0.0, 50)
+    3
+    """
+    kept, weighed = np.asarray(keep, np.float64), np.asarray(log_weights, np.float64)
+    priors = log_priors_of(kept)
+    for n in range(1, most):
+        if _bounded(n, taken, kept, weighed, priors, threshold):
+            return n
+    return most
+
+
+@kernel
+def between_ranks(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, s: int) -> tuple[float, float]:
+    """The interval that order statistics give a quantile, with the shift s."""
+    have = record.count
+    lost = pulls - have + taken_away(rule.taken[d], pulls)  # those that failed, and those that may not be counted on
+    low, high = -np.inf, np.inf
+    rank = read_rank(rule.low_ranks[d, s], pulls)
+    if rank > lost:
+        low = ranked(samples, record, rank - lost - 1) - rule.costs[d, s]
+    rank = read_rank(rule.high_ranks[d, s], pulls)
+    if rank > lost:
+        high = ranked(samples, record, have - 1 - (rank - lost - 1)) + rule.costs[d, s]
+    return low, high
+
+
+@kernel
+def with_all_shifts(
+    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float, low: float, high: float
+) -> tuple[float, float]:
+    """The interval of a median that the mean of all shifts' evidence leaves of one that holds already.
+
+    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
+    """
+    if rule.costs.shape[1] == 1 or rule.log_weights[d, 1] == -np.inf or pulls == 0:
+        return low, high
+    lost = pulls - record.count + taken_away(rule.taken[d], pulls)
+    keep, costs, weights, priors = rule.low_keep[d], rule.costs[d], rule.log_weights[d], rule.log_priors[d]
+    threshold = rule.thresholds[d]
+    low = refuted_below(samples, record, pulls, lost, foreseen, low, False, keep, costs, weights, priors, threshold)
+    high = -refuted_below(samples, record, pulls, lost, foreseen, -high, True, keep, costs, weights, priors, threshold)
+    return low, high
+
+
+@kernel
+def lasting_quantile(
+    low: float, high: float, shifts: int, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int
+) -> tuple[float, float]:
+    """What would be left of an interval if the sample went on like this for ever, by so many of the shifts."""
+    lost = pulls - record.count + taken_away(rule.taken[d], pulls)
+    last = record.count - 1
+    for s in range(shifts):
+        rank = min(int(np.ceil(rule.low_keep[d, s] * pulls)), pulls)
+        if rank > lost:
+            low = max(low, ranked(samples, record, rank - lost - 1) - rule.costs[d, s])
+        rank = min(int(np.ceil(rule.high_keep[d, s] * pulls)), pulls)
+        if rank > lost:
+            high = min(high, ranked(samples, record, last - (rank - lost - 1)) + rule.costs[d, s])
+    return low, high
+
+
+@kernel
+def quantile_and_doubt(samples: Samples, record: Record, level: float) -> tuple[float, float, float]:
+    """The empirical quantile of a column that has values, and how far sampling noise may have moved it."""
+    have = record.count
+    middle = level * (have - 1)
+    below, above = int(np.floor(middle)), int(np.ceil(middle))
+    estimate = 0.5 * ranked(samples, record, below) + 0.5 * ranked(samples, record, above)
+    reach = DOUBT * np.sqrt(have * level * (1.0 - level))
+    low = ranked(samples, record, max(0, int(np.floor(middle - reach))))
+    return estimate, low, ranked(samples, record, min(have - 1, int(np.ceil(middle + reach))))

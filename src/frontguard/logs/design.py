@@ -1,0 +1,227 @@
+"""The design of a log: which of its rows are one observation, and which arms are compared in pairs.
+
+Columns that say so become what `evidence` reads bounds from. *Clusters* (of a process, a host, a day): rows of one arm
+and cluster may depend on each other, and are one observation, whatever their number (`evidence.clusters`). *Blocks*
+(items, seeds, days): two arms are compared on the blocks that both have (`evidence.pairs`). A block that an arm has no
+row of, and others do, counts as failed unless chance decided that. Where blocks are the items of a finite list, boxes
+of means are those of its mean (`evidence.lists`), in an order that is drawn here. *Independent* arms are compared in
+pairs without any (`evidence.apart`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from frontguard._common.machine import available_memory
+from frontguard._common.typing import Codes, Floats, Ints
+from frontguard.errors import BadArgument
+from frontguard.evidence.clusters import Clustered
+from frontguard.evidence.lists import hidden_share
+from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
+from frontguard.evidence.statistics import statistics_of
+from frontguard.logs.sort.rows import TRUTHS, ArmNames, Batch, RowBuffer
+from frontguard.logs.sort.spill import Clock
+from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats
+from frontguard.phrases import quoted
+from frontguard.question import Question
+
+MOST_CELLS = 30_000_000
+"""Arms times blocks times objectives up to which all pairs are looked at: some hundred megabytes."""
+
+SEED = 0
+"""Of the order in which the items of a list are read."""
+
+_BYTES = 64  # that a row takes beside its values while it is sorted
+
+
+# Clusters -------------------------------------------------------------------------------------------------------------
+
+
+class ArmClusters(NamedTuple):
+    """The clusters of one arm: their sizes and labels, and for each metric the cluster of every value."""
+
+    sizes: Ints
+    labels: Ints
+    owners: tuple[Ints, ...]
+
+
+def clusters_of(log: Ordered, arm: int, metrics: Sequence[str]) -> ArmClusters:
+    """The clusters of an arm in these metrics; of a log without any, every row is one of its own."""
+    places = [log.metrics.index(metric) for metric in metrics]
+    if not isinstance(log, Clustered):
+        alone = np.arange(int(log.pulls[arm]))
+        owners = tuple(alone[: int(log.good[d, arm])] for d in places)
+        return ArmClusters(np.ones_like(alone), -1 - alone, owners)
+    here = slice(log.begins[arm], log.begins[arm + 1])
+    owners = tuple(log.owners[d][log.starts[d, arm] : log.starts[d, arm + 1]] for d in places)
+    return ArmClusters(log.sizes[here], log.labels[here], owners)
+
+
+def clustered_from(
+    batches: Iterable[Batch],
+    metrics: Sequence[str],
+    columns: Sequence[str],
+    *,
+    usable: Floats,
+    memory: int | None = None,
+    clusters: ArmNames | None = None,
+    clock: Clock | None = None,
+) -> Clustered:
+    """The measurements of all rows by arm with their clusters, which these columns name; all in memory.
+
+    `clusters` are their names, which several logs may share; the rest is as in `ordered_from`.
+
+    >>> import polars as pl
+    >>> from frontguard.logs.sort.rows import usable_ranges
+    >>> batch = Batch(pl.Series(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pl.Series(["x", "y", "y"]))
+    >>> log = clustered_from([batch], ["ms"], ["host"], usable=usable_ranges(["ms"], []))
+    >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()
+    ([2], [1, 2], [1.0, 3.0], [1, 0])
+    """
+    rows, clock = RowBuffer(metrics, usable), clock or Clock()
+    clusters = ArmNames() if clusters is None else clusters
+    most = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
+    codes: list[tuple[Codes, Codes]] = []
+    parts: list[list[Floats]] = []
+    truths: set[int] = set()  # metrics whose values are true and false
+    for batch in batches:
+        assert batch.clusters is not None  # or nobody would ask
+        rows.add(batch)
+        if rows.count > most:
+            raise BadArgument(
+                "cluster",
+                "rows with clusters are kept in memory, and these are too many for it; give more with "
+                "--memory, or one row a cluster (its median), without --cluster",
+            )
+        codes.append((rows.names.codes(batch.arms), clusters.codes(batch.clusters)))
+        parts.append([np.asarray(column, np.float64) for column in batch.values])
+        truths |= batch.truths
+        clock.read(rows.count)
+    clock.all_read()
+    ordered, order = rows.ordered(), rows.names.in_order()
+    clock.sorted(int(ordered.pulls.sum()))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    arm, cluster = (np.concatenate([each[which] for each in codes]).astype(np.int64) for which in (0, 1))
+    values = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    ends = np.array([TRUTHS if d in truths else each for d, each in enumerate(usable)])
+    return with_clusters(ordered, columns, rank[arm], cluster, values, ends)
+
+
+def with_clusters(
+    ordered: Ordered, columns: Sequence[str], arm: Ints, cluster: Ints, values: Sequence[Floats], usable: Floats
+) -> Clustered:
+    """The sorted log of rows with these arms (n,), clusters (n,) and values (M times n) with their clusters.
+
+    `usable` (M, 2) says which values did not fail.
+    """
+    width, arms = int(cluster.max(initial=0)) + 1, len(ordered.arms)
+    of_arm, place, sizes = np.unique(arm * width + cluster, return_inverse=True, return_counts=True)
+    begins = np.searchsorted(of_arm // width, np.arange(arms + 1))
+    place -= begins[arm]
+    owners = []
+    for column, (least, most) in zip(values, usable.tolist(), strict=True):
+        good = np.flatnonzero((column >= least) & (column <= most))
+        owners.append(place[good[np.lexsort((column[good], arm[good]))]])
+    assert [len(each) for each in owners] == ordered.starts[:, -1].tolist()  # the same values failed
+    return Clustered(
+        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners),
+        labels=of_arm % width,
+    )  # fmt: skip
+
+
+# Blocks ---------------------------------------------------------------------------------------------------------------
+
+
+def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> PairedLog:
+    """The log with its pairs, a list in a random order. Refuses one with items measured twice, or more than it has."""
+    if items is not None:
+        for arm in np.flatnonzero(log.dependent)[:1].tolist():
+            slot = log.begins[arm] + int(np.argmax(log.sizes[log.begins[arm] : log.begins[arm + 1]] > 1))
+            raise BadArgument(
+                "items",
+                f"an arm is measured once on each item of a list; {quoted([log.arms[arm]])} has "
+                f"{log.sizes[slot]} rows with the same {quoted(log.columns)}: leave items away, and they count as "
+                "one observation by their mean",
+            )
+        found = len(np.unique(log.labels))
+        if found > items:
+            raise BadArgument(
+                "items", f"the log has {found:,} different {quoted(log.columns)}; got a list of {items:,}"
+            )
+        # Chance in the order, so that a random subset of the list, in whatever order it is written, is enough.
+        drawn = np.random.default_rng(SEED).permutation(int(log.labels.max()) + 1)
+        log = replace(log, labels=drawn[log.labels])
+    return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
+
+
+def of_pulls(
+    ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
+) -> PairedLog:
+    """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
+
+    `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
+    """
+    log = with_clusters(ordered, ("rep",), arm_of, reps - 1, list(values.T), usable)
+    return PairedLog(**vars(log), items=items, arms_of_study=arms)
+
+
+def in_pairs(
+    log: Clustered, question: Question, compared: Sequence[tuple[int, int]] = ()
+) -> tuple[Clustered, tuple[Notice, ...]]:
+    """The log with its pairs, unless arms and blocks are too many for all to be looked at; and what is said of them."""
+    objectives, items = question.columns.boxed, question.items
+    if items is not None and question.anytime:
+        raise BadArgument(
+            "anytime",
+            "the items of a log are read in an order that is drawn anew at every look, so that it may be looked at "
+            "once; leave --anytime out, or measure the list in a study (run --items)",
+        )
+    check_counted(statistics_of(objectives), items or 0, [each.name for each in objectives])
+    counts, arms = log.clusters, len(log.pulls)
+    looked = arms <= MOST_ARMS and arms * (int(log.labels.max(initial=0)) + 1) * len(objectives) <= MOST_CELLS
+    complete, hidden = 0, 0.0
+    if items is not None:
+        if not looked:
+            raise BadArgument("items", f"a list is looked at for up to {MOST_ARMS} arms; got {arms:,}")
+        complete = int(((counts == items) & (log.failed_pulls == 0)).sum())
+        hidden = hidden_share(question.threat, items, hits_delta(question.delta, arms, statistics_of(objectives)))
+    blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
+    said: list[Notice] = [InPairs(log.columns, blocks, least, most, items or 0, complete, hidden, arms, looked)]
+    if log.sizes.min() < log.sizes.max():
+        often, worst = log.sizes > log.sizes.min(), int(np.argmax(log.pulls / counts))
+        said.append(UnevenRepeats(log.columns, int(often.sum()), len(log.sizes), log.arms[worst]))
+    filled = _with_absent(log, compared)
+    lacking = filled.pulls - log.pulls
+    if lacking.any():
+        cells, worst = len(filled.labels), int(np.argmax(lacking))
+        counted = question.absent == "failed"
+        said.append(AbsentPairs(log.columns, int(lacking.sum()), cells, log.arms[worst], int(lacking[worst]), counted))
+        log = filled if counted else log
+    return paired_log(log, items, 2 * len(compared)) if looked else log, tuple(said)
+
+
+def _with_absent(log: Clustered, compared: Sequence[tuple[int, int]]) -> Clustered:
+    """The log in which every arm has all blocks of those that it is compared with, all unless given; failed, if new."""
+    arm_of_slot = np.repeat(np.arange(len(log.pulls)), log.clusters)
+    have = np.zeros((len(log.pulls), int(log.labels.max(initial=-1)) + 1), np.bool_)
+    have[arm_of_slot, log.labels] = True
+    wanted = have.copy()
+    for together in [list(pair) for pair in compared] or [list(range(len(log.pulls)))]:
+        wanted[together] |= have[together].any(axis=0)
+    arms, labels = np.nonzero(wanted & ~have)
+    lacking = np.bincount(arms, minlength=len(log.pulls))
+    order = np.argsort(np.concatenate([arm_of_slot, arms]), kind="stable")  # behind those that have values
+    return replace(
+        log,
+        pulls=log.pulls + lacking,
+        broken=log.failed_pulls + lacking,
+        begins=log.begins + np.concatenate([[0], np.cumsum(lacking)]),
+        sizes=np.concatenate([log.sizes, np.ones_like(labels)])[order],
+        labels=np.concatenate([log.labels, labels])[order],
+    )

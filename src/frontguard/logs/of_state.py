@@ -1,0 +1,173 @@
+"""States as logs: what earlier analyses left is asked, merged, and added to.
+
+What can be asked of a state is what it was made for: its metrics, bounds and rows cannot be told apart any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.measurements import Ordered
+from frontguard.limits import Limit, columns_for
+from frontguard.logs.answer import answer, as_designed
+from frontguard.logs.checks import out_of_bounds
+from frontguard.logs.sources.files import LogFiles
+from frontguard.logs.sources.log import Log
+from frontguard.logs.sources.reader import RowFilter, in_some_clusters, no_column
+from frontguard.logs.state import CountedFile, LogState, append_to, marked
+from frontguard.notices import Notice, RowsLeftOut
+from frontguard.objectives import Objective
+from frontguard.phrases import quoted, shown
+from frontguard.question import Question
+from frontguard.results import Answer
+
+if TYPE_CHECKING:
+    from frontguard.logs.analyze import Asking, HowRead
+
+
+def of_states(paths: list[Path], how: HowRead, asking: Asking) -> Answer:
+    """The analysis of state files, which are merged."""
+    if in_some_clusters(asking.groups):
+        raise BadArgument("cluster", f"a state does not keep clusters; got the state {paths[0]}: analyse the logs")
+    state = LogState.merge_all([LogState.load(path) for path in paths], again=how.again)
+    given = asking.draft.objectives if asking.named else ()
+    _refuse_unless_in_state(state, given, asking.draft.limits, how.arm, paths[0])
+    question = asking.of(given, adaptive=bool(state.about.get("adaptive")), grows=True)
+    question = replace(question, objectives=_as_in_state(question.objectives, state))
+    return of_state(state, state, question, how, _chosen_in_state(state, RowFilter.of(how.where), paths[0]))
+
+
+def of_state(
+    state: LogState, read: LogState | None, question: Question, how: HowRead, notes: tuple[Notice, ...]
+) -> Answer:
+    """The analysis of a state, once it is sketched or added to another as that is wanted; `read` is one of files."""
+    anytime = bool(question.anytime)
+    if how.sketch is not None:
+        if anytime:
+            _refuse_late_sketches(how.append, read)
+        state = state.sketched(how.sketch)
+    if how.append is not None:
+        state = append_to(how.append, state, again=how.again)
+    readable, delta = state.readable(question.delta, anytime=anytime)
+    _refuse_unusable(readable, question.columns.boxed)
+    designed, noted = as_designed(readable, question)
+    notes += noted
+    together = state.about["arm"] if state.about.get("joined") == "/" else ()
+    return answer(
+        designed, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
+    )
+
+
+def about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
+    """What a state remembers of the rows that it was made of."""
+    relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
+    about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
+    if len(opened.arm) > 1:  # how they were made one name
+        about["joined"] = "/"
+    bounded = {each.name: list(each.bounds) for each in question.columns.boxed if each.bounds is not None}
+    if bounded:  # beyond which values failed, and of which sketches keep the sums
+        about["bounds"] = bounded
+    if opened.study is not None:  # what a state of such rows promises holds with the boundaries for many looks only
+        about["adaptive"] = True
+    if chosen.columns:
+        about["where"] = chosen.to_dict()
+    return about
+
+
+def new_sources(found: LogFiles, state: str | Path, *, again: bool) -> tuple[CountedFile, ...]:
+    """The marks by which a state knows the files that it has counted, before these are read for nothing."""
+    known = LogState.load(state).sources if Path(state).expanduser().exists() else ()
+    marks: list[CountedFile] = []
+    for path in (file.path for file in found.files if file.path is not None):
+        source, before = marked(path, known=(*known, *marks))
+        if before is not None and not again:
+            rest = (
+                "give the rows that are new in a file of their own"
+                if before.grew
+                else f"--again (again=True) counts it once more; the state answers by itself as the log {state}"
+            )
+            raise BadInput(f"{before}; {rest}")
+        marks.append(source)
+    return tuple(marks)
+
+
+def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> None:
+    """Looks at a state with all its values had all of δ: with sketches from now on, there is none left to pay these."""
+    there = append is not None and Path(append).expanduser().exists()
+    before = LogState.load(append) if there and append is not None else read
+    if before is not None and isinstance(before.data, Ordered):
+        raise BadArgument(
+            "sketch",
+            "the state keeps all values, and looks at it have used all of the doubt that the confidence "
+            "leaves; begin a state with --sketch, keep the values, or say that this is the only look (--one-look)",
+        )
+
+
+def _refuse_unless_in_state(
+    state: LogState,
+    given: tuple[Objective, ...],
+    limits: tuple[Limit, ...],
+    arm: str | Sequence[str] | None,
+    where: Path,
+) -> None:
+    """Refuse metrics that a state does not have."""
+    if not given:
+        raise BadInput(
+            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
+        )
+    for metric in columns_for(given, limits).metrics:
+        if metric.name not in state.metrics:
+            no_column(metric.name, list(state.metrics), str(where))
+    arms = [arm] if isinstance(arm, str) else list(arm or ())
+    if arms and "arm" in state.about and list(state.about["arm"]) != arms:
+        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
+
+
+def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[Notice, ...]:
+    """What a state says of the rows that were chosen for it, of which others cannot be chosen any more."""
+    own = RowFilter.of(state.about.get("where"))
+    if chosen.columns and chosen != own:
+        got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
+        raise BadArgument(
+            "where", f"the rows of a state cannot be told apart any more; {path} is {got}: filter the logs"
+        )
+    return (RowsLeftOut(own.wanted),) if own.columns else ()
+
+
+def _as_in_state(objectives: Sequence[Objective], state: LogState) -> tuple[Objective, ...]:
+    """The objectives, with the mean where nobody said what counts and the state was made for one."""
+    bounds = state.about.get("bounds", {})
+    return tuple(
+        replace(each, statistic="mean", bounds=tuple(bounds[each.name]))
+        if each.by_default and each.name in bounds
+        else each
+        for each in objectives
+    )
+
+
+def _refuse_unusable(readable: Ordered, objectives: Sequence[Objective]) -> None:
+    """A state that kept values which an objective cannot use is not asked for it: for that they would have failed."""
+    for objective in objectives:
+        if not objective.relative and objective.bounds is None:
+            continue
+        column = readable.metrics.index(objective.name)
+        some = np.flatnonzero(readable.good[column])
+        for ranks, side in ((np.ones_like(some), -1), (readable.good[column][some], 1)):
+            values = readable.at(column, some, ranks, side)
+            wrong = np.flatnonzero(~objective.usable(values))
+            if not len(wrong):
+                continue
+            worst = wrong[np.argmax(np.abs(values[wrong]))]
+            value, arm = float(values[worst]), readable.arms[int(some[worst])]
+            what = f"the state has values of {shown(objective.name)} that"
+            if objective.bounds is not None:
+                raise BadInput(f"{what} {out_of_bounds(objective, value, arm)}")
+            raise BadInput(
+                f"{what} are not positive, such as {value:g} of arm {shown(arm)}: {objective.needs_positive}"
+            )

@@ -1,0 +1,444 @@
+"""The front: every arm's box, its verdict at its estimate, and what the front beats; all objectives at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
+from frontguard.pareto.dominance import pareto_mask
+from frontguard.phrases import number, number_of
+from frontguard.plot.arms import (
+    CELLS,
+    Arms,
+    Chosen,
+    choose,
+    densities,
+    density,
+    edges_along,
+    in_rows,
+    position_of,
+    read,
+    smaller,
+)
+from frontguard.plot.frames import Scale, limits
+from frontguard.plot.picture import (
+    BLUE,
+    BY_MEANS,
+    MANY,
+    PLAIN,
+    VERDICTS,
+    Axis,
+    Band,
+    Boxes,
+    Density,
+    Layer,
+    Lines,
+    Look,
+    Panel,
+    Picture,
+    Points,
+    Region,
+    Rule,
+    Spans,
+    looks_of,
+)
+from frontguard.plot.text import listed, sentences, short
+from frontguard.results import Answer
+from frontguard.statements import Statement
+from frontguard.verdicts import VERDICT_ORDER, Verdict
+from frontguard.words.certificate import true_values
+
+NOTHING = "nothing is measured yet"
+"""The note of a picture without anything on it."""
+
+FOOLED = replace(BY_MEANS, label=Statement.LEGEND_FOOLED())
+"""Around arms that are out, and which a comparison of means would have returned."""
+
+BEATEN = Look("", BLUE, "square", filled=False)
+
+_NAMED = {Verdict.IN: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
+_NAMED_FOOLED = 6
+_ALL_BOXED = 40  # up to so many arms all have a box
+_MOST_BOXED = 150  # of a verdict
+_ALWAYS_BOXED = 12  # on the front
+_CROWDED = 2.0  # other marks in a box, on average: beyond that a verdict's boxes are not drawn
+_ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
+
+
+def front(result: Answer, x: str | int | None = None, y: str | int | None = None) -> Picture:
+    """The arms of a result in two objectives: boxes in which the true values lie, verdicts at the estimates.
+
+    `x` and `y` are names or numbers of objectives. Without them, one objective gives a list of intervals, two the
+    picture of both, and more a matrix of pairs. Arms that were set aside are only counted.
+
+    >>> from frontguard.demo.cases import analyze_reviews
+    >>> picture = front(analyze_reviews().analysis)
+    >>> picture.panels[0].x.title, picture.panels[0].x.better
+    ('19-25', 'higher')
+    """
+    arms = read(result)
+    M = len(result.objectives)
+    if x is None and y is None and M > 2:
+        return pairs(result)
+    if M == 1 and x in (None, 0, *result.objectives) and y in (None, 0, *result.objectives):
+        return list_picture(arms)
+    column = 0 if x is None else position_of(result.objectives, x, "x")
+    row = next(d for d in (1, 0) if d != column) if y is None else position_of(result.objectives, y, "y")
+    if x is None and row == 0:
+        column = 1
+    if column == row:
+        raise BadInput(f"x and y must be two objectives; got {short(result.objectives[row])!r} for both")
+    places = arms.places(column, row)
+    chosen = choose(arms, places)
+    boxed = boxed_arms(arms, column, row, chosen)
+    axes = axes_of(arms, (column, row), chosen, boxed)
+    panel = front_panel(arms, axes, chosen, boxed, named=True)
+    return Picture(
+        rows=((panel,),),
+        legend=looks_of(panel.layers[::-1]),
+        caption=front_caption(arms, chosen, axes),
+        width=7.5,
+        height=5.6,
+        name="front",
+    )
+
+
+def axes_of(arms: Arms, columns: Iterable[int], chosen: Chosen, boxed: Bools) -> dict[int, Axis]:
+    """Axes for some objectives, by their numbers."""
+    return {d: arms.axis(d, chosen.full | chosen.rest, boxed, crowd=bool(chosen.rest.any())) for d in columns}
+
+
+def front_panel(arms: Arms, axes: Mapping[int, Axis], chosen: Chosen, boxed: Bools, *, named: bool) -> Panel:
+    """One pair of objectives, across and along, by their numbers."""
+    (x, across), (y, along) = axes.items()
+    layers: list[Layer] = []
+    beaten = beaten_region(arms, x, y) if len(arms.objectives) == 2 else None
+    if beaten is not None:
+        layers.append(beaten)
+    for mine, _, look in densities(arms, chosen.rest):
+        layers.append(density(arms.estimates[mine, x], arms.estimates[mine, y], across, along, look))
+    for verdict in _ORDER:
+        some = _distinct_boxes(arms, x, y, arms.with_verdict(verdict, boxed))
+        if len(some):
+            layers.append(_boxes(arms, x, y, some, verdict))
+    marks = int(chosen.full.sum())
+    centres = _apart(arms, x, y, chosen.full, Panel(across, along, tuple(layers)))
+    for verdict in _ORDER:
+        some = arms.with_verdict(verdict, chosen.full)
+        if len(some):
+            few = named and len(some) <= _NAMED.get(verdict, 0)
+            layers.append(_marks(arms, centres, some, smaller(arms.look(verdict), marks), named=few))
+    fooled = np.flatnonzero(arms.beaten_by_means & chosen.full)
+    if len(fooled):
+        few = named and len(fooled) <= _NAMED_FOOLED
+        layers.append(_marks(arms, centres, fooled, FOOLED, named=few, more="; on the front by means"))
+    return Panel(across, along, tuple(layers), note="" if layers else NOTHING)
+
+
+def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, more: str = "") -> Points:
+    hints = tuple(f"{hint}{more}" for hint in arms.hints(some))
+    names = arms.named(some) if named else ()
+    return Points(centres[0, some], centres[1, some], look, hints, names, tuple(some.tolist()))
+
+
+def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
+    """Whose boxes (K,) are drawn: all of few arms; of many, those of a verdict in which few other marks lie.
+
+    Boxes with many marks in them hide these and one another. Those of arms that are out are not drawn beside a density.
+    """
+    some = np.flatnonzero(chosen.full)
+    if len(some) <= _ALL_BOXED and not chosen.rest.any():
+        return chosen.full
+    boxed = np.zeros_like(chosen.full)
+    centres = arms.estimates[some][:, [x, y]]
+    for verdict in _ORDER[1:] if chosen.rest.any() else _ORDER:
+        mine = arms.with_verdict(verdict, chosen.full)
+        low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))
+        others = ((low <= centres) & (centres <= high)).all(axis=2).sum(axis=1) - 1
+        few = verdict == Verdict.IN and len(mine) <= _ALWAYS_BOXED
+        if few or (0 < len(mine) <= _MOST_BOXED and others.mean() <= _CROWDED):
+            boxed[mine] = True
+    return boxed
+
+
+def _boxes(arms: Arms, x: int, y: int, some: Ints, verdict: Verdict) -> Boxes:
+    look = replace(VERDICTS[verdict], label="")
+    if verdict == Verdict.OUT:
+        look = replace(look, filled=False, width=0.6)  # an outline, so that many of them do not darken the picture
+    low, high = arms.low[some], arms.high[some]
+    return Boxes(low[:, x], low[:, y], high[:, x], high[:, y], look, arms.hints(some), tuple(some.tolist()))
+
+
+def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
+    """Of arms with the very same box the first, and none of those of which nothing is known: they would only darken."""
+    ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
+    bounded = np.isfinite(ends).any(axis=1)
+    _, first = np.unique(ends[bounded], axis=0, return_index=True)
+    return np.asarray(some[bounded][np.sort(first)])
+
+
+def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
+    """Where marks go (2, K): at the estimates, and in a small circle around them where several have the same one.
+
+    Ratings and counts are often equal. The hints and the boxes tell where they really are.
+    """
+    centres = np.array(arms.estimates[:, [x, y]].T, np.float64)
+    some = np.flatnonzero(full)
+    if len(some) < 2:
+        return centres
+    _, group, size = np.unique(centres[:, some], axis=1, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    frame = limits(
+        replace(panel, layers=(*panel.layers, Points(centres[0, some], centres[1, some], VERDICTS[Verdict.OUT])))
+    )
+    for g in np.flatnonzero(size > 1).tolist():
+        members = some[group == g]
+        turn = 2.0 * np.pi * np.arange(len(members)) / len(members)
+        radius = min(0.04, 0.008 * len(members) ** 0.5)
+        for d, (way, axis) in enumerate(((np.cos(turn), panel.x), (np.sin(turn), panel.y))):
+            low, high = frame[d]
+            if axis.scale == "log":
+                centres[d, members] *= (high / low) ** (radius * way)
+            else:
+                centres[d, members] += (high - low) * radius * way
+    return centres
+
+
+def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
+    """What the arms that are in beat by their estimates: below the stairs through them, in the right direction.
+
+    Nothing if no arm is in. The polygon goes off to infinity where values are worse.
+    """
+    some = arms.with_verdict(Verdict.IN, arms.places(x, y))
+    if not len(some):
+        return None
+    signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
+    polygon = beaten_by(arms.estimates[some][:, [x, y]], signs)
+    return Region(polygon[:, 0], polygon[:, 1], BEATEN)
+
+
+def beaten_by(points: Floats, signs: Floats) -> Floats:
+    """The polygon of what points (n, 2) beat; a sign is −1 where smaller is better.
+
+    It goes off to infinity where values are worse.
+    """
+    points = np.unique(points * signs, axis=0)
+    points = points[pareto_mask(points)]
+    corners = [(-np.inf, -np.inf), (-np.inf, points[0, 1])]
+    for k, (right, top) in enumerate(points.tolist()):
+        corners.append((right, top))
+        corners.append((right, points[k + 1, 1] if k + 1 < len(points) else -np.inf))
+    return np.array(corners) * signs
+
+
+def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
+    """What to look at; axes by the number of their objective."""
+    columns = tuple(axes)
+    marks, rest = int(chosen.full.sum()), int(chosen.rest.sum())
+    shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any()
+    return sentences(
+        f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
+        "A box that is cut off at the edge goes on beyond it.",
+        f"Shaded is what the {arms.result.goal} beats." if shaded else "",
+        "" if not arms.beaten_by_means.any() else "Rings: who a comparison of means would have been fooled about.",
+        f"{number_of(marks)} with a mark each, {rest:,} more as a density." if rest else "",
+        arms.not_seen(chosen.full | chosen.rest, axes),
+        arms.not_drawn(*columns),
+    )
+
+
+LINES = 40
+"""Arms that a list names at most."""
+
+
+def list_picture(arms: Arms) -> Picture:
+    """The arms of a result with one objective. If they are many, those that matter, and one line for the rest."""
+    places = arms.places(0)
+    chosen = choose(arms, places, everyone=LINES, total=LINES)
+    some = np.flatnonzero(chosen.full)
+    values = arms.estimates[some, 0] if arms.minimized(0) else -arms.estimates[some, 0]
+    # The best first. Equal estimates: who is in comes before who is not.
+    order = some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
+    rest = chosen.rest
+    axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
+    layers: list[Layer] = []
+    names = list(arms.named(order))
+    for mine, words, look in densities(arms, rest):
+        edges = edges_along(axis, arms.estimates[mine, 0], CELLS[0])
+        counts = np.histogram(arms.estimates[mine, 0], edges)[0].astype(np.int64)  # of those that the axis shows
+        line = len(names)
+        layers.append(Density(edges, np.array([line - 0.4, line + 0.4]), counts[:, None], look))
+        names.append(words)
+    layers += in_rows(arms, order, arms.estimates[:, 0], arms.low[:, 0], arms.high[:, 0], arms.hint)
+    panel = Panel(axis, Axis(names=tuple(names), reverse=True), tuple(layers))
+    last = "in the last line" if len(names) == len(order) + 1 else "below them"
+    thinned = f"{number_of(int(rest.sum()))} that matter less are counted {last}." if rest.any() else ""
+    return Picture(
+        rows=((panel,),),
+        legend=looks_of(layers[::-1]),
+        caption=sentences(
+            f"Marks are estimates; {true_values(arms.result, 'lines')}.",
+            thinned,
+            arms.not_seen(places, {0: axis}),
+            arms.not_drawn(0),
+        ),
+        width=7.0,
+        height=1.4 + 0.26 * max(3, len(names)),
+        name="front",
+    )
+
+
+MOST_OBJECTIVES = 5
+"""More than that are not drawn in pairs: the panels would become too small to read."""
+
+_NAMED_UP_TO = 3  # with more objectives, panels are too small for names
+
+
+def pairs(result: Answer) -> Picture:
+    """Every pair of objectives in a panel of its own; columns share what lies across, rows what lies along.
+
+    The lower triangle is drawn. Of more than five objectives, the first five are.
+
+    >>> import numpy as np
+    >>> from frontguard import RPSI, Prescient, Subgaussian
+    >>> policy = RPSI(2, 3, threat=Prescient(0.1), spread=Subgaussian(0.1), accuracy=0.5)
+    >>> asked = policy.ask()
+    >>> policy.tell(asked, np.ones((len(asked), 3)))
+    >>> [[panel is not None for panel in row] for row in pairs(policy.result()).rows]
+    [[True, False], [True, True]]
+    """
+    M = min(len(result.objectives), MOST_OBJECTIVES)
+    if M < 2:
+        raise BadInput("pairs(result) needs two objectives at least; front(result) shows one")
+    arms = read(result)
+    places = arms.places(*range(M))
+    chosen = choose(arms, places)
+    named = len(result.objectives) <= _NAMED_UP_TO
+    boxed = {(x, y): boxed_arms(arms, x, y, chosen) for y in range(1, M) for x in range(y)}
+    somewhere = np.logical_or.reduce(list(boxed.values()))
+    axes = axes_of(arms, range(M), chosen, somewhere)
+    rows: list[tuple[Panel | None, ...]] = []
+    for y in range(1, M):
+        row: list[Panel | None] = [None] * (M - 1)
+        for x in range(y):
+            # Only the outermost panels say what lies across and along; the others would say it again.
+            across = axes[x] if y == M - 1 else replace(axes[x], title="", better="")
+            along = axes[y] if x == 0 else replace(axes[y], title="", better="")
+            row[x] = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
+        rows.append(tuple(row))
+    side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
+    return Picture(
+        rows=tuple(rows),
+        legend=looks_of([layer for row in rows for panel in row if panel for layer in panel.layers[::-1]]),
+        caption=sentences(
+            front_caption(arms, chosen, axes),
+            "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
+            f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
+        ),
+        width=1.0 + side * (M - 1),
+        height=1.2 + 0.85 * side * (M - 1),
+        name="pairs",
+    )
+
+
+_ALL = 60  # arms whose lines can still be told apart
+_MOST = {Verdict.IN: 60, Verdict.UNDECIDED: 24, Verdict.COVERED: 8}
+_BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 8, Verdict.OUT: 8}  # more lines are fainter
+_DASHES = {Verdict.UNDECIDED: (6.0, 3.0), Verdict.COVERED: (2.0, 2.0)}
+_WITH_INTERVALS = 8  # arms on the front whose intervals are drawn as well
+_NAMED_LINES = 12
+_QUANTILES = (0.1, 0.9)
+
+
+def parallel(result: Answer) -> Picture:
+    """All objectives at once. Who is higher on a line is better in that objective, whatever its direction.
+
+    With many arms, those that matter are drawn and the others are a band: 10 to 90 % of them in each objective.
+
+    >>> from frontguard.demo.cases import analyze_reviews
+    >>> picture = parallel(analyze_reviews().analysis)
+    >>> picture.panels[0].x.names
+    ('19-25 (higher is better)', '26-35 (higher is better)')
+    """
+    arms = read(result)
+    M = len(result.objectives)
+    places = arms.places(*range(M))
+    chosen = choose(arms, places, everyone=_ALL, most=_MOST)
+    scales, ends = zip(*(_ladder(arms, d, chosen.full, chosen.rest) for d in range(M)), strict=True)
+    x = np.arange(M, dtype=np.float64)
+    heights = np.stack([scales[d](arms.estimates[:, d]) for d in range(M)], axis=1)
+    layers: list[Layer] = [Rule(float(d), replace(PLAIN, width=0.8), upright=True) for d in range(M)]
+    rest = int(chosen.rest.sum())
+    if rest:
+        look = replace(MANY, label=f"between them 10–90 % of {rest:,} more")
+        low, high = np.quantile(heights[chosen.rest], _QUANTILES, axis=0)
+        layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {number_of(rest)} that are not drawn"))
+    ins = arms.with_verdict(Verdict.IN, chosen.full)
+    if 0 < len(ins) <= _WITH_INTERVALS:
+        layers.extend(_intervals(arms, scales, ins))
+    for verdict in _ORDER:
+        some = arms.with_verdict(verdict, chosen.full)
+        if not len(some):
+            continue
+        look, opacity = _of_many(verdict, arms.look(verdict), len(some))
+        rows, keys = np.tile(x, (len(some), 1)), tuple(some.tolist())
+        layers.append(Lines(rows, heights[some], look, arms.hints(some), keys, opacity, marks=True))
+    at_the_ends = replace(PLAIN, size=0.01)
+    for height, values in zip((1.07, -0.07), zip(*ends, strict=True), strict=True):
+        written = tuple(number(value) for value in values)  # in the objective's own units
+        layers.append(Points(x, np.full(M, height), at_the_ends, written=written))
+    if 0 < len(ins) <= _NAMED_LINES:
+        look, named = replace(VERDICTS[Verdict.IN], label=""), arms.named(ins)
+        layers.append(Points(np.full(len(ins), M - 1.0), heights[ins, -1], look, written=named))
+    names = tuple(
+        f"{short(name, 28)} ({'lower' if arms.minimized(d) else 'higher'} is better)"
+        for d, name in enumerate(result.objectives)
+    )
+    across = Axis(names=names, low=-0.25, high=M - 1 + (0.6 if 0 < len(ins) <= _NAMED_LINES else 0.25))
+    up = Axis(title="better is up", low=-0.14, high=1.14, ticks=())
+    return Picture(
+        rows=((Panel(across, up, tuple(layers)),),),
+        legend=looks_of(layers[::-1]),
+        caption=sentences(
+            "Each line is an arm; a line that lies above another in every objective beats it.",
+            "Bars are the intervals of the front." if 0 < len(ins) <= _WITH_INTERVALS else "",
+            f"{rest:,} more arms are only in the band." if rest else "",
+            arms.not_drawn(*range(M)),
+        ),
+        width=max(6.0, 2.0 + 1.9 * M),
+        height=5.0,
+        name="parallel",
+    )
+
+
+def _of_many(verdict: Verdict, look: Look, count: int) -> tuple[Look, float]:
+    """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
+    loud = min(1.0, _BOLD[verdict] / count)
+    quiet = replace(look, dash=_DASHES.get(verdict, ()), width=look.width * max(0.6, loud))
+    return quiet, max(0.6 if verdict == Verdict.IN else 0.35, 0.9 * loud)
+
+
+def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[float, float]]:
+    """The scale of an upright line, from the worst estimate of those drawn and of the band to the best; and these."""
+    values = arms.estimates[full, d]
+    if rest.any():
+        values = np.concatenate([values, np.quantile(arms.estimates[rest, d], _QUANTILES)])
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    foot, head = (high, low) if arms.minimized(d) else (low, high)
+    log = low > 0.0 and arms.axis(d, full | rest, full & ~full).scale == "log"
+    if low == high:  # which is in the middle then
+        low, high = low - abs(low) - 1.0, high + abs(high) + 1.0
+        log = False
+    return Scale(low, high, float(foot > head), float(foot <= head), log=log), (head, foot)
+
+
+def _intervals(arms: Arms, scales: Sequence[Scale], ins: Ints) -> Iterator[Spans]:
+    look = replace(VERDICTS[Verdict.IN], label="")
+    for d, scale in enumerate(scales):
+        low, high = np.sort(scale(np.stack([arms.low[ins, d], arms.high[ins, d]])), axis=0)
+        at = np.linspace(-0.015, 0.015, len(ins)) * (len(ins) - 1) + d  # beside each other
+        yield Spans(at, low, high, look, upright=True, opacity=0.3, thickness=3.0)

@@ -1,0 +1,381 @@
+"""What was asked, in words: against whom something holds, what counts of metrics, and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from frontguard.limits import Gate
+from frontguard.notices import ExactDiffers, Notice, TakenAsRate
+from frontguard.objectives import Objective
+from frontguard.phrases import are, article, at_least, at_most, joined, number, number_of, percent
+from frontguard.results import Answer, Kept
+from frontguard.statements import Statement
+from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
+from frontguard.words.arm_table import names_in_short
+
+# Against whom ---------------------------------------------------------------------------------------------------------
+
+
+class _Wording(NamedTuple):
+    """How a model is spoken of; {eps} and {attacker} are fields."""
+
+    promised: Statement
+    fact: str
+    beyond: str
+    eps: str
+    able: str
+    assumed: str
+
+
+_CHANCE = "{Attacker} attacker: each measurement of an arm may be replaced with a probability of up to {eps} (ε), "
+_SHARE = "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, "
+
+
+def _by_chance(how: str) -> _Wording:
+    return _Wording(
+        Statement.BY_CHANCE,
+        "each with probability up to {eps}, by {attacker} attacker",
+        "each measurement is replaced with probability more than {eps}",
+        "probability with which each measurement is replaced",
+        "replaces each measurement with probability {eps}",
+        _CHANCE + how,
+    )
+
+
+_WORDINGS = {
+    "oblivious": _by_chance("by values that were chosen beforehand, without having seen any measurement"),
+    "prescient": _by_chance(
+        "by any value whatever, chosen in knowledge of all that was and will be measured; which measurements are "
+        "replaced is left to chance"
+    ),
+    "malicious": _by_chance("by any value whatever, and the attacker chooses which ones after having seen them"),
+    "share": _Wording(
+        Statement.BY_SHARE,
+        "any {eps} of each arm's, whichever, chosen afterwards",
+        "more than {eps} of an arm's measurements are replaced",
+        "share of an arm's measurements that is replaced",
+        "replaces any {eps} of an arm's measurements",
+        _SHARE + "whichever, by any value whatever; which ones and by what may be chosen after all is measured",
+    ),
+}
+_OTHER = _by_chance("by any value whatever")
+
+
+def _said(template: str, threat: str, eps: str) -> str:
+    who = article(threat)
+    return template.format(eps=eps, attacker=who, Attacker=f"{who[0].upper()}{who[1:]}")
+
+
+def _wording(threat: str) -> _Wording:
+    return _WORDINGS.get(threat, _OTHER)
+
+
+def against(threat: str, eps: float) -> str:
+    """Against whom something is promised.
+
+    >>> against("prescient", 0.1)
+    'even if each measurement of an arm is replaced with probability up to 10% by a prescient attacker'
+    >>> against("share", 0.1)
+    "even if any 10% of an arm's measurements are replaced, whichever, chosen afterwards"
+    """
+    if not eps:
+        return Statement.CLEAN()
+    return _wording(threat).promised(eps=percent(eps, ROUND_FLOOR), attacker=article(threat))
+
+
+def may_lie(threat: str, eps: float) -> str:
+    """Which measurements may lie, for a list of facts.
+
+    >>> may_lie("malicious", 0.1), may_lie("share", 0.1), may_lie("share", 0.0)
+    ('each with probability up to 10%, by a malicious attacker', "any 10% of each arm's, whichever, chosen afterwards",
+     'none (ε = 0)')
+    """
+    return _said(_wording(threat).fact, threat, percent(eps)) if eps else "none (ε = 0)"
+
+
+def assumed(threat: str, eps: float) -> str:
+    """What is assumed of whoever lies, in a sentence or two."""
+    if not eps:
+        return "No measurement lies: what may be anything (ε) was declared to be 0 for every arm."
+    return (
+        f"{_said(_wording(threat).assumed, threat, percent(eps))}. ε holds for every arm by itself: an arm with more "
+        "lies than that is not protected, and neither are those that are compared with it."
+    )
+
+
+def beyond(threat: str, eps: float) -> str:
+    """What would be more than some ε; the ε is rounded down, since up to it something is promised."""
+    return _said(_wording(threat).beyond, threat, percent(eps, ROUND_FLOOR))
+
+
+def able(threat: str, eps: float) -> str:
+    """What the attacker does.
+
+    >>> able("share", 0.1)
+    "replaces any 10% of an arm's measurements"
+    """
+    return _said(_wording(threat).able, threat, percent(eps))
+
+
+def what_eps_is(threat: str) -> str:
+    """What ε is: a probability, or a share.
+
+    >>> what_eps_is("share")
+    "share of an arm's measurements that is replaced"
+    """
+    return _wording(threat).eps
+
+
+# What counts of metrics -----------------------------------------------------------------------------------------------
+
+
+def what_counts(metrics: Sequence[Objective]) -> str:
+    """What of the metrics lies in intervals, as a sentence names it; medians where nothing is known of them.
+
+    >>> rate, size = Objective("solved", "maximize", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
+    >>> what_counts([Objective("seconds"), rate, size]), what_counts([Objective("seconds", quantile=0.9)])
+    ('medians and means', 'quantiles')
+    >>> what_counts([size])
+    'values'
+    """
+    quantiles = [each for each in metrics if each.has_quantile]
+    found = []
+    if quantiles or not metrics:
+        found.append("medians" if all(each.level == 0.5 for each in quantiles) else "quantiles")
+    if any(each.statistic == "mean" for each in metrics):
+        found.append("means")
+    return joined(found) or "values"
+
+
+def counted_in_words(objective: Objective) -> str:
+    """What counts of one metric, with its name.
+
+    >>> counted_in_words(Objective("stars", "maximize", statistic="mean", bounds=(1, 5)))
+    'mean of stars (between 1 and 5)'
+    >>> counted_in_words(Objective("bytes", exact=True)), counted_in_words(Objective("seconds", quantile=0.95))
+    ('exact value of bytes', 'p95 of seconds')
+    """
+    if objective.exact:
+        return f"exact value of {objective.name}"
+    return f"{objective.statistic_word} of {objective.name}{_known(objective)}"
+
+
+def _known(objective: Objective) -> str:
+    if objective.bounds is not None:
+        low, high = objective.bounds
+        return f" (between {number(low)} and {number(high)})"
+    return f" (σ = {number(objective.sigma)})" if objective.sigma is not None else ""
+
+
+def declared(metrics: Sequence[Objective]) -> list[str]:
+    """What was declared of metrics whose values, or whose means, count, and has to be so: a sentence each."""
+    said = []
+    for each in metrics:
+        if each.bounds is not None:
+            low, high = each.bounds
+            said.append(
+                f"Every value of {each.name} lies between {number(low)} and {number(high)}, also one that replaces "
+                "another. What does not counts as a failed pull."
+            )
+        if each.sigma is not None:
+            said.append(
+                f"The values of {each.name} lie around their mean no further than normal ones of deviation "
+                f"{number(each.sigma)} do (they are subgaussian)."
+            )
+    exact = [each.name for each in metrics if each.exact]
+    if exact:
+        said.append(
+            f"{joined(exact)} {are(len(exact))} exact, as declared: the same whenever measured, and never replaced. "
+            "Where an arm was measured differently, nothing is said of it there."
+        )
+    return said
+
+
+def taken_as_declared(metrics: Sequence[Objective], notices: Sequence[Notice] = ()) -> str:
+    """The same in short, to stand behind what is promised; "" where nothing was declared.
+
+    What was measured differently in some arms is said to be exact in the others alone.
+
+    >>> rate, size = Objective("solved", "maximize", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
+    >>> taken_as_declared([rate, size, Objective("ms", statistic="mean", sigma=0.2)])
+    ' As declared, solved lies between 0 and 1, bytes is exact and the deviation of ms is 0.2.'
+    >>> taken_as_declared([size], [ExactDiffers("bytes", "a", 2, 20.0, 21.0)])
+    ' As declared, bytes is exact, but for 2 arms that were measured differently.'
+    """
+    differ: dict[str, int] = {}
+    for notice in notices:
+        if isinstance(notice, ExactDiffers):  # one for each log that is compared
+            differ[notice.objective] = differ.get(notice.objective, 0) + notice.arms
+    said = []
+    for each in metrics:
+        if each.bounds is not None:
+            said.append(f"{each.name} lies between {number(each.bounds[0])} and {number(each.bounds[1])}")
+        elif each.sigma is not None:
+            said.append(f"the deviation of {each.name} is {number(each.sigma)}")
+        elif each.exact and each.name in differ:
+            arms = differ[each.name]
+            measured = "was" if arms == 1 else "were"
+            said.append(f"{each.name} is exact, but for {number_of(arms)} that {measured} measured differently")
+        elif each.exact:
+            said.append(f"{each.name} is exact")
+    return f" As declared, {joined(said)}." if said else ""
+
+
+def rates(notices: Sequence[Notice]) -> str | None:
+    """What was taken as a rate although nobody said so; None where nothing was.
+
+    >>> rates([TakenAsRate("solved")])
+    "'solved' is true or false: the rate is what counts."
+    """
+    names = [repr(each.objective) for each in notices if isinstance(each, TakenAsRate)]
+    return f"{joined(names)} {are(len(names))} true or false: the rate is what counts." if names else None
+
+
+# Limits ---------------------------------------------------------------------------------------------------------------
+
+
+def limit_in_words(gate: Gate) -> str:
+    """A limit, with what is tolerated beyond it.
+
+    >>> from frontguard import Limit, Objective
+    >>> from frontguard.limits import columns_for
+    >>> seconds, limits = Objective("seconds", "minimize"), (Limit("latency", at_most=300, quantile=0.95, tolerance=5),)
+    >>> [limit_in_words(gate) for gate in columns_for((seconds,), limits).gates]
+    ['p95(latency) ≤ 300 (up to 305 is tolerated)']
+    """
+    limit = gate.limit
+    if limit.allowed == limit.value:
+        return str(gate)
+    return f"{gate} ({'up' if gate.sign == '≤' else 'down'} to {limit.allowed:.12g} is tolerated)"
+
+
+def never_told(gate: Gate, contamination: float, verdict: Literal["in", "out"]) -> str:
+    """That no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
+    side = "above" if (gate.sign == "≤") == (verdict == "in") else "below"
+    never = Statement.NO_PULLS_DO(eps=percent(contamination), what=f"{gate.of} from {side}")
+    return f"{never}: no arm will be {verdict} {'with' if verdict == 'in' else 'by'} this limit"
+
+
+def all_limits(kept: Kept) -> str:
+    """All limits of a result."""
+    return joined([limit_in_words(gate) for gate in kept.gates])
+
+
+def among_those_within(result: Answer) -> str:
+    """Of which arms something is said, where these must keep to limits; "" where there are none."""
+    return "" if result.limits is None else Statement.AMONG_WITHIN(limits=all_limits(result.limits))
+
+
+def why_by_limits(result: Answer, arm: int) -> str | None:
+    """Why an arm has its verdict, where limits are why; None where they are not."""
+    kept, verdict = result.limits, result.verdict(arm)
+    place = -1 if kept is None else kept.worst(arm)
+    if kept is None or place < 0 or not result.pulls_per_arm[arm]:
+        return None
+    keeping = Keeping(int(kept.codes[arm, place]))
+    if verdict is Verdict.OUT and keeping is Keeping.BEYOND:
+        return Statement.BEYOND(limit=str(kept.gates[place]), by=_at_best(kept, arm, place))
+    if verdict is Verdict.UNDECIDED and keeping is Keeping.OPEN:
+        return f"undecided: what is left open is whether {kept.gates[place]}: {_between(kept, arm, place)}"
+    return None
+
+
+def keeps(result: Answer) -> str:
+    """What is said behind the reason of an arm that is in; "" where there are no limits."""
+    return "" if result.limits is None else Statement.KEEPS(limits=all_limits(result.limits))
+
+
+def keeping_in_words(kept: Kept, arm: int, place: int) -> str:
+    """How an arm stands to one limit, with its interval: for the page of an arm."""
+    keeping = Keeping(int(kept.codes[arm, place]))
+    if keeping is Keeping.OPEN:
+        return f"{kept.gates[place]}: open, {_between(kept, arm, place)}"
+    said = Statement.IS_WITHIN if keeping is Keeping.WITHIN else Statement.IS_BEYOND
+    return said(limit=limit_in_words(kept.gates[place]), between=_between(kept, arm, place))
+
+
+def none_within(result: Answer) -> str:
+    """That every arm is beyond a limit, and which is nearest."""
+    kept = result.limits
+    assert kept is not None
+    limits = " or ".join(limit_in_words(gate) for gate in kept.gates)
+    measured = len(result.arms) - len(result.aside)
+    each = "the only arm is" if measured == 1 else f"each of {number_of(measured)} is"
+    nearest = _nearest(result, BEYOND)
+    return f"{Statement.NONE_WITHIN(each=each, limits=limits)}{nearest}"
+
+
+def none_within_yet(result: Answer) -> str | None:
+    """Where no arm is certainly within: that, and what is nearest; None where one is, or there are no limits."""
+    kept = result.limits
+    if kept is None or (kept.of_arms == WITHIN).any() or not result.pulls:
+        return None
+    return f"{Statement.NONE_WITHIN_YET()}{_nearest(result, OPEN)}"
+
+
+def _nearest(result: Answer, code: int) -> str:
+    """The arm of those that stand so to the limits that is least far beyond, by the estimates of what is limited."""
+    kept = result.limits
+    assert kept is not None
+    some = np.flatnonzero((kept.of_arms == code) & (result.verdict_codes != Verdict.SET_ASIDE))
+    goals = np.array([gate.limit.value for gate in kept.gates])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lacking = np.abs(kept.estimates - goals) / np.where(goals == 0.0, 1.0, np.abs(goals))
+    inside = kept.inner.estimates >= np.array([gate.within for gate in kept.gates])
+    far = np.where(inside, 0.0, lacking).max(axis=1)[some]
+    if not len(some) or not np.isfinite(far).any():
+        return ""
+    arm = int(some[np.nanargmin(far)])
+    place = int(np.nanargmax(np.where(inside, 0.0, lacking)[arm]))
+    return f" Nearest is {result.arms[arm]}: {kept.gates[place].of} {_between(kept, arm, place)}."
+
+
+def beaten_and_beyond(result: Answer) -> tuple[int, int]:
+    """Of the arms that are out, how many are beaten by another one, and how many are beyond a limit."""
+    out = result.having(Verdict.OUT)
+    if result.limits is None:
+        return int(out.sum()), 0
+    beyond = out & (result.limits.of_arms == BEYOND)
+    return int((out & ~beyond).sum()), int(beyond.sum())
+
+
+def open_by_limits(result: Answer) -> str | None:
+    """Names of the open arms of which it is open whether they keep to the limits; None if there are none."""
+    if result.limits is None:
+        return None
+    some = result.having(Verdict.UNDECIDED) & (result.limits.of_arms == OPEN)
+    return names_in_short(result.named(some)) if some.any() else None
+
+
+def _at_best(kept: Kept, arm: int, place: int) -> str:
+    """The end of an interval that lies nearest to the limit beyond which it is, rounded towards that."""
+    low, high = (float(ends[arm, place]) for ends in kept.ends)
+    return f"at least {at_least(low)}" if kept.gates[place].sign == "≤" else f"at most {at_most(high)}"
+
+
+def _between(kept: Kept, arm: int, place: int) -> str:
+    low, high = (float(ends[arm, place]) for ends in kept.ends)
+    estimate = float(kept.estimates[arm, place])
+    if math.isinf(low) and math.isinf(high):
+        return f"measured {number(estimate)}, not bounded yet" if math.isfinite(estimate) else "not bounded yet"
+    if math.isinf(high):
+        return f"at least {at_least(low)}"
+    if math.isinf(low):
+        return f"at most {at_most(high)}"
+    return f"between {at_least(low)} and {at_most(high)}" if low < high else f"it is {low:.12g}"
+
+
+def standing_to_limits(result: Answer) -> str | None:
+    """How many arms are within all limits, beyond one, and open, in a line; None where there are none."""
+    kept = result.limits
+    if kept is None:
+        return None
+    about = kept.of_arms[~result.having(Verdict.SET_ASIDE)]
+    counts = ((WITHIN, "within"), (BEYOND, "beyond"), (OPEN, "open"))
+    said = [f"{int((about == code).sum()):,} {word}" for code, word in counts if (about == code).any()]
+    return f"Limits, {all_limits(kept)}: {', '.join(said)}"

@@ -1,0 +1,282 @@
+"""What every kind of evidence keeps to, each statistic with each design: one that is added is a world and a twin here.
+
+Validity is simulated under every threat with an attacker who uses all of it, by runs of a whole policy that is looked
+at after every decision: few runs, which show an interval that is wrong, and not one that misses too often by a little.
+For that see `test_guarantee.py` and the audit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import binom, norm
+
+from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
+from frontguard.errors import BadInput
+from frontguard.evidence.boundaries import rank_table, read_rank, taken_away
+from frontguard.evidence.boxes import COLUMNS, HIGH, LOW
+from frontguard.evidence.means import LOG_WEIGHTS, THETAS
+from frontguard.evidence.normals import NORMAL_WEIGHT
+from frontguard.evidence.registry import DESIGNS
+from frontguard.evidence.statistics import KINDS
+from frontguard.policies import Certified
+from frontguard.theory.threats import Threat
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+ARMS, PULLS, RUNS, DELTA = 3, 60, 12, 0.2
+MOST_MISSES = int(binom.ppf(1.0 - 1e-5, RUNS, DELTA))
+MIDDLES = np.array([0.3, 0.4, 0.6])
+NAMES = ["a", "b", "c"]
+
+
+@dataclass(frozen=True)
+class World:
+    """Values of a statistic by their place u in a law, which has the value `MIDDLES` of each arm, and what is far."""
+
+    objective: Objective
+    value: Callable[[Floats, Floats], Floats]  # of places u in [0, 1] and middles
+    far: tuple[float, float]
+    twin: Callable[[Floats, int, Threat], tuple[float, float]]
+    """The interval of values (n,), of which so many more failed, under a threat: at the δ' of one end."""
+
+
+SHARE = DELTA / (2 * ARMS)
+
+
+def of_ranks(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+    n, ordered = len(values) + failed, [-math.inf, *sorted(values.tolist())]
+    rank = read_rank(rank_table(threat.keep(0.5), SHARE), n) - failed - taken_away(threat.taken, n)
+    return ordered[max(rank, 0)], -[-math.inf, *sorted((-values).tolist())][max(rank, 0)]
+
+
+def of_bets(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+    n, taken = len(values) + failed, taken_away(threat.taken, len(values) + failed)
+
+    def highest(xi: Floats) -> float:
+        known = np.concatenate([np.sort(xi)[taken:], np.ones(failed + taken)])
+
+        def refuted(c: float) -> bool:
+            bets = LOG_WEIGHTS + np.log1p(-np.outer(THETAS, known)).sum(axis=1) - n * np.log1p(-THETAS * c)
+            return bool(np.logaddexp.reduce(bets) > -math.log(SHARE))
+
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            low, high = (low, (low + high) / 2) if refuted((low + high) / 2) else ((low + high) / 2, high)
+        times, less = threat.surviving
+        return min(1.0, ((high if refuted(1.0) else 1.0) + less) / times)
+
+    return 1.0 - highest(1.0 - values), highest(values)
+
+
+def of_mixture(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+    n = len(values)
+    if failed:
+        return -math.inf, math.inf
+    whole = n + NORMAL_WEIGHT
+    reach = math.sqrt(whole * (2.0 * math.log(0.5 / SHARE) + math.log(whole / NORMAL_WEIGHT))) / n
+    return values.mean() - reach, values.mean() + reach
+
+
+def of_itself(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+    return (float(values[0]), float(values[0])) if len(values) else (-math.inf, math.inf)
+
+
+WORLDS: dict[str, World] = {
+    "quantile": World(Objective("x", "maximize", tolerance=0.1), lambda u, m: m + norm.ppf(u), (-1e6, 1e6), of_ranks),
+    "bounded mean": World(
+        Objective("x", "maximize", tolerance=0.1, statistic="mean", bounds=(0, 1)),
+        lambda u, m: np.where(u > 1.0 - m, 0.8 + 0.2 * m, 0.2 * m),
+        (0.0, 1.0),
+        of_bets,
+    ),
+    "normal mean": World(
+        Objective("x", "maximize", tolerance=0.1, statistic="mean", sigma=1.0),
+        lambda u, m: m + norm.ppf(u),
+        (-1e6, 1e6),
+        of_mixture,
+    ),
+    "exact value": World(Objective("x", "maximize", exact=True), lambda u, m: m + 0.0 * u, (-1e6, 1e6), of_itself),
+}
+
+ASKED: dict[str, dict[str, Any]] = {
+    "rows": {},
+    "pairs": {"paired": True},
+    "items": {"items": PULLS},
+    "independent arms": {"independent": True},
+}
+
+THREATS = (Oblivious(0.15), Prescient(0.15), Malicious(0.1), Share(0.1))
+
+
+def made(statistic: str, design: str, threat: Threat, **settings: Any) -> Certified:
+    asked = {"max_pulls_per_arm": PULLS, "growth": 0.5, "delta": DELTA, "threat": threat} | ASKED[design] | settings
+    return Certified.for_objectives(ARMS, [WORLDS[statistic].objective], **asked)
+
+
+def cells() -> list[tuple[str, str, Threat]]:
+    """What there is: a statistic that a design does not compare, or that a threat rules out, is refused."""
+    found = []
+    for statistic, design, threat in product(WORLDS, ASKED, THREATS):
+        clean = type(threat)(0.0) if statistic == "normal mean" else threat
+        try:
+            made(statistic, design, clean)
+        except BadInput:
+            continue
+        found.append((statistic, design, clean))
+    return found
+
+
+CELLS = cells()
+in_every_cell = pytest.mark.parametrize(("statistic", "design", "threat"), CELLS, ids=lambda each: str(each))
+
+
+def drawn(statistic: str, design: str, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Places and values (K, PULLS) of all pulls, by rep, and what counts of each arm (K,)."""
+    places = rng.random((ARMS, PULLS))
+    if design in ("pairs", "items"):  # blocks differ more than arms
+        places = np.broadcast_to(places[:1], places.shape)
+    values = WORLDS[statistic].value(places, MIDDLES[:, None])
+    truth = MIDDLES
+    if statistic == "bounded mean":
+        truth = MIDDLES * 0.8 + 0.2 * MIDDLES
+    return places, values, values.mean(axis=1) if design == "items" else truth
+
+
+def attacked(statistic: str, threat: Threat, places: Floats, values: Floats, rng: np.random.Generator) -> Floats:
+    """The values with the first arm pushed up, and the others down, by all that the threat allows."""
+    if statistic == "exact value":  # of these nothing is replaced: they would be known not to be exact
+        return values
+    seen, up = values.copy(), np.arange(ARMS) == 0
+    lower = np.where(up[:, None], places, 1.0 - places)  # small where a replacement moves most
+    if isinstance(threat, Malicious):
+        hits = lower < threat.eps
+    elif isinstance(threat, Share):
+        spent = np.floor(threat.eps * np.arange(1, PULLS + 1) + 1e-9)
+        hits = np.broadcast_to(np.diff(spent, prepend=0.0) > 0.0, seen.shape)
+    else:
+        hits = rng.random(seen.shape) < threat.eps
+    low, high = WORLDS[statistic].far
+    return np.where(hits, np.where(up[:, None], high, low), seen)
+
+
+def missed(policy: Certified, truth: Floats) -> bool:
+    """Whether an interval or a bound of a difference is false now."""
+    boxes = policy.standing.boxes[..., 0]
+    false = ((boxes[:, LOW] > truth + 1e-9) | (boxes[:, HIGH] < truth - 1e-9)).any()
+    pairs = boxes[:, COLUMNS : COLUMNS + ARMS]
+    return bool(false or (pairs.size and (pairs < truth[:, None] - truth - 1e-9).any()))
+
+
+def test_the_registry_is_covered() -> None:
+    assert set(WORLDS) == set(KINDS)
+    assert set(ASKED) == set(DESIGNS)
+    assert {statistic for statistic, *_ in CELLS} == set(KINDS)
+    assert {design for _, design, _ in CELLS} == set(DESIGNS)
+
+
+@in_every_cell
+def test_bounds_hold_under_the_worst_attacker_at_every_look(statistic: str, design: str, threat: Threat) -> None:
+    misses = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([seed, CELLS.index((statistic, design, threat))])
+        places, values, truth = drawn(statistic, design, rng)
+        values = attacked(statistic, threat, places, values, rng)
+        policy, false = made(statistic, design, threat), False
+        while not policy.done and not false:
+            arms, reps = asked_of(policy)
+            policy.tell(arms, values[arms, reps - 1, None], reps)
+            false = missed(policy, truth)
+        misses += false
+    assert misses <= MOST_MISSES
+
+
+def asked_of(policy: Certified) -> tuple[Ints, Ints]:
+    """The arms of the next batch, and which pull of its arm each is."""
+    arms = policy.ask()
+    first = np.searchsorted(arms, arms)
+    return arms, policy.pulls_per_arm[arms] + 1 + np.arange(len(arms)) - first
+
+
+def first_batch(statistic: str, design: str, threat: Threat) -> tuple[Certified, Ints, Ints, Floats]:
+    policy = made(statistic, design, threat)
+    arms, reps = asked_of(policy)
+    _, values, _ = drawn(statistic, design, np.random.default_rng(1))
+    return policy, arms, reps, values[arms, reps - 1, None]
+
+
+@in_every_cell
+def test_a_failed_observation_may_be_anything(statistic: str, design: str, threat: Threat) -> None:
+    found = []
+    for instead in (np.nan, *WORLDS[statistic].far):
+        policy, arms, reps, values = first_batch(statistic, design, threat)
+        values[[0, 1]] = instead if statistic != "exact value" or np.isnan(instead) else values[2]
+        policy.tell(arms, values, reps)
+        found.append(policy.standing.boxes[..., 0])
+    unknown, *others = found
+    for known in others:
+        assert (unknown[:, LOW] <= known[:, LOW] + 1e-9).all()
+        assert (unknown[:, HIGH] >= known[:, HIGH] - 1e-9).all()
+        assert (unknown[:, COLUMNS:] >= known[:, COLUMNS:] - 1e-9).all()
+
+
+@in_every_cell
+def test_the_order_of_telling_changes_nothing(statistic: str, design: str, threat: Threat) -> None:
+    policy, arms, reps, values = first_batch(statistic, design, threat)
+    other, *_ = first_batch(statistic, design, threat)
+    policy.tell(arms, values, reps)
+    mixed = np.random.default_rng(2).permutation(len(arms))
+    for part in (mixed[:5], mixed[5:]):
+        other.tell(arms[part], values[part], reps[part])
+    np.testing.assert_array_equal(policy.standing.boxes, other.standing.boxes)
+
+
+@in_every_cell
+def test_saved_and_loaded_it_says_the_same(statistic: str, design: str, threat: Threat, tmp_path: Path) -> None:
+    policy, arms, reps, values = first_batch(statistic, design, threat)
+    values[-1] = np.nan
+    policy.tell(arms, values, reps)
+    policy.save(tmp_path / "policy.json")
+    loaded = Certified.load(tmp_path / "policy.json")
+    np.testing.assert_array_equal(policy.standing.boxes, loaded.standing.boxes)
+
+
+ROWS = [cell for cell in CELLS if cell[1] == "rows"]
+in_every_row = pytest.mark.parametrize(("statistic", "design", "threat"), ROWS, ids=lambda each: str(each))
+
+
+@in_every_row
+@pytest.mark.parametrize("failed", [0, 2])
+def test_intervals_are_those_of_a_naive_twin(statistic: str, design: str, threat: Threat, failed: int) -> None:
+    policy, arms, reps, values = first_batch(statistic, design, threat)
+    values[:failed] = np.nan
+    policy.tell(arms, values, reps)
+    for arm in range(ARMS):
+        mine = values[arms == arm, 0]
+        good = mine[~np.isnan(mine)]
+        wanted = WORLDS[statistic].twin(good, len(mine) - len(good), threat)
+        np.testing.assert_allclose(policy.standing.boxes[arm, [LOW, HIGH], 0], wanted, atol=1e-7)
+
+
+@in_every_row
+def test_a_log_of_the_same_values_says_no_less(statistic: str, design: str, threat: Threat) -> None:
+    policy, arms, reps, values = first_batch(statistic, design, threat)
+    policy.tell(arms, values, reps)
+    log = analyze(
+        {"arm": [NAMES[arm] for arm in arms], "x": values[:, 0]}, arm="arm", objectives=[WORLDS[statistic].objective],
+        threat=threat, confidence=1.0 - DELTA, anytime=True, profile=False,
+    )  # fmt: skip
+    boxes = policy.standing.boxes[..., 0]  # of a quantile's ranks, tables may leave some out
+    assert (log.inner.lower[:, 0] >= boxes[:, LOW] - 1e-7).all()
+    assert (log.inner.upper[:, 0] <= boxes[:, HIGH] + 1e-7).all()
+    if statistic != "quantile":
+        np.testing.assert_allclose(log.inner.lower[:, 0], boxes[:, LOW], atol=1e-7)
