@@ -1,13 +1,13 @@
 """The truth of a simulated world, and which statements of an answer it makes false.
 
 Everything is compared in inner values, of which larger ones are better. m_i are the true quantiles, means or exact
-values of arm i, γ the tolerances of the objectives, and nothing is said of arms that were set aside. An answer without
+values of arm i, γ the tolerances of the objectives, and nothing is said of arms that were excluded. An answer without
 a probability promises nothing. Any other is false if
 
 - an *interval* of an arm does not contain its true value;
 - an arm is *out* and no other arm is at least as good everywhere and better somewhere;
 - an arm is *in* and another one beats it: by more than γ_d where γ_d > 0, not worse where γ_d = 0, and not equal;
-- an arm is *covered* and no arm that is in is as good up to the tolerances everywhere;
+- an arm is *matched* and no kept arm is as good up to the tolerances everywhere;
 - the certificate gives an *accuracy* by more than which another arm beats a returned one in every objective, or a
   *coverage* beyond which an arm of the true front is missed by all returned ones;
 - a *comparison* of two arms has an interval, of the difference or of the ratio, that misses the true one, or calls one
@@ -23,7 +23,7 @@ a probability promises nothing. Any other is false if
 
 Where there are limits, the front is that of the arms that truly keep to them, and *limit* is false if an interval of
 what is limited does not contain the truth, or an arm is said to be within or beyond and is not. Then an arm may also be
-out because it is beyond, who dominates one that is out must keep to the limits, and so must whoever is in.
+out because it is beyond, who dominates beaten one must keep to the limits, and so must whoever is in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from frontguard.comparisons.outcomes import Outcome
 from frontguard.comparisons.picks import PER_CENT
 from frontguard.objectives import tolerances
 from frontguard.results import Certificate, Kept
-from frontguard.verdicts import BEYOND, WITHIN, Verdict
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, Verdict
 
 MOST_BASELINES = 6
 """Arms with which all others are compared: an interval of a pair misses only if one of the two arms' does."""
@@ -85,9 +85,9 @@ class Truth:
                 assert self.limited is not None
                 true = self.limited[names.index(pair.name), q]
                 if limited.outcome == Outcome.WORSE and true >= limited.limit.beyond - ROUNDING:
-                    yield "beyond"
+                    yield "infeasible"
                 if limited.outcome == Outcome.NOT_WORSE and true < limited.limit.within - ROUNDING:
-                    yield "within"
+                    yield "feasible"
 
     def _false(self, result: Answer) -> Iterator[str]:
         if result.certificate.confidence is None:  # it promises nothing
@@ -98,7 +98,7 @@ class Truth:
         for baseline in result.arms[:MOST_BASELINES]:
             if any(self._false_in_comparison(compared, result.arms, m) for compared in result.against(baseline)):
                 yield "comparison"
-        about = ~result.having(Verdict.SET_ASIDE)
+        about = ~result.having(Verdict.EXCLUDED)
         keeps: Bools = np.ones(len(m), np.bool_)
         if self.limited is not None and result.limits is not None:
             beyond = np.array([gate.beyond for gate in result.limits.gates])
@@ -108,24 +108,24 @@ class Truth:
         arms = np.flatnonzero(about & keeps)
         if result.limits is None and about.any():
             yield from self._false_in_choices(result, m, np.flatnonzero(about))
-        returned = np.flatnonzero(result.having(Verdict.IN))
+        returned = np.flatnonzero(result.having(Verdict.KEEP))
         gamma = tolerances(self.objectives)
-        for i in np.flatnonzero(result.having(Verdict.OUT)).tolist():
+        for i in np.flatnonzero(result.having(Verdict.BEATEN)).tolist():
             if keeps[i] and not any(dominates(m[j], m[i]) for j in arms.tolist()):
-                yield "out"
+                yield "beaten"
         for i in returned.tolist():
             if not keeps[i] or any(beats(m[j], m[i], gamma) for j in arms.tolist()):
-                yield "in"
-        for i in np.flatnonzero(result.having(Verdict.COVERED)).tolist():
+                yield "keep"
+        for i in np.flatnonzero(result.having(Verdict.MATCHED)).tolist():
             if not (m[i] - m[returned] <= gamma + ROUNDING).all(axis=1).any():
-                yield "covered"
+                yield "matched"
         yield from self._false_in_certificate(result.certificate, m[arms], m[returned])
         yield from self._false_of_list(result, m, about & keeps)
 
     def _false_of_list(self, result: Answer, m: Floats, about: Bools) -> Iterator[str]:
         """What is said of arms that are not returned, and of what those that are returned are best at."""
         coverage = _inner(result.certificate.coverage, self.objectives)
-        returned = m[result.having(Verdict.IN)]
+        returned = m[result.having(Verdict.KEEP)]
         if result.status == "certified" and len(returned):  # these are enough
             for arm in m[about]:
                 if not (arm - returned <= coverage + ROUNDING).all(axis=1).any():
@@ -166,12 +166,12 @@ class Truth:
         within = np.array([gate.within for gate in kept.gates])
         inner = kept.inner
         missed = (inner.lower > self.limited + ROUNDING) | (inner.upper < self.limited - ROUNDING)
-        called_beyond = (kept.codes == BEYOND) & (self.limited >= beyond)
-        called_within = (kept.codes == WITHIN) & (self.limited < within - ROUNDING)
+        called_beyond = (kept.codes == INFEASIBLE) & (self.limited >= beyond)
+        called_within = (kept.codes == FEASIBLE) & (self.limited < within - ROUNDING)
         return bool((missed | called_beyond | called_within).any())
 
     def _false_in_choices(self, result: Answer, inner: Floats, about: Ints) -> Iterator[str]:
-        metrics = result.boxes.metrics  # of a bare policy, inner values are its metrics
+        metrics = result.comparable.metrics  # of a bare policy, inner values are its metrics
         values = self.values if result.metrics else inner
         chosen = result.pick(weights={each.name: 1.0 for each in metrics})
         units = np.array([PER_CENT if each.relative else 1.0 for each in metrics])

@@ -24,7 +24,7 @@ LONG = (
     "limit",  # pulls beside what any method needs
     "apart",  # how often equal arms are told apart where they are taken as independent
     "choices",  # what the certified policy's own choices cost
-    "means",  # boxes of means beside betting and the Beta mixture, and their cost beside medians
+    "means",  # intervals of means beside betting and the Beta mixture, and their cost beside medians
     "pairs",  # pulls where arms answer the same questions, beside questions of their own
     "models",  # studies of rates beside exact prices, under every attacker
     "costs",  # what it saves to weigh pulls by their cost

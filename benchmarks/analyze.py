@@ -3,10 +3,10 @@
 10 million rows, 50,000 arms with whole numbers as names, two metrics, read from Parquet and from CSV. All arms are
 equal, which is the most work: none is out, and of each it is asked what would settle it. A third log, in Parquet, has
 arms that differ, as those of most logs do. It is all that a user waits for, with Python's own start, imports (kernels
-are compiled before), reading, grouping, sorting, boxes, verdicts and the JSON of all arms, written to a file. Polars
-reads the same file and finds the medians alone. In turns; by the clock and in processor time, each the shortest of a
-few. FRONTGUARD_BENCH_SCALE=0.1 makes the logs shorter; FRONTGUARD_BENCH_FOLDER says where they are written (and removed
-again).
+are compiled before), reading, grouping, sorting, intervals, verdicts and the JSON of all arms, written to a file.
+Polars reads the same file and finds the medians alone. In turns; by the clock and in processor time, each the shortest
+of a few. FRONTGUARD_BENCH_SCALE=0.1 makes the logs shorter; FRONTGUARD_BENCH_FOLDER says where they are written (and
+removed again).
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ KNOWN = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 1.0)),)
 def told_apart(threat: Threat, **settings: object) -> tuple[int, float]:
     """In how many runs one of two equal arms was put out, and a bound of that share at confidence 99.9 %."""
     verdicts = _pushed_apart(threat, [0.0, 0.0], **settings)
-    return _share_of((verdicts == int(Verdict.OUT)).any(axis=1))
+    return _share_of((verdicts == int(Verdict.BEATEN)).any(axis=1))
 
 
 def next_best_in(threat: Threat, **settings: object) -> tuple[int, float]:
     """In how many runs an arm was said to be in that another one, its only rival, beats by nearly nothing."""
-    return _share_of(_pushed_apart(threat, [0.0, 1e-9, -3.0], **settings)[:, 0] == int(Verdict.IN))
+    return _share_of(_pushed_apart(threat, [0.0, 1e-9, -3.0], **settings)[:, 0] == int(Verdict.KEEP))
 
 
 def _pushed_apart(threat: Threat, medians: list[float], **settings: object) -> npt.NDArray[np.int8]:

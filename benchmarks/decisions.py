@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard import RPSI, Certified, Oblivious, Subgaussian
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.pareto.rule import decide
 from frontguard.policies import rpsi
 
@@ -40,13 +40,13 @@ def certified_decision(arms: int, alive: int, objectives: int = 3) -> float:
     rng = np.random.default_rng(2)
     policy = Certified(arms, objectives, threat=Oblivious(0.1), accuracy=0.01)
     standing = policy.standing
-    boxes, control = standing.boxes, standing.control
+    intervals, control = standing.intervals, standing.control
     on_front = rng.dirichlet(np.ones(objectives), arms)  # nobody dominates anybody
     centre = on_front - np.where(np.arange(arms) < alive, 0.0, 5.0)[:, None]
     width = 0.02
-    boxes[:, LOW], boxes[:, HIGH] = centre - width, centre + width
+    intervals[:, LOW], intervals[:, HIGH] = centre - width, centre + width
     for column in (LOW_FLOOR, HIGH_FLOOR, ESTIMATE, DOUBT_LOW, DOUBT_HIGH):
-        boxes[:, column] = centre
+        intervals[:, column] = centre
     standing.arms["pulls"] = 100
     decide(standing, policy.goal)
     assert control["alive"][0] == alive

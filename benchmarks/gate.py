@@ -109,7 +109,8 @@ def drawn(world: World, looks: list[int], gates: int, rng: Rng) -> Floats:
 
 
 def many_gates(world: World, gates: int, seed: int, *, intersected: bool = False) -> Gates:
-    """So many gates side by side; with boxes that are `intersected` over looks, as no gate does it, for comparison."""
+    """So many gates side by side; with intervals that are `intersected` over looks, as no gate does it, for
+    comparison."""
     parts = [
         _some_gates(world, min(AT_A_TIME, gates - begin), [seed, begin], intersected=intersected)
         for begin in range(0, gates, AT_A_TIME)
@@ -132,7 +133,7 @@ def _some_gates(world: World, gates: int, seed: list[int], *, intersected: bool 
         if intersected:
             best_low[left] = lower = np.maximum(best_low[left], lower)
             best_high[left] = upper = np.minimum(best_high[left], upper)
-            left = left[(lower <= upper).all(axis=1)]  # an empty box says that something is wrong: open for ever
+            left = left[(lower <= upper).all(axis=1)]  # an empty interval says that something is wrong: open for ever
             lower, upper = best_low[left], best_high[left]
         now = outcomes_of((lower[:, 1] - upper[:, 0])[:, None], (upper[:, 1] - lower[:, 0])[:, None], policy.accuracy)
         decided = now[:, 0] != Outcome.OPEN

@@ -56,7 +56,7 @@ def write_log(path: Path, rows: int, arms: int, seed: int) -> None:
 
 
 def ours(paths: list[Path], memory: int | None = None, folder: Path | None = None) -> Any:
-    """Read, group and sort: all that is needed before boxes are read at ranks."""
+    """Read, group and sort: all that is needed before intervals are read at ranks."""
     from frontguard.logs.sort.spill import ordered_from
     from frontguard.logs.sources import open_log
 

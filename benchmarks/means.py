@@ -1,8 +1,8 @@
-"""Boxes of means beside others that hold at every number of values at once, and what they cost beside medians.
+"""Intervals of means beside others that hold at every number of values at once, and what they cost beside medians.
 
-*Betting* is the hedged capital of Waudby-Smith and Ramdas (Estimating means of bounded random variables by betting,
+*Betting* is the hedged wealth of Waudby-Smith and Ramdas (Estimating means of bounded random variables by betting,
 JRSS B 86, 2024), with the bets and the settings that their package `confseq` has by default: predictable plug-in bets
-λ_t = √(2 log(2/α) / (σ̂²_{t−1} t log(1+t))), cut at half of what keeps the capital positive. *Beta mixture* is the
+λ_t = √(2 log(2/α) / (σ̂²_{t−1} t log(1+t))), cut at half of what keeps the wealth positive. *Beta mixture* is the
 boundary that ranks are read from, `anytime_rank`, solved for the probability of a 1; its prior is uniform below the
 probability p that is tested. *Centred Beta mixture* is the same with the prior Beta(2p, 2(1−p)), which has its mean at
 p and, for rare ones, much of its weight next to 0. All have the same two-sided level, no attacker, and are read at n
@@ -23,7 +23,7 @@ from benchmarks.tables import Row, heading
 from frontguard._common.compiled import COMPILED, kernels
 from frontguard._common.typing import Floats
 from frontguard.evidence.boundaries import anytime_rank
-from frontguard.evidence.boxes import box_rule, refresh_all, unknown_boxes
+from frontguard.evidence.intervals import interval_rule, refresh_all, unknown_intervals
 from frontguard.evidence.ordered import Samples, absorb
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
@@ -55,7 +55,7 @@ def half_width_of_bets(x: Floats) -> float:
 
 
 def half_width_of_betting(x: Floats) -> float:
-    """The hedged capital's: either half of it refutes a mean alone at 2/α."""
+    """The hedged wealth's: either half of it refutes a mean alone at 2/α."""
     bets = plug_in_bets(x)
     return 0.5 * (1.0 - _lowest_unrefuted(1.0 - x, bets) - _lowest_unrefuted(x, bets))
 
@@ -70,7 +70,7 @@ def plug_in_bets(x: Floats) -> Floats:
 
 
 def _lowest_unrefuted(x: Floats, bets: Floats) -> float:
-    """The least m at which the capital Π (1 + min(λ_t, 1/(2m)) (x_t − m)) stays below 2/α; it falls in m."""
+    """The least m at which the wealth Π (1 + min(λ_t, 1/(2m)) (x_t − m)) stays below 2/α; it falls in m."""
     low, high = 0.0, 1.0
     for _ in range(40):
         m = 0.5 * (low + high)
@@ -162,9 +162,9 @@ COUNTED_KINDS = ("rates", "means")
 
 
 def seconds_to_refresh(kind: str, arms: int, pulls: int) -> float:
-    """What bringing the boxes of so many arms, each with so many values, up to date costs: the best of a few."""
+    """What bringing the intervals of so many arms, each with so many values, up to date costs: the best of a few."""
     rng = np.random.default_rng(pulls)
-    rule = box_rule(Prescient(0.05), arms=arms, objectives=1, delta=ALPHA, statistics=statistics_of([KINDS[kind]]))
+    rule = interval_rule(Prescient(0.05), arms=arms, objectives=1, delta=ALPHA, statistics=statistics_of([KINDS[kind]]))
     table, pool = empty_table(arms), empty_pool(arms)
     values = rng.random(arms * pulls)
     if kind.startswith("rates"):
@@ -174,15 +174,15 @@ def seconds_to_refresh(kind: str, arms: int, pulls: int) -> float:
     pool = absorb(pool, table, np.arange(arms).repeat(pulls), values[:, None], True)
     samples, best = Samples(pool, np.empty(0), table), np.inf
     for _ in range(5):
-        boxes = unknown_boxes(arms, 1)
+        intervals = unknown_intervals(arms, 1)
         began = time.thread_time()
-        refresh_all(boxes, np.arange(arms), samples, np.full(arms, pulls), rule)
+        refresh_all(intervals, np.arange(arms), samples, np.full(arms, pulls), rule)
         best = min(best, time.thread_time() - began)
     return best
 
 
 def costs(rows: list[Row]) -> None:
-    """As pulls grow and as arms grow; what a pull costs when boxes are brought up to date every 3 % of them."""
+    """As pulls grow and as arms grow; what a pull costs when intervals are brought up to date every 3 % of them."""
     for kind in KINDS:
         seconds_to_refresh(kind, 1, 10)  # compiled
     for arms, pulls in ((1, 1000), (1, 10_000), (1, 100_000), (1, 1_000_000), (10, 1000), (100, 1000), (1000, 1000)):
@@ -224,16 +224,16 @@ def held_and_decided(kind: str, arms: int, pulls: int) -> tuple[int, float]:
 
 def main() -> list[Row]:
     rows: list[Row] = []
-    heading(f"half-width of the box of a mean / of the betting confidence sequence, α = {ALPHA:g}, no attacker")
+    heading(f"half-width of the interval of a mean / of the betting confidence sequence, α = {ALPHA:g}, no attacker")
     compared(half_width_of_betting, "betting", list(LAWS), rows)
-    heading("half-width of the box of a rate / of the Beta mixture that ranks are read from")
+    heading("half-width of the interval of a rate / of the Beta mixture that ranks are read from")
     compared(half_width_of_ranks, "Beta mixture", [law for law in LAWS if law.startswith("0/1")], rows)
-    heading("half-width of the box of a rate / of the centred Beta mixture")
+    heading("half-width of the interval of a rate / of the centred Beta mixture")
     rates = [law for law in LAWS if law.startswith("0/1")]
     compared(half_width_of_centred, "centred Beta mixture", rates, rows, wanted=None)
     heading("half-width of one look / of many looks, of the same sample")
     one_look(rows)
-    heading("bringing boxes up to date: cost / cost of as many medians")
+    heading("bringing intervals up to date: cost / cost of as many medians")
     with kernels(COMPILED):
         costs(rows)
     heading("a study with K arms and n pulls each, told and decided on: bytes a value in its samples, and a decision")

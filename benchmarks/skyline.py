@@ -1,8 +1,8 @@
-"""Verdicts over a million boxes beside the fastest public skyline over as many points.
+"""Verdicts over a million intervals beside the fastest public skyline over as many points.
 
-The skyline is asked for the maxima of the box centres; the verdicts ask more: every box against every other, the
-candidates, who is in, who covers whom, the deciding rivals and the certificate. Boxes are as wide as those of logs with
-1,000 rows an arm and noise that is a third of the spread of the arms.
+The skyline is asked for the maxima of the interval centres; the verdicts ask more: every interval against every other,
+the candidates, who is in, who covers whom, the deciding rivals and the certificate. Intervals are as wide as those of
+logs with 1,000 rows an arm and noise that is a third of the spread of the arms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from benchmarks.tables import Row, heading, peer
 from frontguard.evidence.boundaries import fixed_rank
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.intervals import ArmIntervals
 from frontguard.pareto.judge import judge
 
 Floats = npt.NDArray[np.float64]
@@ -40,14 +40,14 @@ def cloud(kind: str, arms: int, objectives: int, rng: np.random.Generator) -> Fl
     return noise
 
 
-def boxes_around(centres: Floats, rng: np.random.Generator) -> ArmBoxes:
-    """Boxes with the ranks of `ROWS` rows and as many arms, for normal noise."""
+def boxes_around(centres: Floats, rng: np.random.Generator) -> ArmIntervals:
+    """Intervals with the ranks of `ROWS` rows and as many arms, for normal noise."""
     arms, objectives = centres.shape
     rank = fixed_rank(ROWS, (1.0 - EPSILON) / 2.0, DELTA / (2 * arms * objectives))
     error = NOISE * np.sqrt(np.pi / 2.0 / ROWS)
     estimates = centres + error * rng.normal(size=centres.shape)
     low, high = (-NOISE * ndtri(rank / ROWS) + 0.5 * error * rng.exponential(size=centres.shape) for _ in range(2))
-    return ArmBoxes(estimates - low, estimates + high, estimates, estimates - 0.5 * error, estimates + 0.5 * error)
+    return ArmIntervals(estimates - low, estimates + high, estimates, estimates - 0.5 * error, estimates + 0.5 * error)
 
 
 def fastest(works: dict[str, Callable[[], object]], times: int = 3) -> dict[str, float]:
@@ -63,17 +63,17 @@ def fastest(works: dict[str, Callable[[], object]], times: int = 3) -> dict[str,
 
 
 def main() -> Iterator[Row]:
-    heading("Verdicts over boxes, beside the fastest public skyline over their centres, in the same run")
+    heading("Verdicts over intervals, beside the fastest public skyline over their centres, in the same run")
     for kind in ("correlated", "independent", "anticorrelated"):
         for objectives in (2, 3, 5):
             ours = {}
             for arms in (10**5, 10**6):
                 rng = np.random.default_rng([objectives, arms])
                 centres = cloud(kind, arms, objectives, rng)
-                boxes = boxes_around(centres, rng)
-                codes = np.bincount(judge(boxes, TOLERANCE, TOLERANCE, 0.0).codes, minlength=4)
+                intervals = boxes_around(centres, rng)
+                codes = np.bincount(judge(intervals, TOLERANCE, TOLERANCE, 0.0).codes, minlength=4)
                 works: dict[str, Callable[[], object]] = {
-                    "ours": partial(judge, boxes, TOLERANCE, TOLERANCE, 0.0),
+                    "ours": partial(judge, intervals, TOLERANCE, TOLERANCE, 0.0),
                     "moocore": partial(moocore.is_nondominated, centres, maximise=True),
                 }
                 if not (kind == "anticorrelated" and objectives > 2):  # where it takes minutes
@@ -85,6 +85,6 @@ def main() -> Iterator[Row]:
                 f"{ours[arms]:.2f} s, {name} {taken[name]:.2f} s "
                 f"(undecided, in, out, covered: {', '.join(f'{n:,}' for n in codes)})"
             )
-            what = f"{kind}, M = {objectives}: verdicts on a million boxes / the fastest skyline"
+            what = f"{kind}, M = {objectives}: verdicts on a million intervals / the fastest skyline"
             yield Row(what, ours[arms] / taken[name], at_most=3.0, details=details, beside=peer(name))
-            yield Row(f"{kind}, M = {objectives}: what ten times the boxes cost", ours[10**6] / ours[10**5])
+            yield Row(f"{kind}, M = {objectives}: what ten times the intervals cost", ours[10**6] / ours[10**5])

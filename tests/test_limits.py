@@ -70,7 +70,7 @@ def test_what_is_not_said_is_as_the_objective_has_it() -> None:
     size = Objective("bytes", "minimize", exact=True)
     p99 = Objective("latency", "minimize", tolerance="2%", quantile=0.99)
     found = columns_for((stars, size, p99), parse_limits(["mean(stars)>=3", "bytes<=1000", "latency<=300"]))
-    assert found.boxed == (stars, size, p99)  # the boxes of objectives serve
+    assert found.boxed == (stars, size, p99)  # the intervals of objectives serve
     assert [str(gate) for gate in found.gates] == ["mean(stars) ≥ 3", "bytes ≤ 1000", "p99(latency) ≤ 300"]
     assert found.gates[2].within == pytest.approx(-np.log(300))
 

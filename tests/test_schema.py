@@ -99,7 +99,7 @@ def test_the_answer_of_a_study_comes_back(study: str) -> None:
     more = {"pulls_left": 7, "pulls_left_range": (3, 9), "cost_left": 1.5, "seconds": 1.25, "pulls_a_second": 3.0}
     state = replace(result.state, **more)
     back = comes_back(replace(result, study=state))
-    assert (back.state.failures, back.state.pulls_left_range, back.aside) == (failures, (3, 9), result.aside)
+    assert (back.state.failures, back.state.pulls_left_range, back.excluded) == (failures, (3, 9), result.excluded)
 
 
 def test_the_studies_have_something_of_everything() -> None:
@@ -107,7 +107,7 @@ def test_the_studies_have_something_of_everything() -> None:
     assert with_costs().result().cost is not None
     assert with_costs().result().outlook is not None
     assert in_pairs().result().to_dict()["differences"]
-    assert study_in(None).result().aside
+    assert study_in(None).result().excluded
 
 
 def limited() -> Answer:
@@ -152,8 +152,8 @@ def test_a_gate_comes_back(found: Callable[[], Answer]) -> None:
     before = found()
     after = comes_back(before)
     assert after.gate.outcome == before.gate.outcome
-    assert [(pair.outcome, pair.aside) for pair in after.gate.pairs] == [
-        (pair.outcome, pair.aside) for pair in before.gate.pairs
+    assert [(pair.outcome, pair.excluded) for pair in after.gate.pairs] == [
+        (pair.outcome, pair.excluded) for pair in before.gate.pairs
     ]
 
 
@@ -170,7 +170,7 @@ def test_what_a_page_knows_of_a_study_comes_back() -> None:
 
 def test_a_certificate_comes_back_with_what_it_does_not_promise_and_of_whom_it_speaks() -> None:
     metrics = (Objective("seconds", "minimize", "5%"),)
-    given = Certificate((0.05,), (math.inf,), None, "malicious", 0.1, (True,), void="running", arms=3, aside=("x",))
+    given = Certificate((0.05,), (math.inf,), None, "malicious", 0.1, (True,), void="running", arms=3, excluded=("x",))
     plain = json.loads(json.dumps(given.to_dict(), allow_nan=False))
     assert plain["confidence"] is None
     assert plain["coverage"] == [None]

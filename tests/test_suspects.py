@@ -174,11 +174,11 @@ def test_one_value_among_others_that_all_differ_is_a_sign(snapshot: SnapshotAsse
 
 def test_arms_that_matter_are_those_that_are_in_or_decide() -> None:
     codes = np.array(
-        [Verdict.IN, Verdict.OUT, Verdict.UNDECIDED, Verdict.COVERED, Verdict.SET_ASIDE, Verdict.UNDECIDED]
+        [Verdict.KEEP, Verdict.BEATEN, Verdict.UNDECIDED, Verdict.MATCHED, Verdict.EXCLUDED, Verdict.UNDECIDED]
     )
     decided_by = np.array([5, 0, 3, 0, 2, -1])
     assert arms_that_matter(codes, decided_by, np.array([9, 9, 9, 10, 9, 11])).tolist() == [5, 3, 0]
-    many = np.full(100_000, int(Verdict.IN))
+    many = np.full(100_000, int(Verdict.KEEP))
     assert len(arms_that_matter(many, np.full(100_000, -1), np.ones(100_000, np.int64))) == MOST_ARMS
 
 
@@ -203,7 +203,7 @@ def test_the_hint_costs_the_same_with_many_arms() -> None:
     log = Spied(
         Ordered([f"{i:05}" for i in range(K)], ("x",), np.full(K, n), np.arange(K + 1)[None] * n, (values.ravel(),))
     )
-    verdicts = Verdicts(np.full(K, int(Verdict.IN)), np.full(K, -1), np.ones(K, np.bool_), 0.0, 0.0)
+    verdicts = Verdicts(np.full(K, int(Verdict.KEEP)), np.full(K, -1), np.ones(K, np.bool_), 0.0, 0.0)
     question = Question((Objective("x", "maximize"),), Prescient(0.0))
     assert looks_dirtier(log, question, verdicts) == ()  # type: ignore[arg-type]
     assert 0 < log.read <= MOST_ARMS * MOST_VALUES

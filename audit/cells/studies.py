@@ -93,7 +93,7 @@ def failures_by_value(rng: Rng) -> Answers:
 
 
 @cell
-def set_aside(rng: Rng) -> Answers:
+def exclude(rng: Rng) -> Answers:
     """The best arm breaks while it is measured, and cannot be measured any more."""
     objectives = (Objective("quality", "maximize"), Objective("speed", "maximize"))
     middles = ((10.0, 5.0), (10.1, 4.9), (9.0, 4.0), (5.0, 10.0))
@@ -161,7 +161,7 @@ def attacker_who_watches(rng: Rng) -> Answers:
             return values
         if pull.id - told_at > 30:
             told_at, verdicts = pull.id, study.result().verdicts
-        falls = pull.index < 2 or verdicts.get(pull.arm) == "in"
+        falls = pull.index < 2 or verdicts.get(pull.arm) == "keep"
         return np.full(len(values), -FAR if falls else FAR)
 
     yield from _attacked(threat, rng, replaced)

@@ -1,8 +1,8 @@
 """Limits: what arms must keep to, beside what they are compared by: "p95(latency) <= 300".
 
-A limit speaks of a statistic of a metric, which may be an objective or not. It has a box like an objective has; where
-an objective counts the same statistic of the same metric, better in the same direction, it is that objective's box.
-`columns_for` says what is to be measured for objectives and limits together, and what has a box.
+A limit speaks of a statistic of a metric, which may be an objective or not. It has an interval like an objective has;
+where an objective counts the same statistic of the same metric, better in the same direction, it is that objective's
+interval. `columns_for` says what is to be measured for objectives and limits together, and what has an interval.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _but_for_its_number(limit: Limit) -> Limit:
 
 @dataclass(frozen=True)
 class Gate:
-    """A limit, what counts for it, and the column of boxes that this is.
+    """A limit, what counts for it, and the column of intervals that this is.
 
     >>> latency = Objective("latency", "minimize", quantile=0.95)
     >>> (gate,) = columns_for((latency,), (Limit("latency", at_most=300),)).gates
@@ -225,10 +225,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Columns:
-    """What a pull measures and what has a box, where some of it is limited; the M objectives come first in both.
+    """What a pull measures and what has an interval, where some of it is limited; the M objectives come first in both.
 
-    `metrics` are the values of a pull: the objectives, and metrics that only limits need. `boxed` is what has a box:
-    the objectives, and what counts for limits and for no objective; `sources` says of which metric each is.
+    `metrics` are the values of a pull: the objectives, and metrics that only limits need. `boxed` is what has an
+    interval: the objectives, and what counts for limits and for no objective; `sources` says of which metric each is.
     """
 
     metrics: tuple[Objective, ...]
@@ -247,7 +247,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def columns_for(objectives: tuple[Objective, ...], limits: tuple[Limit, ...] = ()) -> Columns:
-    """What is measured, and what has a box, for these objectives and limits.
+    """What is measured, and what has an interval, for these objectives and limits.
 
     >>> found = columns_for((Objective("seconds", "minimize"),), (Limit.read("p95(seconds)<=2"), Limit.read("mb<=9")))
     >>> [each.name for each in found.metrics], [each.name for each in found.boxed], found.sources
@@ -270,5 +270,5 @@ def columns_for(objectives: tuple[Objective, ...], limits: tuple[Limit, ...] = (
 
 
 def _serves(boxed: Objective, wanted: Objective, limit: Limit) -> bool:
-    """Whether a box is of what a limit speaks of, on a scale that the limit has a place on."""
+    """Whether an interval is of what a limit speaks of, on a scale that the limit has a place on."""
     return boxed.measured == wanted.measured and not (boxed.relative and min(limit.value, limit.allowed) <= 0.0)

@@ -1,4 +1,4 @@
-"""What happened, as records: an arm set aside, bounds refuted, a budget over, failures, alarms, rows left out.
+"""What happened, as records: an arm excluded, bounds refuted, a budget over, failures, alarms, rows left out.
 
 One class is one kind of notice: its fields, its sentence (a template of the fields, or `__str__`), and whether it
 warns. A notice is stored, passed on and compared as a record, and nothing reads sentences back.
@@ -35,7 +35,7 @@ class Notice:
     about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
 
     def __init_subclass__(cls) -> None:
-        """Make the name of the class the `kind` of its records: `SetAside` is "set_aside", `DriftAlarm` is "drift"."""
+        """Make the name of the class the `kind` of its records: `SetAside` is "excluded", `DriftAlarm` is "drift"."""
         kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Alarm")).lower()
         if kind and not kind.startswith("_"):
             cls.kind = kind
@@ -309,7 +309,7 @@ class RowsRepeated(Notice):
 
 
 @dataclass(frozen=True)
-class SetAside(Notice):
+class Excluded(Notice):
     """An arm cannot be measured, and is no longer pulled. `last` is what its last pull had to say, where known."""
 
     arm: str
@@ -321,7 +321,7 @@ class SetAside(Notice):
     def __str__(self) -> str:
         last = f" (the last of them: {self.last})" if self.last else ""
         return (
-            f"arm {self.arm!r} was set aside: {self.failed} of {self.pulls} pulls failed "
+            f"arm {self.arm!r} was excluded: {self.failed} of {self.pulls} pulls failed "
             f"({reasons_in_words(self.reasons)}); the answer is about the other arms{last}"
         )
 
@@ -922,7 +922,7 @@ def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[st
 
     >>> aside = [SetAside(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
     >>> warnings_in_short(aside, 1)
-    ["arm 'O0' was set aside: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms",
+    ["arm 'O0' was excluded: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms",
      'and 8 more of this kind; --json has them all']
     """
     kinds: dict[type[Notice], dict[str, None]] = {}

@@ -431,7 +431,7 @@ class Question:
 
     @cached_property
     def columns(self) -> Columns:
-        """What is measured, and what has a box."""
+        """What is measured, and what has an interval."""
         return columns_for(self.objectives, self.limits)
 
     @property

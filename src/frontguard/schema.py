@@ -49,7 +49,7 @@ Counts = tuple[Count, Count]
 Costs = tuple[Amount, Amount]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Values = dict[Text, dict[Text, Number | None]]
-VerdictWord = Literal["in", "undecided", "covered", "set aside", "out"]
+VerdictWord = Literal["keep", "undecided", "matched", "excluded", "beaten"]
 ContrastWord = Literal["better", "no worse", "alike", "no better", "worse", "open"]
 OutcomeWord = Literal["not worse", "open", "worse"]
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class CertificateEntries(Described):
     that was set by hand, or is proved for means only."""
     arms: Count | None = None
     """Of how many arms it speaks."""
-    aside: list[Text] = []
-    """Arms that were set aside, and are not spoken of."""
+    excluded: list[Text] = []
+    """Arms that were excluded, and are not spoken of."""
     limits: list[Text] = []
     """Limits that the arms it speaks of must keep to."""
 
@@ -117,11 +117,11 @@ class LeastPulls(Described):
     """Before all of them are."""
 
 
-class KeepingEntries(Described):
+class FeasibilityEntries(Described):
     """The standing of an arm to a limit, with the estimate and interval of the limited statistic."""
 
     limit: Text = ""
-    keeping: Literal["within", "open", "beyond"]
+    keeping: Literal["feasible", "open", "infeasible"]
     estimate: Number | None = None
     interval: Ends
 
@@ -188,11 +188,11 @@ class HypervolumeEntries(Described):
 
     reference: dict[Text, Number]
     certain: Number | None = None
-    """At least: that of the lower ends of the returned arms' boxes."""
+    """At least: that of the lower ends of the returned arms' intervals."""
     estimate: Number | None = None
     """That of the returned arms' estimates."""
     possible: Number | None = None
-    """At most: that of the upper ends of all arms' boxes."""
+    """At most: that of the upper ends of all arms' intervals."""
 
 
 class ArmCostEntries(Described):
@@ -213,7 +213,7 @@ class CostEntries(Described):
 
 
 class ProfileEntries(Described):
-    """The number of arms that are in, by contamination ε."""
+    """The number of kept arms, by contamination ε."""
 
     levels: list[Share]
     in_front: list[Count]
@@ -245,7 +245,7 @@ class LogEntries(Described):
     """Values that failed, by arm and objective, of arms with any."""
     failed_pulls: dict[Text, Count] = {}
     """Pulls that lack any value, by arm, of arms with any."""
-    stands_up_to: dict[Text, Share] | None = None
+    holds_up_to: dict[Text, Share] | None = None
     """The largest ε, as the threat model has it, up to which an arm's verdict is certain; null without a profile."""
     front_changes_at: Share | None = None
     """The ε at which the front as a whole is no longer certain; null where that is not known."""
@@ -289,7 +289,7 @@ class CheckEntries(EffectEntries):
     """One metric of a candidate against its baseline."""
 
     outcome: OutcomeWord
-    stands_up_to: Share | None = None
+    holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
 
 
@@ -298,7 +298,7 @@ class LimitCheckEntries(SpanEntries):
 
     limit: Text
     outcome: OutcomeWord
-    stands_up_to: Share | None = None
+    holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
 
 
@@ -313,7 +313,7 @@ class PairEntries(Described):
     pulls: Count
     """Of the candidate."""
     baseline_pulls: Count
-    aside: list[Text] = []
+    excluded: list[Text] = []
     """Those of the two that could not be measured."""
     metrics: dict[Text, CheckEntries]
     limits: list[LimitCheckEntries] = []
@@ -327,7 +327,7 @@ class GateEntries(Described):
     """Worse if any candidate is so in any metric, not worse if all are so in all."""
     status: Literal["decided", "running", "budget", "time", "cancelled", "unreachable", "unmeasured", "log"]
     """Decided, or why it is not."""
-    stands_up_to: Share | None = None
+    holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
     pairs: list[PairEntries]
     only_baseline: list[Text] = []
@@ -362,7 +362,7 @@ class AnswerEntries(Described):
     policy: Text = "certified"
     status: Literal["certified", "budget", "unreachable", "running"]
     pareto_set: list[Text] = []
-    """The arms that are in."""
+    """The kept arms."""
     verdicts: dict[Text, VerdictWord]
     counts: dict[Text, Count] = {}
     """The number of arms with each verdict."""
@@ -406,7 +406,7 @@ class AnswerEntries(Described):
     """The worth of the front; null for many arms."""
     limits: list[Limit] = []
     """Constraints on arms: the front is that of the arms within."""
-    keeping: dict[Text, list[KeepingEntries]] = {}
+    keeping: dict[Text, list[FeasibilityEntries]] = {}
     """By arm, its standing to each limit."""
     cost: CostEntries | None = None
     """The cost of pulls so far, where they have one."""
@@ -490,7 +490,7 @@ class AnyAnswer(AnswerEntries, Made):
     def _check_log(self, log: LogEntries, relative: Mapping[str, bool]) -> None:
         """Refuse details of a log that are of other arms or objectives."""
         self.check_values(relative, ("log",), failed=log.failed, means=log.means)
-        for entry in ("stands_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls"):
+        for entry in ("holds_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls"):
             self.check_arms(("log", entry), getattr(log, entry) or ())
         self.check_named(("log", "mean_set"), enumerate(log.mean_set))
         for each in log.what_if:

@@ -41,7 +41,7 @@ class Statement(Enum):
         "(a)",
     )
     BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
-    SCOPE = ", among the {arms} that could be measured (set aside: {aside})", "(f)"
+    SCOPE = ", among the {arms} that could be measured (excluded: {excluded})", "(f)"
     AMONG_WITHIN = " among the arms with {limits}", "(p)"
     ANYTIME = " This holds however often the log was looked at while it grew.", "(b)"
     ONE_LOOK = (
@@ -90,26 +90,26 @@ class Statement(Enum):
 
     # What verdicts mean
     INTERVALS = "all intervals contain the true {quantiles}", "(e)"
-    BOXES = "with probability {confidence} all true values lie within the {boxes} at once", "(e)"
-    IN_EXACTLY = "each arm that is in is on the trade-off front", "(f)"
-    IN_WITHIN = "no arm beats one that is in by more than {within} at once", "(f)"
-    IN_BEST = "no arm is better than one that is in", "(f)"
-    IN_NEAR_BEST = "no arm is better than one that is in by more than {within}", "(f)"
-    OUT = "each arm that is out is dominated by another one", "(f)"
-    OUT_WORSE = "each arm that is out is worse than another one", "(f)"
-    OUT_OR_BEYOND = "each arm that is out is beyond a limit, or dominated by one that keeps to them", "(p)"
-    WORSE_OR_BEYOND = "each arm that is out is beyond a limit, or worse than one that keeps to them", "(p)"
-    IN_KEEPS = "each arm that is in has {limits}", "(p)"
+    INTERVALS_HOLD = "with probability {confidence} all true values lie within the {shapes} at once", "(e)"
+    KEPT_EXACTLY = "each kept arm is on the trade-off front", "(f)"
+    KEPT_WITHIN = "no arm beats a kept one by more than {within} at once", "(f)"
+    KEPT_BEST = "no arm is better than a kept one", "(f)"
+    KEPT_NEAR_BEST = "no arm is better than a kept one by more than {within}", "(f)"
+    BEATEN = "each beaten arm is dominated by another one", "(f)"
+    BEATEN_WORSE = "each beaten arm is worse than another one", "(f)"
+    BEATEN_OR_INFEASIBLE = "each beaten arm is infeasible, or dominated by a feasible one", "(p)"
+    WORSE_OR_INFEASIBLE = "each beaten arm is infeasible, or worse than a feasible one", "(p)"
+    KEPT_IS_FEASIBLE = "each kept arm has {limits}", "(p)"
     AMONG_THOSE = "among the arms with {limits}, {said}", "(p)"
-    NONE_DOMINATES = "no arm dominates one that is in", "(p)"
-    ALL_BEYOND = "each arm is beyond a limit", "(p)"
-    COVERED = "for each covered arm one that is in is as good{everywhere}", "(f)"
-    COVERED_WITHIN = "for each covered arm one that is in is at most {within} worse", "(f)"
-    COVERED_SOMEHOW = "for each covered arm one that is in is no worse by more than was asked for", "(f)"
-    NONE_MISSED = "and each arm on the true front is in, or another one is in that is as good", "(f)"
-    MISSED_WITHIN = "and each arm on the true front is in, or another one is in that is at most {within} worse", "(f)"
-    BEST_RETURNED = "and the best arm is in, or another one is in that is as good", "(f)"
-    BEST_WITHIN = "and the best arm is in, or another one is in that is at most {within} worse", "(f)"
+    NONE_DOMINATES = "no arm dominates a kept one", "(p)"
+    ALL_INFEASIBLE = "each arm is infeasible", "(p)"
+    MATCHED = "for each matched arm a kept one is as good{everywhere}", "(f)"
+    MATCHED_WITHIN = "for each matched arm a kept one is at most {within} worse", "(f)"
+    MATCHED_SOMEHOW = "for each matched arm a kept one is no worse by more than was asked for", "(f)"
+    NONE_MISSED = "and each arm on the true front is kept, or a kept one is as good", "(f)"
+    MISSED_WITHIN = "and each arm on the true front is kept, or a kept one is at most {within} worse", "(f)"
+    BEST_RETURNED = "and the best arm is kept, or a kept one is as good", "(f)"
+    BEST_WITHIN = "and the best arm is kept, or a kept one is at most {within} worse", "(f)"
     SOME_MISSED = "arms of the front may be missing", NOTHING
     OPEN = "open arms may be on the front or not", NOTHING
     NOT_BEATEN = "no returned arm is beaten by more than {accuracy} in every objective", "(f)"
@@ -136,37 +136,37 @@ class Statement(Enum):
     NEAR_FRONT = "not beaten by more than {within} at once", "(f)"
     AS_BEST = "the best in {name}", "(f)"
     AS_NEAR_BEST = "the best in {name}, or within {within} of it", "(f)"
-    CERTAINLY_IN = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
-    CERTAINLY_OUT = "{count} {are} certainly beaten", "(f)"
-    CERTAINLY_BEYOND = "{count} {are} certainly beyond a limit", "(p)"
-    NONE_WITHIN = "No arm is within the limits: {each} certainly beyond {limits}.", "(p)"
-    NONE_WITHIN_YET = "No arm is certainly within the limits yet.", NOTHING
-    CERTAINLY_COVERED = "{count} {are} covered by {these}", "(f)"
+    CERTAINLY_KEPT = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
+    CERTAINLY_BEATEN = "{count} {are} certainly beaten", "(f)"
+    CERTAINLY_INFEASIBLE = "{count} {are} certainly infeasible", "(p)"
+    NONE_WITHIN = "No arm is feasible: {each} certainly beyond {limits}.", "(p)"
+    NONE_WITHIN_YET = "No arm is certainly feasible yet.", NOTHING
+    CERTAINLY_MATCHED = "{count} {are} matched by {these}", "(f)"
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"
-    LEGEND_IN = "in: on the front within tolerance", "(f)"
-    LEGEND_LISTED = "on the list: not beaten, within tolerance", "(f)"
-    LEGEND_OUT = "out: certainly beaten", "(f)"
-    LEGEND_BEYOND = "out: certainly beaten, or beyond a limit", "(p)"
+    LEGEND_KEPT = "keep: on the front within tolerance", "(f)"
+    LEGEND_LISTED = "keep: not beaten, within tolerance", "(f)"
+    LEGEND_BEATEN = "beaten: certainly", "(f)"
+    LEGEND_INFEASIBLE = "beaten, or infeasible: certainly", "(p)"
     LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
     SETTLED = "Within {within} everything is settled now.", "(f)"
     CERTAIN_WITHIN = "certain within {amounts}", "(f)"
 
     # Why an arm has its verdict
-    WORSE = "out: certainly worse than {rival} in {names}", "(f)"
+    WORSE = "beaten: certainly worse than {rival} in {names}", "(f)"
     BY_PAIRS = ", by differences on the same {columns}", "(s)"
     NO_BETTER = ", and no better in {names}", "(f)"
-    PUT_OUT = "out: put out by {rival}", NOTHING
-    BEYOND = "out: certainly beyond {limit}: {by}", "(p)"
+    BEATEN_BY = "beaten by {rival}", NOTHING
+    INFEASIBLE = "infeasible: certainly beyond {limit}: {by}", "(p)"
     KEEPS = "; certainly within {limits}", "(p)"
     IS_WITHIN = "certainly within {limit}: {between}", "(p)"
     IS_BEYOND = "certainly beyond {limit}: {between}", "(p)"
-    BETTER = "in: against {rival}, which comes nearest to beating it, certainly better in {names}", "(f)"
-    NOWHERE_WORSE = "in: against {rival}, which comes nearest to beating it, nowhere worse", "(f)"
-    TOLERATED = "in: against {rival}, which comes nearest to beating it, not beaten by more than is tolerated", "(f)"
-    NEAREST = "in: {rival} comes nearest to beating it", NOTHING
-    COVERED_BY = "covered: {rival} is in, and is in no objective worse by more than is tolerated", "(f)"
-    PERHAPS_COVERED = "covered by {rival}", NOTHING
+    BETTER = "keep: against {rival}, which comes nearest to beating it, certainly better in {names}", "(f)"
+    NOWHERE_WORSE = "keep: against {rival}, which comes nearest to beating it, nowhere worse", "(f)"
+    TOLERATED = "keep: against {rival}, which comes nearest to beating it, not beaten by more than is tolerated", "(f)"
+    NEAREST = "keep: {rival} comes nearest to beating it", NOTHING
+    MATCHED_BY = "matched: {rival} is kept, and is in no objective worse by more than is tolerated", "(f)"
+    PERHAPS_MATCHED = "matched by {rival}", NOTHING
     INSTEAD = "take {arm} instead: {compared}", "(r)"
     AS_GOOD = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
@@ -203,7 +203,7 @@ class Statement(Enum):
     # How robust it is
     STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
     STANDS_BELOW_HALF = "The {answer} stays certain for every ε below 50% (the {what}).", "robustness"
-    STANDS_UP_TO = "{verdict} up to {eps}", "robustness"
+    HOLDS_UP_TO = "{verdict} up to {eps}", "robustness"
     NOTED = "declared {declared}, the {answer} no longer certain at {level}", "robustness"
     NOTED_BELOW_HALF = "declared {declared}, the {answer} certain below 50%", "robustness"
 
@@ -279,8 +279,8 @@ class Statement(Enum):
 
     # What contradicts the assumptions
     SPREAD_REFUTED = (
-        "the measurements of {arms} of {of} arms contradict the spread bound R: their boxes go on without it; leave R "
-        "away to be safe",
+        "the measurements of {arms} of {of} arms contradict the spread bound R: their intervals go on without it; "
+        "omit R to be safe",
         "(e)",
     )
     CONTAMINATION_REFUTED = (

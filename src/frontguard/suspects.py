@@ -186,10 +186,10 @@ def _tied(sample: Floats) -> float:
 
 
 def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
-    """Up to `MOST_ARMS` arms that are in or decide arms that are not out, those with most pulls first."""
-    alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
+    """Up to `MOST_ARMS` kept arms or decide arms that are not out, those with most pulls first."""
+    alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
     deciding = decided_by[alive]
-    some = np.unique(np.concatenate([np.flatnonzero(codes == Verdict.IN), deciding[deciding >= 0]]))
+    some = np.unique(np.concatenate([np.flatnonzero(codes == Verdict.KEEP), deciding[deciding >= 0]]))
     return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
 
 

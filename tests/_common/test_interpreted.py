@@ -26,7 +26,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.simulation import simulate_one
 from frontguard.simulation.adversaries import review_bomber, worst_case, worst_case_share
 from frontguard.simulation.environments import gaussian
-from tests.pareto.columns import ArmBoxes
+from tests.pareto.columns import ArmIntervals
 from tests.policies.states import state_of
 from tests.support.growing import GrowingSample
 from tests.support.snapshots import refused
@@ -160,7 +160,7 @@ def test_verdicts_at_scale(objectives: int) -> None:
         draw = np.random.default_rng(objectives)
         middle = draw.normal(size=(700, objectives)).round(1)
         low, high = middle - draw.random(middle.shape), middle + draw.random(middle.shape)
-        found = judge(ArmBoxes(low, high, middle, middle - 0.1, middle + 0.1), *np.full((3, objectives), 0.2))
+        found = judge(ArmIntervals(low, high, middle, middle - 0.1, middle + 0.1), *np.full((3, objectives), 0.2))
         return found.codes, found.decided_by, found.accuracy_slack, found.coverage_slack
 
     check(work)

@@ -13,8 +13,8 @@ import pytest
 from audit.cells import CELLS, Cell, Rng
 from audit.runner import run_cell
 from frontguard.evidence import apart as independent_arms
-from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentBoxReader
-from frontguard.evidence.clusters import ClusterBoxReader
+from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentReader
+from frontguard.evidence.clusters import ClusterReader
 from frontguard.evidence.quantiles import log_priors_of
 from frontguard.evidence.readers import Ahead
 from frontguard.policies import certified
@@ -25,7 +25,7 @@ from frontguard.storage.contract import End
 from frontguard.studies.pulls import CountedPulls
 from frontguard.studies.study import Pull, Study
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
-from frontguard.verdicts import OPEN, WITHIN
+from frontguard.verdicts import FEASIBLE, OPEN
 
 RUNS = (5, 12)
 """Five false runs of five refute δ; where a fault shows less often, more are needed."""
@@ -60,12 +60,12 @@ def what_is_under_way_is_left_out(patch: pytest.MonkeyPatch) -> None:
 
 
 def what_is_out_is_left_out(patch: pytest.MonkeyPatch) -> None:
-    """Boxes are read from what has come back, and the fast pulls come back first."""
+    """Intervals are read from what has come back, and the fast pulls come back first."""
     real = certified.refresh_all
 
-    def only_back(boxes: Any, arms: Any, samples: Any, pulls: Any, rule: Any) -> Any:
-        objectives = boxes.shape[2]
-        return real(boxes, arms, samples, samples.columns["count"][arms * objectives], rule)
+    def only_back(intervals: Any, arms: Any, samples: Any, pulls: Any, rule: Any) -> Any:
+        objectives = intervals.shape[2]
+        return real(intervals, arms, samples, samples.columns["count"][arms * objectives], rule)
 
     patch.setattr(certified, "refresh_all", only_back)
 
@@ -115,24 +115,24 @@ def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
 
 def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     """Rows of one cluster are taken for observations of their own."""
-    patch.setattr(ClusterBoxReader, "_designed", lambda reader, boxes, threat, ahead: boxes)
+    patch.setattr(ClusterReader, "_designed", lambda reader, intervals, threat, ahead: intervals)
 
 
 def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
     """An arm of which it is open whether it keeps to its limits puts others out, and is in."""
     real = certified.veil
 
-    def unveiled(boxes: Any, limits: Any, arms: Any, veiled: Any) -> None:
-        real(boxes, limits, arms, veiled)
-        veiled[:] = boxes[:, :, : veiled.shape[2]]
-        arms["keeping"][arms["keeping"] == OPEN] = WITHIN
+    def unveiled(intervals: Any, limits: Any, arms: Any, veiled: Any) -> None:
+        real(intervals, limits, arms, veiled)
+        veiled[:] = intervals[:, :, : veiled.shape[2]]
+        arms["keeping"][arms["keeping"] == OPEN] = FEASIBLE
 
     patch.setattr(certified, "veil", unveiled)
 
 
 def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
-    """Boxes know of the attacker, and the evidence on pairs of independent arms does not."""
-    in_studies, in_logs = independent_arms.refresh_apart, IndependentBoxReader._at_levels
+    """Intervals know of the attacker, and the evidence on pairs of independent arms does not."""
+    in_studies, in_logs = independent_arms.refresh_apart, IndependentReader._at_levels
 
     def refresh_apart(*given: Any) -> None:
         *before, rule, apart = given
@@ -141,11 +141,11 @@ def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
         unaware = rule._replace(low_keep=clean, high_keep=clean)
         in_studies(*before, unaware, apart._replace(low_priors=priors, high_priors=priors))
 
-    def at_levels(reader: IndependentBoxReader, threat: Threat, ahead: Ahead) -> Any:
+    def at_levels(reader: IndependentReader, threat: Threat, ahead: Ahead) -> Any:
         return in_logs(reader, replace(threat, eps=0.0), ahead)
 
     patch.setattr(independent_arms, "refresh_apart", refresh_apart)
-    patch.setattr(IndependentBoxReader, "_at_levels", at_levels)
+    patch.setattr(IndependentReader, "_at_levels", at_levels)
 
 
 def rivals_are_soon_believed(patch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,13 @@ from frontguard.objectives import Objective
 from frontguard.results import Answer, Certificate, Intervals
 from frontguard.verdicts import Verdict
 
-IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (
+    Verdict.KEEP,
+    Verdict.BEATEN,
+    Verdict.MATCHED,
+    Verdict.UNDECIDED,
+    Verdict.EXCLUDED,
+)
 QUALITY, SPEED = Objective("quality", "maximize", tolerance=0.1), Objective("speed", "maximize", tolerance=0.1)
 TRUTH = Truth((QUALITY, SPEED), np.array([[2.0, 1.0], [1.0, 2.0], [1.95, 0.95], [0.5, 0.5]]))
 
@@ -37,16 +43,16 @@ def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, con
 @pytest.mark.parametrize(
     ("result", "false"),
     [
-        (answer(IN, IN, COVERED, OUT), set()),
-        (answer(IN, IN, IN, OUT), set()),  # the third is beaten by less than the tolerance
-        (answer(IN, IN, COVERED, IN), {"in", "accuracy"}),
-        (answer(OUT, IN, COVERED, OUT), {"out", "covered", "coverage", "enough"}),
-        (answer(OUT, IN, COVERED, OUT, coverage=math.inf), {"out", "covered"}),
-        (answer(IN, OPEN, OPEN, OPEN), {"coverage", "enough"}),
-        (answer(IN, OPEN, OPEN, OPEN, coverage=1.0), set()),
-        (answer(ASIDE, IN, IN, OUT), set()),  # of the others the third is on the front
-        (answer(ASIDE, IN, OUT, OUT), {"out", "coverage", "enough", "best"}),
-        (answer(OUT, IN, COVERED, IN, confidence=None), set()),  # promises nothing
+        (answer(KEEP, KEEP, MATCHED, BEATEN), set()),
+        (answer(KEEP, KEEP, KEEP, BEATEN), set()),  # the third is beaten by less than the tolerance
+        (answer(KEEP, KEEP, MATCHED, KEEP), {"keep", "accuracy"}),
+        (answer(BEATEN, KEEP, MATCHED, BEATEN), {"beaten", "matched", "coverage", "enough"}),
+        (answer(BEATEN, KEEP, MATCHED, BEATEN, coverage=math.inf), {"beaten", "matched"}),
+        (answer(KEEP, OPEN, OPEN, OPEN), {"coverage", "enough"}),
+        (answer(KEEP, OPEN, OPEN, OPEN, coverage=1.0), set()),
+        (answer(EXCLUDED_ARMS, KEEP, KEEP, BEATEN), set()),  # of the others the third is on the front
+        (answer(EXCLUDED_ARMS, KEEP, BEATEN, BEATEN), {"beaten", "coverage", "enough", "best"}),
+        (answer(BEATEN, KEEP, MATCHED, KEEP, confidence=None), set()),  # promises nothing
     ],
 )
 def test_what_is_false_is_found(result: Answer, false: set[str]) -> None:
@@ -54,13 +60,13 @@ def test_what_is_false_is_found(result: Answer, false: set[str]) -> None:
 
 
 def test_an_interval_that_misses_is_found() -> None:
-    result = answer(IN, IN, COVERED, OUT)
+    result = answer(KEEP, KEEP, MATCHED, BEATEN)
     result.inner.lower[3, 1] = 0.6
     assert TRUTH.false_statements(result) == {"interval"}
 
 
 def test_a_comparison_that_is_wrong_is_found_also_where_intervals_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = answer(IN, IN, COVERED, OUT)
+    result = answer(KEEP, KEEP, MATCHED, BEATEN)
     width = np.array([[0.01], [0.02], [0.03], [0.04]])
     result.inner.lower[:], result.inner.upper[:] = TRUTH.inner - width, TRUTH.inner + 0.01
     assert TRUTH.false_statements(result) == set()
@@ -78,10 +84,10 @@ def test_relative_amounts_are_compared_as_shares() -> None:
     promise = Certificate(seconds.inner_tolerance, 0.0, 0.9, "oblivious", 0.0)
     bounds = np.full((3, 1), np.inf)
     shown = Answer(
-        "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([IN, IN, IN]),
+        "certified", "certified", ("a", "b", "c"), ("seconds",), np.array([KEEP, KEEP, KEEP]),
         Intervals(np.zeros((3, 1)), -bounds, bounds), np.ones(3, np.int64), np.full(3, -1), promise,
     ).in_units([seconds])  # fmt: skip
-    assert truth.false_statements(shown) == {"in", "accuracy"}  # the third is 20 % slower, the second 9 %
+    assert truth.false_statements(shown) == {"keep", "accuracy"}  # the third is 20 % slower, the second 9 %
     two = Truth((seconds,), truth.values[:2])
     some = slice(0, 2)
     fewer = Answer(

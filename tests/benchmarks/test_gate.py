@@ -16,7 +16,7 @@ def test_gates_side_by_side_find_what_the_policy_finds(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", DRIFTS)
 def test_equal_programs_are_hardly_ever_called_worse(machine: str) -> None:
-    """Of 1,000 gates 50 may be; of boxes that are made for it, none is."""
+    """Of 1,000 gates 50 may be; of intervals that are made for it, none is."""
     gates = many_gates(World(DRIFTS[machine]), 1000, seed=2)
     assert gates.count(Outcome.WORSE) <= DELTA * 1000 / 5
     assert gates.means_worse.mean() > 0.2  # the same values, by means

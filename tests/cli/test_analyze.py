@@ -55,7 +55,7 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path, sna
     assert ran.returncode == 0, ran.stderr
     assert said(ran.stdout) == snapshot
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}
-    assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["in", "in", "out", "out"]
+    assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["keep", "keep", "beaten", "beaten"]
     assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
     lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
     assert lines == ["-O1", "-O3", "007", "-O2"]
@@ -110,7 +110,7 @@ def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path, snap
     found = as_published("analyze", ran.stdout)
     assert found["status"] == "certified"
     assert found["pareto_set"] == ["-O1", "-O3"]
-    assert found["verdicts"] == {"-O1": "in", "-O2": "out", "-O3": "in", "007": "out"}
+    assert found["verdicts"] == {"-O1": "keep", "-O2": "beaten", "-O3": "keep", "007": "beaten"}
     assert found["certificate"]["confidence"] == 0.9
     assert found["certificate"]["threat"] == "malicious"
     assert found["certificate"]["contamination"] == 0.1
@@ -119,7 +119,7 @@ def test_the_answer_for_machines_has_the_keys_of_the_contract(folder: Path, snap
     assert 1.4 < low < 1.5 < high < 1.6
     assert found["log"]["failed"] == {"-O2": {"quality": 0, "seconds": 2}}
     assert set(found) >= {"log", "counts", "answer"}
-    assert set(found["log"]) >= {"stands_up_to", "front_changes_at", "mean_set", "means", "more_pulls"}
+    assert set(found["log"]) >= {"holds_up_to", "front_changes_at", "mean_set", "means", "more_pulls"}
     assert found["log"]["front_changes_at"] > 0.1
     assert said(found["answer"]) == snapshot
 
@@ -222,7 +222,7 @@ def test_standard_input_the_long_layout_and_a_table_of_all_arms(folder: Path) ->
     with (folder / "all.csv").open() as file:
         written = list(csv.DictReader(file))
     assert [(row["arm"], row["verdict"]) for row in written] == [
-        ("'-O1", "in"), ("'-O2", "out"), ("'-O3", "in"), ("007", "out"),
+        ("'-O1", "keep"), ("'-O2", "beaten"), ("'-O3", "keep"), ("007", "beaten"),
     ]  # fmt: skip
     low = json.loads(ran.stdout)["intervals"]["-O3"]["seconds"][0]
     assert float(written[2]["seconds low"]) == pytest.approx(low, rel=1e-11)
@@ -273,7 +273,7 @@ def test_many_arms_stay_short_and_quick(tmp_path: Path, snapshot: SnapshotAssert
     found = json.loads(run("log.csv", "--maximize", "x", "--maximize", "y", "--json", cwd=tmp_path).stdout)
     assert len(found["verdicts"]) == arms
     assert found["intervals"]["arm7"] == {"x": [None, None], "y": [None, None]}
-    assert found["log"]["stands_up_to"] is None
+    assert found["log"]["holds_up_to"] is None
 
 
 def test_interrupted_is_130_and_leaves_the_state_as_it_was(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_arms_of_several_columns_on_a_narrow_terminal(tmp_path: Path) -> None:
     table = lines[start : lines.index("", start)]
     shown = [line.split()[0] for line in table if re.match(r"(rust|c\+\+)/", line)]
     assert len(set(shown)) == len(shown) == 40
-    out = [line.split()[0] for line in table if re.match(r"c\+\+/aarch64/\d+ +out", line)]
+    out = [line.split()[0] for line in table if re.match(r"c\+\+/aarch64/\d+ +beaten", line)]
     assert out == [f"c++/aarch64/{2**size}" for size in range(6, 16)]
     headline = " ".join(lines[: start - 1])
     assert sum(headline.count(f"{lang}/") for lang in ("rust", "c++")) == 5

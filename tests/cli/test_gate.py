@@ -87,7 +87,7 @@ def test_candidates_that_are_not_worse_pass(folder: Path, snapshot: SnapshotAsse
         "small": 0.9,
     }
     assert all(pair["pulls"] <= pair["baseline_pulls"] for pair in plain["gate"]["pairs"])
-    assert plain["gate"]["stands_up_to"] >= 0.1
+    assert plain["gate"]["holds_up_to"] >= 0.1
 
 
 def test_what_is_open_is_3_or_passes_on_request(folder: Path, snapshot: SnapshotAssertion) -> None:

@@ -125,8 +125,8 @@ def test_no_secret_is_in_anything_that_is_made_of_a_study(folder: Path, snapshot
     shown = json.loads((folder / "result.json").read_text())
     assert 'env.TOKEN = "***"' in shown["spec"]
     assert said(shown["spec"]) == snapshot
-    (aside,) = (each for each in shown["notices"] if each.get("arm") == "exits" and each["kind"] == "set_aside")
-    assert aside["last"].startswith("exit code 3: *** ***")  # what it echoed, without what it must not
+    (excluded,) = (each for each in shown["notices"] if each.get("arm") == "exits" and each["kind"] == "excluded")
+    assert excluded["last"].startswith("exit code 3: *** ***")  # what it echoed, without what it must not
 
 
 def test_not_even_of_one_on_a_server(tmp_path: Path, postgres: PostgresServer) -> None:

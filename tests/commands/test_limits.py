@@ -122,10 +122,10 @@ def test_run_with_a_limit_on_a_metric_that_is_no_objective(tmp_path: Path, snaps
     ran = CliRunner().invoke(application(), ["run", str(file), "--json", "--max-pulls", "400"])
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
-    assert told["verdicts"] == {"fast": "out", "good": "in", "slow": "out"}
+    assert told["verdicts"] == {"fast": "beaten", "good": "keep", "slow": "beaten"}
     assert told["certificate"]["limits"] == ["median(memory) ≤ 4"]
     assert told["limits"][0]["at_most"] == 4.0
-    assert told["keeping"]["fast"][0]["keeping"] == "beyond"
+    assert told["keeping"]["fast"][0]["keeping"] == "infeasible"
     assert told["keeping"]["fast"][0]["interval"][0] > 4.0
     assert said(told["answer"]) == snapshot
 
@@ -168,9 +168,9 @@ def test_log_with_limits_on_the_command_line(tmp_path: Path, snapshot: SnapshotA
     shown = CliRunner().invoke(application(), arguments[:-2])
     assert shown.exit_code == 0, shown.output
     assert said(shown.stdout) == snapshot
-    assert "beyond" in shown.stdout
+    assert "infeasible" in shown.stdout
     told = json.loads(CliRunner().invoke(application(), [*arguments[:-2], "--json"]).stdout)
-    assert told["keeping"]["good"][0]["keeping"] == "within"
+    assert told["keeping"]["good"][0]["keeping"] == "feasible"
 
     back = Answer.from_dict(told, "it")
     assert said(back.explain("fast")) == snapshot

@@ -24,7 +24,7 @@ from frontguard.studies import Study
 from frontguard.verdicts import Verdict
 from frontguard.words.answers import in_a_line
 from frontguard.words.terminal import console
-from tests.words.snapshots import in_state, result_of, set_aside, snapshot_of
+from tests.words.snapshots import exclude, in_state, result_of, snapshot_of
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +82,10 @@ def test_those_that_matter_come_first_where_not_all_fit(many: Answer) -> None:
     codes[[50, 51]] = 1
     codes[55] = 0
     result = replace(many, verdict_codes=codes)
-    lines = on_screen(set_aside(result, "arm 59"), 100, 16)
+    lines = on_screen(exclude(result, "arm 59"), 100, 16)
     rows = [text for text in lines if text.startswith("arm ") and "verdict" not in text]
     assert [row.split()[1] for row in rows[:4]] == ["50", "51", "55", "59"]
-    assert "set aside" in rows[3]
+    assert "excluded" in rows[3]
     hidden = 60 - len(rows)
     assert f"… and {hidden} more: {hidden} out" in lines
 
@@ -98,9 +98,9 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     """At 80 by 24, with 40 arms: numbers that move leave the arms where they are; a verdict moves one."""
     rng = np.random.default_rng(3)
     arms = tuple(f"arm{i}" for i in rng.permutation(60))
-    codes = np.full(60, int(Verdict.OUT))
+    codes = np.full(60, int(Verdict.BEATEN))
     inside, opened = [f"arm{i}" for i in (3, 20, 110 - 70)], [f"arm{i}" for i in (5, 9, 10, 11, 51)]
-    for names, verdict in ((inside, Verdict.IN), (opened, Verdict.UNDECIDED)):
+    for names, verdict in ((inside, Verdict.KEEP), (opened, Verdict.UNDECIDED)):
         codes[[arms.index(name) for name in names]] = verdict
     result = replace(many, arms=arms, verdict_codes=codes)
     frames = []
@@ -111,7 +111,7 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     assert frames[0] == frames[1] == frames[2]
     hidden = 60 - len(frames[0])
     assert f"… and {hidden} more: {hidden} out" in on_screen(result, 80, 24)
-    codes[arms.index("arm10")] = Verdict.IN
+    codes[arms.index("arm10")] = Verdict.KEEP
     later = rows_of(on_screen(replace(result, verdict_codes=codes), 80, 24))
     assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
 
@@ -163,9 +163,9 @@ def test_news_stay_above_the_view(few: Answer) -> None:
     with Live(console=screen_of, auto_refresh=False, transient=True) as live:
         screen = Screen(live)
         screen.show(lambda: few)
-        screen.say("[b]arm 3[/b] was set aside", warning=True)
+        screen.say("[b]arm 3[/b] was excluded", warning=True)
     lines = screen_of.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert any(line.endswith("Warning: [b]arm 3[/b] was set aside") for line in lines)
+    assert any(line.endswith("Warning: [b]arm 3[/b] was excluded") for line in lines)
 
 
 def test_a_terminal_without_utf8_gets_plain_characters(many: Answer) -> None:

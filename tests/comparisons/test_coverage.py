@@ -1,7 +1,7 @@
 """Logs under attack, in numbers: comparisons of all pairs, choices and volumes are wrong in one of ten at most.
 
 δ is a tenth, so that few logs show whether it is kept: a share of false ones beyond it by more than chance would show
-(with probability 10⁻⁴ where it is kept exactly) fails. That it can fail is shown with boxes made narrower.
+(with probability 10⁻⁴ where it is kept exactly) fails. That it can fail is shown with intervals made narrower.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Effect sizes against interval arithmetic done one end at a time, and against values drawn from the boxes."""
+"""Effect sizes against interval arithmetic done one end at a time, and against values drawn from the intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METRICS = [
 
 
 def ends(metric: Objective) -> st.SearchStrategy[tuple[float, float]]:
-    """Intervals of inner values of a metric, as boxes have them."""
+    """Intervals of inner values of a metric, as intervals have them."""
     if metric.exact:
         return st.floats(0.5, 1e6).map(lambda x: (float(metric.inward(x)),) * 2)
     if metric.bounds is not None:
@@ -57,7 +57,7 @@ def pairs(draw: st.DrawFn) -> tuple[Objective, tuple[float, float], tuple[float,
     return metric, draw(ends(metric)), draw(ends(metric))
 
 
-def boxes_of(metric: Objective, *intervals: tuple[float, float], confidence: float | None = 0.9) -> Comparable:
+def intervals_of(metric: Objective, *intervals: tuple[float, float], confidence: float | None = 0.9) -> Comparable:
     low, high = (np.array([[each[side]] for each in intervals]) for side in (0, 1))
     with np.errstate(invalid="ignore"):
         middle = np.where(np.isfinite(low + high), (low + high) / 2, np.nan)
@@ -81,7 +81,7 @@ def test_whatever_the_boxes_allow_lies_in_the_spans_and_agrees_with_the_contrast
     pair: Any, mine: float, its: float
 ) -> None:
     metric, arm, baseline = pair
-    effect = against(boxes_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
+    effect = against(intervals_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
     x, y = true_value(metric, arm, mine), true_value(metric, baseline, its)
     slack = 1e-9 * max(1.0, abs(x), abs(y))
     assert effect.difference.low - slack <= x - y <= effect.difference.high + slack
@@ -108,9 +108,9 @@ def test_whatever_the_boxes_allow_lies_in_the_spans_and_agrees_with_the_contrast
 @given(pairs())
 @settings(max_examples=60, deadline=None)
 def test_spans_are_no_wider_than_the_boxes_make_them(pair: Any) -> None:
-    """The four corners of two boxes are attained: no end lies beyond them."""
+    """The four corners of two intervals are attained: no end lies beyond them."""
     metric, arm, baseline = pair
-    effect = against(boxes_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
+    effect = against(intervals_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
     a, b = ([float(end) for end in metric.outward_interval(*each)] for each in (arm, baseline))
     corners = [x - y for x in a for y in b if math.isfinite(x - y)]
     if len(corners) == 4:
@@ -140,16 +140,16 @@ def test_spans_are_no_wider_than_the_boxes_make_them(pair: Any) -> None:
 def test_there_is_a_ratio_only_of_what_is_certainly_positive(
     metric: Objective, baseline: tuple[float, float], arm: tuple[float, float], there: bool
 ) -> None:
-    effect = against(boxes_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
+    effect = against(intervals_of(metric, baseline, arm), 0, np.array([1])).of(0).effects[0]
     assert (effect.ratio is not None) == there
 
 
 def test_an_empty_box_and_no_promise_say_nothing() -> None:
     metric = METRICS[0]
-    empty = against(boxes_of(metric, (2.0, 1.0), (5.0, 6.0)), 0, np.array([1])).of(0).effects[0]
+    empty = against(intervals_of(metric, (2.0, 1.0), (5.0, 6.0)), 0, np.array([1])).of(0).effects[0]
     assert (empty.difference.low, empty.difference.high, empty.ratio) == (-math.inf, math.inf, None)
     assert empty.contrast == Contrast.OPEN
-    void = against(boxes_of(metric, (1.0, 2.0), (5.0, 6.0), confidence=None), 0, np.array([1])).of(0)
+    void = against(intervals_of(metric, (1.0, 2.0), (5.0, 6.0), confidence=None), 0, np.array([1])).of(0)
     assert void.confidence is None
     assert void.effects[0].contrast == Contrast.OPEN
     assert void.effects[0].sign == 0
@@ -158,7 +158,7 @@ def test_an_empty_box_and_no_promise_say_nothing() -> None:
 def test_exact_metrics_compare_exactly() -> None:
     metric = METRICS[5]
     point = [(float(metric.inward(x)),) * 2 for x in (100.0, 50.0)]
-    effect = against(boxes_of(metric, *point), 0, np.array([1])).of(0).effects[0]
+    effect = against(intervals_of(metric, *point), 0, np.array([1])).of(0).effects[0]
     assert effect.ratio == Span(0.5, 0.5, 0.5)
     assert effect.difference == Span(-50.0, -50.0, -50.0)
     assert effect.contrast == Contrast.BETTER

@@ -1,4 +1,4 @@
-"""The rule of a gate against what it promises, on boxes of all shapes; and up to which ε outcomes stand."""
+"""The rule of a gate against what it promises, on intervals of all shapes; and up to which ε outcomes stand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = Objective("seconds", "minimize", tolerance=0.5)
 
 
 def test_what_is_called_worse_or_not_worse_is_so_for_all_that_the_boxes_allow() -> None:
-    """By brute force: every pair of true values within the boxes, on a grid that has their ends."""
+    """By brute force: every pair of true values within the intervals, on a grid that has their ends."""
     rng = np.random.default_rng(0)
     tolerance = 0.5
     seen = set()
@@ -56,10 +56,10 @@ def test_a_gate_is_worse_if_anything_is_and_not_worse_if_all_is() -> None:
 
 def test_a_gate_stands_with_its_weakest_check_and_falls_with_its_strongest() -> None:
     weak, strong = check(Contrast.ALIKE, 0.15), check(Contrast.ALIKE, 0.3)
-    assert result((weak, strong)).stands_up_to == 0.15
-    assert result((check(Contrast.WORSE, 0.2), check(Contrast.WORSE, 0.4), weak)).stands_up_to == 0.4
-    assert result((check(Contrast.OPEN), strong)).stands_up_to is None
-    assert result((check(Contrast.ALIKE), strong)).stands_up_to is None  # not known of one of them
+    assert result((weak, strong)).holds_up_to == 0.15
+    assert result((check(Contrast.WORSE, 0.2), check(Contrast.WORSE, 0.4), weak)).holds_up_to == 0.4
+    assert result((check(Contrast.OPEN), strong)).holds_up_to is None
+    assert result((check(Contrast.ALIKE), strong)).holds_up_to is None  # not known of one of them
 
 
 def test_bisection_finds_what_looking_at_every_level_finds() -> None:

@@ -1,4 +1,4 @@
-"""Hypervolumes against moocore, and those of a result against worlds that its boxes allow."""
+"""Hypervolumes against moocore, and those of a result against worlds that its intervals allow."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_true_front_lies_between(arms: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     low = rng.normal(0, 1, (arms, 2))
     high = low + rng.exponential(0.5, low.shape)
-    found = result(low, high, rng.choice([Verdict.IN, Verdict.COVERED, Verdict.UNDECIDED], arms))
+    found = result(low, high, rng.choice([Verdict.KEEP, Verdict.MATCHED, Verdict.UNDECIDED], arms))
     volume = found.hypervolume()
     assert volume.certain is not None
     assert volume.possible is not None

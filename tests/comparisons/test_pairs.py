@@ -1,4 +1,5 @@
-"""Comparisons and choices where arms were measured on the same items: differences within pairs count beside boxes."""
+"""Comparisons and choices where arms were measured on the same items: differences within pairs count beside
+intervals."""
 
 from __future__ import annotations
 
@@ -51,9 +52,9 @@ def test_the_sharper_of_boxes_and_pairs_counts_in_the_metrics_own_direction() ->
                 assert (effect.difference.low, effect.difference.high) == pytest.approx(wanted, abs=1e-12)
                 assert effect.difference.low <= effect.difference.estimate <= effect.difference.high
                 assert effect.difference.low <= TRUTH[i] - TRUTH[k] <= effect.difference.high
-    boxes = replace(found, pairs=None)
+    intervals = replace(found, pairs=None)
     for metric in ("score", "mistakes"):
-        narrow, wide = (each.compare("m3", "m0")[metric] for each in (found, boxes))
+        narrow, wide = (each.compare("m3", "m0")[metric] for each in (found, intervals))
         assert narrow.difference.high - narrow.difference.low < (wide.difference.high - wide.difference.low) / 3
         assert narrow.ratio == wide.ratio
         assert wide.contrast == Contrast.OPEN
@@ -63,7 +64,7 @@ def test_the_sharper_of_boxes_and_pairs_counts_in_the_metrics_own_direction() ->
 
 
 def comparable(apart: Any, half: float = 1.0) -> Comparable:
-    """Arms a, b and c at 1, 2 and 3, with the same boxes around them, and these differences within pairs."""
+    """Arms a, b and c at 1, 2 and 3, with the same intervals around them, and these differences within pairs."""
     centre = np.array([[1.0], [2.0], [3.0]])
     return Comparable(
         "abc", (Objective("x", "maximize"),), centre, centre - half, centre + half, 0.95, np.array(apart)[..., None]
@@ -75,15 +76,15 @@ UNKNOWN = np.full((3, 3), np.inf)
 
 def test_pairs_that_contradict_boxes_say_nothing() -> None:
     apart = UNKNOWN.copy()
-    apart[1, 0] = -1.5  # b is behind a by 1.5 at least; by boxes it is by 1 at most
+    apart[1, 0] = -1.5  # b is behind a by 1.5 at least; by intervals it is by 1 at most
     effect = against(comparable(apart), 0, np.array([1])).of(0)["x"]
     assert (effect.difference.low, effect.difference.high) == (-np.inf, np.inf)
     assert effect.contrast == Contrast.OPEN
 
 
 def test_of_an_arm_without_a_box_pairs_say_nothing() -> None:
-    boxes = comparable(np.full((3, 3), -0.5))
-    nothing = replace(boxes, upper=np.array([[2.0], [np.inf], [4.0]]), lower=np.array([[0.0], [-np.inf], [2.0]]))
+    intervals = comparable(np.full((3, 3), -0.5))
+    nothing = replace(intervals, upper=np.array([[2.0], [np.inf], [4.0]]), lower=np.array([[0.0], [-np.inf], [2.0]]))
     effect = against(nothing, 0, np.array([1])).of(0)["x"]
     assert (effect.difference.low, effect.difference.high) == (-np.inf, np.inf)
 

@@ -1,4 +1,5 @@
-"""Choosing one, held against worlds drawn from the boxes: whoever is best in one of them must be among those named."""
+"""Choosing one, held against worlds drawn from the intervals: whoever is best in one of them must be among those
+named."""
 
 from __future__ import annotations
 
@@ -19,7 +20,13 @@ from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused
 
 METRICS = (Objective("seconds", "minimize", "5%"), Objective("score", "maximize"), Objective("cost", "minimize", 0.5))
-IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (
+    Verdict.KEEP,
+    Verdict.BEATEN,
+    Verdict.MATCHED,
+    Verdict.UNDECIDED,
+    Verdict.EXCLUDED,
+)
 
 
 def result(low: Any, high: Any, codes: Any, metrics: tuple[Objective, ...] = METRICS, confidence: Any = 0.9) -> Answer:
@@ -51,12 +58,12 @@ def worlds(draw: st.DrawFn) -> tuple[Answer, np.random.Generator]:
     if draw(st.booleans()):
         high[rng.uniform(size=high.shape) < 0.1] = np.inf
         low[rng.uniform(size=low.shape) < 0.1] = -np.inf
-    codes = rng.choice([IN, COVERED, OPEN], arms)
+    codes = rng.choice([KEEP, MATCHED, OPEN], arms)
     return result(low, high, codes), rng
 
 
 def possible(found: Answer, rng: np.random.Generator) -> Any:
-    """True values that the boxes allow, corners often."""
+    """True values that the intervals allow, corners often."""
     low, high = np.clip(found.inner.lower, -9, 9), np.clip(found.inner.upper, -9, 9)
     share = rng.uniform(size=low.shape)
     share = np.where(rng.uniform(size=low.shape) < 0.5, np.round(share), share)
@@ -80,7 +87,7 @@ def test_whoever_is_best_by_weights_in_a_possible_world_is_named(world: Any, wei
 def test_whoever_is_the_knee_in_a_possible_world_is_named(world: Any) -> None:
     found, rng = world
     chosen = found.pick("knee")
-    listed = found.having(IN)
+    listed = found.having(KEEP)
     known = found.inner.estimates[listed & np.isfinite(found.inner.estimates).all(axis=1)]
     if len(known) < 2 or not np.ptp(known, axis=0).any():
         return  # the range is another one then
@@ -124,12 +131,12 @@ def test_limits_come_first(world: Any, at_least: float) -> None:
 
 def test_arms_set_aside_or_beyond_a_limit_of_the_answer_are_not_chosen() -> None:
     low = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]], float)
-    assert result(low, low, [IN, IN, ASIDE]).pick(weights={"score": 1}).arm == "b"
+    assert result(low, low, [KEEP, KEEP, EXCLUDED_ARMS]).pick(weights={"score": 1}).arm == "b"
     gates = columns_for(METRICS, parse_limits(["cost<=-1.5"])).gates
     kept = Kept(gates, np.array([[1], [2], [0]]), Intervals(low[:, 2:], low[:, 2:], low[:, 2:]))
-    some = result(low, low + 0.1, [OPEN, OUT, IN]).keeping_to(kept)
+    some = result(low, low + 0.1, [OPEN, BEATEN, KEEP]).keeping_to(kept)
     assert some.pick(weights={"seconds": 1}).arm == "c"
-    none = result(low[:2], low[:2] + 0.1, [OPEN, OUT]).keeping_to(
+    none = result(low[:2], low[:2] + 0.1, [OPEN, BEATEN]).keeping_to(
         Kept(gates, np.array([[1], [2]]), Intervals(low[:2, 2:], low[:2, 2:], low[:2, 2:]))
     )
     chosen = none.pick(weights={"seconds": 1})
@@ -138,24 +145,24 @@ def test_arms_set_aside_or_beyond_a_limit_of_the_answer_are_not_chosen() -> None
 
 def test_the_list_is_preferred_and_what_is_better_for_sure_is_taken_all_the_same() -> None:
     low = np.array([[1.0, 0, 0], [1.05, 0, 0]])
-    assert result(low, low + 0.1, [IN, COVERED]).pick(weights={"seconds": 1}).arm == "a"
+    assert result(low, low + 0.1, [KEEP, MATCHED]).pick(weights={"seconds": 1}).arm == "a"
     apart = np.array([[1.0, 0, 0], [1.5, 0, 0]])
-    chosen = result(apart, apart + 0.1, [IN, COVERED]).pick(weights={"seconds": 1})
+    chosen = result(apart, apart + 0.1, [KEEP, MATCHED]).pick(weights={"seconds": 1})
     assert (chosen.arm, chosen.certain) == ("b", True)
 
 
 def test_nothing_is_certain_without_a_promise() -> None:
     low = np.array([[0, 0, 0], [5, 5, 5]], float)
-    chosen = result(low, low, [IN, IN], confidence=None).pick(weights={"seconds": 1})
+    chosen = result(low, low, [KEEP, KEEP], confidence=None).pick(weights={"seconds": 1})
     assert (chosen.arm, chosen.certain, chosen.among) == ("b", False, ("a", "b"))
     assert "certain" not in str(chosen).splitlines()[0]
 
 
 def test_it_says_what_is_given_up_against_each_other_arm_on_the_list() -> None:
     low = np.array([[0, 5, 1], [3, 0, 1], [9, 9, 9]], float)
-    chosen = result(low, low, [IN, IN, OUT]).pick(weights={"score": 1})
-    assert chosen.arm == "c"  # an arm that is out has the best of all if boxes say so: then it is taken
-    two = result(low[:2], low[:2], [IN, IN]).pick(weights={"score": 1})
+    chosen = result(low, low, [KEEP, KEEP, BEATEN]).pick(weights={"score": 1})
+    assert chosen.arm == "c"  # a beaten arm has the best of all if intervals say so: then it is taken
+    two = result(low[:2], low[:2], [KEEP, KEEP]).pick(weights={"score": 1})
     assert two.others is not None
     assert [each.arm for each in two.others] == ["b"]
     plain = two.to_dict()
@@ -185,13 +192,13 @@ def test_it_says_what_is_given_up_against_each_other_arm_on_the_list() -> None:
 def test_what_cannot_be_wanted_is_refused_in_one_line(asked: Any, snapshot: SnapshotAssertion) -> None:
     low = np.zeros((2, 3))
     with refused(BadInput, snapshot) as error:
-        result(low, low, [IN, IN]).pick(**asked)
+        result(low, low, [KEEP, KEEP]).pick(**asked)
     assert "\n" not in str(error.value)
 
 
 def test_one_metric_is_left_by_limits() -> None:
     low = np.array([[0, 5, -2], [3, 0, -1]], float)
-    chosen = result(low, low, [IN, IN]).pick(limit=["score>=-1", "cost<=3"])
+    chosen = result(low, low, [KEEP, KEEP]).pick(limit=["score>=-1", "cost<=3"])
     assert (chosen.arm, chosen.wish.weights) == ("b", (("seconds", 1.0),))
     assert chosen.to_dict()["limits"] == ["median(score) ≥ -1", "median(cost) ≤ 3"]
 

@@ -48,9 +48,9 @@ def test_every_arm_is_there_with_its_verdict_and_box_in_minutes(demo: Demo) -> N
         assert sorted(key for layer in marks for key in layer.keys) == list(range(len(result.arms)))
         (returned,) = (layer for layer in marks if layer.look.label.startswith("returned"))
         assert {result.arms[key] for key in returned.keys} == set(result.pareto_set)
-        boxes = [layer for layer in panel.layers if isinstance(layer, Boxes)]
-        assert sum(layer.x_low.size for layer in boxes) == len(result.arms)
-        assert all((layer.x_low <= layer.x_high).all() and (layer.y_low <= layer.y_high).all() for layer in boxes)
+        intervals = [layer for layer in panel.layers if isinstance(layer, Boxes)]
+        assert sum(layer.x_low.size for layer in intervals) == len(result.arms)
+        assert all((layer.x_low <= layer.x_high).all() and (layer.y_low <= layer.y_high).all() for layer in intervals)
 
 
 def test_the_shade_is_what_the_true_front_beats(demo: Demo) -> None:

@@ -42,7 +42,7 @@ def test_means_lose_the_bombed_movie_and_medians_keep_it(reviews: Reviews) -> No
     assert BOMBED not in reviews.analysis.mean_set
     assert reviews.analysis.mean_set == ["Toy Story (1995)", "Twelve Monkeys (1995)"]
     assert found.pareto_set == [BOMBED]
-    assert {found.verdicts[arm] for arm in reviews.analysis.mean_set} == {"covered"}
+    assert {found.verdicts[arm] for arm in reviews.analysis.mean_set} == {"matched"}
     assert found.front_changes_at is not None
     assert found.front_changes_at > CONTAMINATION
 

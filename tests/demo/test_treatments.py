@@ -30,7 +30,7 @@ def test_what_is_in_is_so_by_the_medians_of_quiet_pulls_too() -> None:
     tolerance = np.log([1.05, 1.01])
     for arm in found.pareto_set:
         assert not any((truth[arm] - truth[other] > tolerance).all() for other in truth), arm
-    for arm in (name for name, verdict in found.verdicts.items() if verdict == "out"):
+    for arm in (name for name, verdict in found.verdicts.items() if verdict == "beaten"):
         assert any((truth[other] <= truth[arm]).all() for other in truth if other != arm), arm
     assert len(found.pareto_set) >= 5
 

@@ -30,8 +30,8 @@ from frontguard.evidence.apart import (
     refresh_apart,
     shares_of,
 )
-from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, REFUTED
 from frontguard.evidence.differences import Compared
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, REFUTED
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
 from frontguard.pareto.feasible import LimitRule
 from frontguard.policies import Certified
@@ -83,30 +83,30 @@ def evidence(policy: Certified, arm: int, points: Floats, sign: float) -> Any:
     ],
 )
 def test_bounds_are_those_of_the_evidence_as_it_is_written(threat: Threat, spread: Any, pulls: int) -> None:
-    """Of pairs and of rivals: what is refuted is, by one of two arms alone, whose box ends there, or by both."""
+    """Of pairs and of rivals: what is refuted is, by one of two arms alone, whose interval ends there, or by both."""
     values = np.random.default_rng(pulls).normal(size=(3, pulls, 1))
     values[:, 3::29] = np.nan  # which fail
     values[1] += 0.3
     policy = told(Certified(3, 1, independent=True, threat=threat, accuracy=0.1, spread=spread), values)
-    rule, costs, boxes = policy.differences.rule, policy.rule.costs[0], policy.standing.boxes
+    rule, costs, intervals = policy.differences.rule, policy.rule.costs[0], policy.standing.intervals
     for side, sign in enumerate((1.0, -1.0)):
         points = np.unique([sign * policy.values_of(0, 0) - cost for cost in costs])
         found = evidence(policy, 0, np.concatenate([[-1e9], points]), sign)
         ends = np.concatenate([[-np.inf], points])
         wanted = [ends[np.argmax(found < level)] for level in np.log(rule.evidence)]
         np.testing.assert_array_equal(policy.differences.levels[side, 0, 0], wanted)
-    bounds = boxes[1, [COLUMNS, COLUMNS + 3], 0]
+    bounds = intervals[1, [COLUMNS, COLUMNS + 3], 0]
     if pulls < 10:
         assert np.isinf(bounds).all()
         return
-    assert bounds[1] < bounds[0] < boxes[1, HIGH, 0] - boxes[0, LOW, 0]
+    assert bounds[1] < bounds[0] < intervals[1, HIGH, 0] - intervals[0, LOW, 0]
     of_0 = np.unique([policy.values_of(0, 0) - cost for cost in costs])
     for bound, threshold in zip(bounds, rule.thresholds[:, 0], strict=True):
         least = []
         for gap in (bound + 1e-9, bound - 0.5):  # and of much less it is not said
             of_1 = np.unique([policy.values_of(1, 0) + cost for cost in costs]) - gap
             points = np.sort(np.concatenate([of_0, of_1, of_0 - 1e-12, of_1 + 1e-12]))
-            points = points[(points >= boxes[0, LOW, 0]) & (points + gap <= boxes[1, HIGH, 0])]
+            points = points[(points >= intervals[0, LOW, 0]) & (points + gap <= intervals[1, HIGH, 0])]
             least.append((evidence(policy, 0, points, 1.0) + evidence(policy, 1, -(points + gap), -1.0)).min())
         assert least[1] < threshold <= least[0]
 
@@ -143,10 +143,10 @@ def test_a_failed_pull_leaves_means_as_they_were_and_drift_takes_nothing_back() 
     values = np.zeros((2, 50, 1))
     values[1] = 1.0
     policy = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, statistics=known), values)
-    bound = float(policy.standing.boxes[0, COLUMNS + 1, 0])
+    bound = float(policy.standing.intervals[0, COLUMNS + 1, 0])
     assert bound == pytest.approx(2.0 * normal_apart(50.0, 50.0, policy.differences.rule.thresholds[0, 0]) - 1.0)
     told(policy, np.full((2, 1, 1), np.nan))
-    assert policy.standing.boxes[0, COLUMNS + 1, 0] == bound
+    assert policy.standing.intervals[0, COLUMNS + 1, 0] == bound
 
 
 def test_pulls_that_are_out_count_against_an_arm_that_was_not_told() -> None:
@@ -154,12 +154,12 @@ def test_pulls_that_are_out_count_against_an_arm_that_was_not_told() -> None:
     values = np.random.default_rng(2).normal(size=(2, 100, 1))
     policy = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1), values)
     policy.expect([0] * 30)  # as many as may be anything
-    policy.standing.boxes[:, COLUMNS:] = np.inf
+    policy.standing.intervals[:, COLUMNS:] = np.inf
     policy._refresh(np.array([1]))
     fails = np.concatenate([values, [[[np.nan]] * 30, [[np.nan]] * 30]], axis=1)
     other = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1), fails)
     np.testing.assert_array_equal(policy.differences.levels[:, 0], other.differences.levels[:, 0])
-    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
+    assert np.isfinite(policy.standing.intervals[0, COLUMNS + 1, 0])
 
 
 def test_what_was_said_with_a_spread_bound_that_is_false_is_forgotten() -> None:
@@ -167,16 +167,16 @@ def test_what_was_said_with_a_spread_bound_that_is_false_is_forgotten() -> None:
     policy = told(
         Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, spread=Gaussian(0.001)), values
     )
-    assert policy.standing.boxes[0, REFUTED, 0] == 1.0
-    policy.standing.boxes[:, COLUMNS:] = -9.0  # as if R had said so before
+    assert policy.standing.intervals[0, REFUTED, 0] == 1.0
+    policy.standing.intervals[:, COLUMNS:] = -9.0  # as if R had said so before
     policy.differences.levels[:] = 9.0
     pulls = policy.standing.arms["pulls"]
     refresh_apart(
-        policy.standing.boxes, policy.differences.levels, policy.samples, pulls, np.arange(2), np.arange(2),
+        policy.standing.intervals, policy.differences.levels, policy.samples, pulls, np.arange(2), np.arange(2),
         policy.rule, policy.differences.rule,
     )  # fmt: skip
     again = told(Certified(2, 1, independent=True, threat=Oblivious(0.0), accuracy=0.1, spread=None), values)
-    assert policy.standing.boxes[0, COLUMNS + 1, 0] >= again.standing.boxes[0, COLUMNS + 1, 0] > -1.0
+    assert policy.standing.intervals[0, COLUMNS + 1, 0] >= again.standing.intervals[0, COLUMNS + 1, 0] > -1.0
 
 
 def largest_products(draw: np.random.Generator, p: float, runs: int, pulls: int) -> tuple[Floats, Floats]:
@@ -233,7 +233,7 @@ def test_boxes_pairs_and_rivals_share_delta() -> None:
     ):
         shares = shares_of(counted, Compared(3, 1))
         assert shares == wanted
-        assert shares.boxes + shares.pairs + shares.rivals == pytest.approx(1.0)
+        assert shares.intervals + shares.pairs + shares.rivals == pytest.approx(1.0)
         # Where rivals say no more than pairs, or nothing may be said of them, pairs have what they would have.
         alone = [shares_of(counted, Compared(2, 1)), shares_of(counted, Compared(3, 1), rivals=False)]
         alone.append(shares_of(counted, Compared(3, 1, baseline=0)))  # which nobody but the baseline rivals
@@ -242,8 +242,8 @@ def test_boxes_pairs_and_rivals_share_delta() -> None:
     policy = Certified(5, 1, independent=True, threat=Oblivious(0.0), accuracy=0.0, delta=0.1, statistics=known)
     wanted_T = [-math.log(2.0 * 0.1 * NORMAL_PAIRS / 20), -math.log(0.1 * NORMAL_RIVALS / 5)]
     assert policy.differences.rule.thresholds[:, 0].tolist() == pytest.approx(wanted_T, abs=1e-8)
-    boxes = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1 * shares.boxes, statistics=known)
-    np.testing.assert_array_equal(policy.rule.thresholds, boxes.rule.thresholds)
+    intervals = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=0.1 * shares.intervals, statistics=known)
+    np.testing.assert_array_equal(policy.rule.thresholds, intervals.rule.thresholds)
 
 
 def test_only_whether_an_arm_is_in_rests_on_rivals() -> None:
@@ -252,10 +252,10 @@ def test_only_whether_an_arm_is_in_rests_on_rivals() -> None:
     policy = told(Certified(3, 1, independent=True, threat=Oblivious(0.0), accuracy=0.01), values)
     before = policy.copy()
     before._judge()
-    assert before.verdict_codes.tolist() == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.OUT]
-    policy.standing.boxes[:, COLUMNS + 3 :] = -1.0  # as if every arm were certainly better than every other
+    assert before.verdict_codes.tolist() == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.BEATEN]
+    policy.standing.intervals[:, COLUMNS + 3 :] = -1.0  # as if every arm were certainly better than every other
     policy._judge()
-    assert policy.verdict_codes.tolist() == [Verdict.IN, Verdict.IN, Verdict.OUT]
+    assert policy.verdict_codes.tolist() == [Verdict.KEEP, Verdict.KEEP, Verdict.BEATEN]
     found, alone = policy.result(), before.result()
     assert found.pairs is not None and alone.pairs is not None  # noqa: PT018
     np.testing.assert_array_equal(found.pairs, alone.pairs)
@@ -266,21 +266,21 @@ def test_rivals_do_not_count_where_the_best_one_was_not_fixed_beforehand() -> No
     values = np.random.default_rng(1).normal(size=(3, 400, 1))
     clean = {"threat": Oblivious(0.0), "accuracy": 0.01}
     policy = told(Certified(3, 1, independent=True, **clean), values)  # type: ignore[arg-type]
-    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 3 + 1, 0])
-    policy.set_aside([2])  # of the others, the best rival of an arm may be another one
-    assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
+    assert np.isfinite(policy.standing.intervals[0, COLUMNS + 3 + 1, 0])
+    policy.exclude([2])  # of the others, the best rival of an arm may be another one
+    assert np.isinf(policy.standing.intervals[:, COLUMNS + 3 :]).all()
     told(policy, values[:, :10])
-    assert np.isinf(policy.standing.boxes[:, COLUMNS + 3 :]).all()
-    assert np.isfinite(policy.standing.boxes[0, COLUMNS + 1, 0])
+    assert np.isinf(policy.standing.intervals[:, COLUMNS + 3 :]).all()
+    assert np.isfinite(policy.standing.intervals[0, COLUMNS + 1, 0])
 
     late = told(Certified(3, 1, independent=True, **clean, foreseen=False), values)  # type: ignore[arg-type]
-    assert late.standing.boxes.shape[1] == COLUMNS + 3
+    assert late.standing.intervals.shape[1] == COLUMNS + 3
     np.testing.assert_array_equal(late.rule.thresholds, policy.rule.thresholds)  # nothing is gained by giving it up
     assert late.differences.rule.thresholds[0, 0] == policy.differences.rule.thresholds[0, 0]
 
     limits = LimitRule(np.array([0]), np.array([-9.0]), np.array([-9.0]))
     limited = Certified(3, 1, independent=True, **clean, limits=limits)  # type: ignore[arg-type]
-    assert limited.standing.boxes.shape[1] == COLUMNS + 3
+    assert limited.standing.intervals.shape[1] == COLUMNS + 3
     assert limited.differences.rule.thresholds[0, 0] < policy.differences.rule.thresholds[0, 0]
 
 

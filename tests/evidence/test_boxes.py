@@ -1,4 +1,4 @@
-"""Boxes against boxes read off a sorted list, and what must hold whatever the sample."""
+"""Intervals against intervals read off a sorted list, and what must hold whatever the sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaus
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import STEPS, STRENGTH, anytime_rank
-from frontguard.evidence.boxes import (
+from frontguard.evidence.intervals import (
     HIGH,
     HIGH_FLOOR,
     LOW,
@@ -27,11 +27,11 @@ from frontguard.evidence.boxes import (
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
-    BoxRule,
-    box_rule,
+    IntervalRule,
     checked_quantiles,
+    interval_rule,
     refresh,
-    unknown_boxes,
+    unknown_intervals,
 )
 from frontguard.evidence.ordered import Samples
 from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
@@ -50,7 +50,7 @@ Sample = tuple[Values, int]  # what was observed so far, and how many pulls fail
 
 @dataclass(frozen=True)
 class Problem:
-    """What a box depends on, apart from the sample."""
+    """What an interval depends on, apart from the sample."""
 
     threat: Threat
     level: float = 0.5
@@ -62,8 +62,8 @@ class Problem:
     largest: int = LARGEST
 
     @cached_property
-    def rule(self) -> BoxRule:
-        return box_rule(
+    def rule(self) -> IntervalRule:
+        return interval_rule(
             self.threat,
             arms=self.arms,
             objectives=self.objectives,
@@ -179,8 +179,8 @@ def naive_estimate(problem: Problem, values: Values) -> float:
     return 0.5 * ordered[math.floor(middle)] + 0.5 * ordered[math.ceil(middle)]
 
 
-def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
-    """The box after looking at every sample of a history, the last of which is the whole one."""
+def naive_interval(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
+    """The interval after looking at every sample of a history, the last of which is the whole one."""
     plain, *shifted = shifts_of(problem)
     low, high, plain_low, plain_high, refuted = -math.inf, math.inf, -math.inf, math.inf, 0
     for sample in history:
@@ -203,20 +203,20 @@ def naive_box(problem: Problem, history: Sequence[Sample]) -> tuple[float, ...]:
 # ---------------------------------------------------------------- the real one
 
 
-def real_box(
-    rule: BoxRule, values: Values, failed: int = 0, before: Floats | None = None, objective: int = 0
+def real_interval(
+    rule: IntervalRule, values: Values, failed: int = 0, before: Floats | None = None, objective: int = 0
 ) -> Floats:
-    """The box after these values in any order, which lie sorted somewhere in a pool of other things.
+    """The interval after these values in any order, which lie sorted somewhere in a pool of other things.
 
     By the kernel that policies call: one of its own would have to be compiled.
     """
-    boxes, table = unknown_boxes(1, len(rule.quantiles)), empty_table(len(rule.quantiles))
+    intervals, table = unknown_intervals(1, len(rule.quantiles)), empty_table(len(rule.quantiles))
     if before is not None:
-        boxes[0, : len(NOTHING), objective] = before
+        intervals[0, : len(NOTHING), objective] = before
     table["start"][objective], table["count"][objective] = 5, len(values)
     pool = np.concatenate([np.full(5, np.nan), np.sort(np.asarray(values, np.float64)), np.full(3, np.nan)])
-    refresh(boxes, 0, Samples(pool, pool, table), len(values) + failed, rule)
-    return boxes[0, : len(NOTHING), objective].copy()
+    refresh(intervals, 0, Samples(pool, pool, table), len(values) + failed, rule)
+    return intervals[0, : len(NOTHING), objective].copy()
 
 
 THREATS = st.one_of(
@@ -245,7 +245,7 @@ def draw(seed: int, size: int, kind: str = "continuous") -> list[float]:
         values = rng.integers(0, 4, size).astype(float)
     elif kind == "huge":
         values = rng.choice([-1e300, 0.0, 1.0, 1e300], size)
-    elif kind == "drifting":  # no law has such samples: boxes contradict themselves
+    elif kind == "drifting":  # no law has such samples: intervals contradict themselves
         values += np.linspace(0.0, 500.0, size)
     return [float(x) for x in values]
 
@@ -257,79 +257,80 @@ SEEDS = st.integers(0, 10**6)
 @given(problem=PROBLEMS, size=st.integers(0, 600), failed=st.integers(0, 60), kind=KINDS, seed=SEEDS)
 def test_a_box_is_that_of_a_sorted_list(problem: Problem, size: int, failed: int, kind: str, seed: int) -> None:
     values = draw(seed, size, kind)
-    assert tuple(real_box(problem.rule, values, failed)) == naive_box(problem, [(values, failed)])
+    assert tuple(real_interval(problem.rule, values, failed)) == naive_interval(problem, [(values, failed)])
 
 
 @given(problem=PROBLEMS, sizes=st.lists(st.integers(1, 90), min_size=2, max_size=5), kind=KINDS, seed=SEEDS)
 def test_boxes_are_intersected_over_time(problem: Problem, sizes: list[int], kind: str, seed: int) -> None:
     values = draw(seed, sum(sizes), kind)
     rng = np.random.default_rng(seed + 1)
-    box = np.array(NOTHING)
+    interval = np.array(NOTHING)
     history: list[Sample] = []
     n = failed = 0
     for size in sizes:
         n += size
         failed += int(rng.integers(0, 3))
         history.append((values[:n], failed))
-        box = real_box(problem.rule, values[:n], failed, before=box)
-        assert tuple(box) == naive_box(problem, history)
+        interval = real_interval(problem.rule, values[:n], failed, before=interval)
+        assert tuple(interval) == naive_interval(problem, history)
 
 
 def test_a_refuted_bound_is_given_up_for_good() -> None:
-    """R = 1/100 for a sample a hundred times wider: the plain box takes over, past and future."""
+    """R = 1/100 for a sample a hundred times wider: the plain interval takes over, past and future."""
     problem = Problem(Malicious(0.1), spread=Gaussian(0.01))
     without = replace(problem, spread=None)
     early, late = draw(1, 40), draw(1, 400)
-    box = real_box(problem.rule, late, before=real_box(problem.rule, early))
-    assert box[REFUTED] == 1.0
-    assert box[[LOW, HIGH]].tolist() == box[[PLAIN_LOW, PLAIN_HIGH]].tolist()
+    interval = real_interval(problem.rule, late, before=real_interval(problem.rule, early))
+    assert interval[REFUTED] == 1.0
+    assert interval[[LOW, HIGH]].tolist() == interval[[PLAIN_LOW, PLAIN_HIGH]].tolist()
     # Its share of δ was fixed beforehand, so the plain interval is a little wider than one that never had an R.
-    alone = real_box(without.rule, late, before=real_box(without.rule, early))
-    assert box[LOW] <= alone[LOW] < alone[HIGH] <= box[HIGH]
-    assert real_box(problem.rule, late * 2, before=box)[REFUTED] == 1.0
-    assert real_box(replace(problem, spread=Gaussian(10.0)).rule, late)[REFUTED] == 0.0
+    alone = real_interval(without.rule, late, before=real_interval(without.rule, early))
+    assert interval[LOW] <= alone[LOW] < alone[HIGH] <= interval[HIGH]
+    assert real_interval(problem.rule, late * 2, before=interval)[REFUTED] == 1.0
+    assert real_interval(replace(problem, spread=Gaussian(10.0)).rule, late)[REFUTED] == 0.0
 
 
 def test_a_sample_that_no_threat_model_allows_leaves_nothing_known() -> None:
     rule = Problem(Prescient(0.1)).rule
-    box = real_box(rule, [0.0] * 200)
-    assert box[[LOW, HIGH]].tolist() == [0.0, 0.0]
-    box = real_box(rule, [0.0] * 200 + [4.0] * 2000, before=box)
-    assert box[[PLAIN_LOW, PLAIN_HIGH]].tolist() == [4.0, 0.0]
-    assert box[:5].tolist() == [-math.inf, math.inf, -math.inf, math.inf, 2.0]
+    interval = real_interval(rule, [0.0] * 200)
+    assert interval[[LOW, HIGH]].tolist() == [0.0, 0.0]
+    interval = real_interval(rule, [0.0] * 200 + [4.0] * 2000, before=interval)
+    assert interval[[PLAIN_LOW, PLAIN_HIGH]].tolist() == [4.0, 0.0]
+    assert interval[:5].tolist() == [-math.inf, math.inf, -math.inf, math.inf, 2.0]
 
 
 @given(problem=PROBLEMS, size=st.integers(0, 300), failed=st.integers(1, 40), kind=KINDS, seed=SEEDS)
 def test_failed_pulls_may_have_been_anything(problem: Problem, size: int, failed: int, kind: str, seed: int) -> None:
-    """Whatever values stood in their place, the box would lie within; and the worst of them make it that box."""
+    """Whatever values stood in their place, the interval would lie within; and the worst of them make it that
+    interval."""
     rng = np.random.default_rng(seed)
     values = draw(seed, size, kind)
     rule = problem.rule
-    honest = real_box(rule, values, failed)
+    honest = real_interval(rule, values, failed)
     for guess in (
         rng.normal(size=failed),
         np.full(failed, -1e9),
         np.full(failed, 1e9),
         rng.choice(values or [0.0], failed),
     ):
-        imputed = real_box(rule, [*values, *(float(x) for x in guess)])
+        imputed = real_interval(rule, [*values, *(float(x) for x in guess)])
         comparable = [PLAIN_LOW] if imputed[REFUTED] else [LOW, LOW_FLOOR, PLAIN_LOW]
         assert np.all(honest[comparable] <= imputed[comparable])
         comparable = [PLAIN_HIGH] if imputed[REFUTED] else [HIGH, HIGH_FLOOR, PLAIN_HIGH]
         assert np.all(honest[comparable] >= imputed[comparable])
-    assert honest[PLAIN_LOW] == real_box(rule, [*values, *[-math.inf] * failed])[PLAIN_LOW]
-    assert honest[PLAIN_HIGH] == real_box(rule, [*values, *[math.inf] * failed])[PLAIN_HIGH]
+    assert honest[PLAIN_LOW] == real_interval(rule, [*values, *[-math.inf] * failed])[PLAIN_LOW]
+    assert honest[PLAIN_HIGH] == real_interval(rule, [*values, *[math.inf] * failed])[PLAIN_HIGH]
 
 
 def test_failed_pulls_count() -> None:
     """Ten failures among a hundred: the rank is that of a hundred, ten of them are spent."""
-    rule = box_rule(Prescient(0.0), arms=1, objectives=1, delta=0.02)
+    rule = interval_rule(Prescient(0.0), arms=1, objectives=1, delta=0.02)
     assert anytime_rank(100, 0.5, 0.01) == 33
     values = list(range(1, 91))
-    assert real_box(rule, values, failed=10)[:2].tolist() == [23.0, 68.0]
-    assert real_box(rule, [], failed=100).tolist() == list(NOTHING)
-    assert real_box(rule, list(range(1, 69)), failed=32)[:2].tolist() == [1.0, 68.0]
-    assert real_box(rule, list(range(1, 68)), failed=33)[:2].tolist() == [-math.inf, math.inf]
+    assert real_interval(rule, values, failed=10)[:2].tolist() == [23.0, 68.0]
+    assert real_interval(rule, [], failed=100).tolist() == list(NOTHING)
+    assert real_interval(rule, list(range(1, 69)), failed=32)[:2].tolist() == [1.0, 68.0]
+    assert real_interval(rule, list(range(1, 68)), failed=33)[:2].tolist() == [-math.inf, math.inf]
 
 
 @given(problem=PROBLEMS, size=st.integers(0, 300), kind=KINDS, seed=SEEDS)
@@ -337,19 +338,20 @@ def test_mirrored_samples_have_mirrored_boxes(problem: Problem, size: int, kind:
     values = draw(seed, size, kind)
     mirrored = replace(problem, level=1.0 - problem.level)
     assume(1.0 - mirrored.level == problem.level)  # in floats too
-    box = real_box(problem.rule, values)
-    assert real_box(mirrored.rule, [-x for x in values]).tolist() == [
-        -box[HIGH], -box[LOW], -box[HIGH_FLOOR], -box[LOW_FLOOR], box[REFUTED], -box[PLAIN_HIGH], -box[PLAIN_LOW]
+    interval = real_interval(problem.rule, values)
+    assert real_interval(mirrored.rule, [-x for x in values]).tolist() == [
+        -interval[HIGH], -interval[LOW], -interval[HIGH_FLOOR], -interval[LOW_FLOOR], interval[REFUTED],
+        -interval[PLAIN_HIGH], -interval[PLAIN_LOW]
     ]  # fmt: skip
 
 
 def test_beyond_the_table_boxes_stay_valid() -> None:
     problem = Problem(Oblivious(0.1), largest=100)
     values = draw(1, 1000)
-    box = real_box(problem.rule, values)
-    assert tuple(box) == naive_box(problem, [(values, 0)])
-    longer = real_box(Problem(Oblivious(0.1), largest=1000).rule, values)
-    assert box[0] < longer[0] < longer[1] < box[1]
+    interval = real_interval(problem.rule, values)
+    assert tuple(interval) == naive_interval(problem, [(values, 0)])
+    longer = real_interval(Problem(Oblivious(0.1), largest=1000).rule, values)
+    assert interval[0] < longer[0] < longer[1] < interval[1]
 
 
 # ---------------------------------------------------------------- the rule
@@ -362,7 +364,7 @@ def test_delta_is_shared_and_all_of_it_is_used() -> None:
 
 
 def test_shifts_lie_between_h_and_t_bar_and_cost_r() -> None:
-    rule = box_rule(Malicious(0.2), arms=4, objectives=2, delta=0.1, spread=Gaussian(2.0), t_bar=0.45)
+    rule = interval_rule(Malicious(0.2), arms=4, objectives=2, delta=0.1, spread=Gaussian(2.0), t_bar=0.45)
     for d in range(2):
         t = rule.low_keep[d] - 0.3  # keep(1/2 + t) = 1/2 + t − 0.2
         assert t[0] == pytest.approx(0.0, abs=1e-15)
@@ -375,40 +377,40 @@ def test_shifts_lie_between_h_and_t_bar_and_cost_r() -> None:
 
 def test_a_bound_on_medians_says_nothing_about_other_quantiles() -> None:
     threat = Prescient(0.1)
-    mixed = box_rule(
+    mixed = interval_rule(
         threat, arms=2, objectives=3, delta=0.1, spread=Gaussian(1.0), quantiles=[0.9, 0.5, 0.2], largest=LARGEST
     )
-    alone = box_rule(threat, arms=2, objectives=3, delta=0.1, quantiles=[0.9, 0.5, 0.2], largest=LARGEST)
+    alone = interval_rule(threat, arms=2, objectives=3, delta=0.1, quantiles=[0.9, 0.5, 0.2], largest=LARGEST)
     values = draw(3, 500)
     assert mixed.quantiles.tolist() == [0.9, 0.5, 0.2]
     for d, same in ((0, True), (1, False), (2, True)):
-        boxes = [real_box(rule, values, 3, objective=d).tolist() for rule in (mixed, alone)]
-        assert (boxes[0] == boxes[1]) is same
+        intervals = [real_interval(rule, values, 3, objective=d).tolist() for rule in (mixed, alone)]
+        assert (intervals[0] == intervals[1]) is same
 
 
 @pytest.mark.parametrize("level", [0.1, 0.3])
 def test_where_the_attacker_can_hide_everything_nothing_is_said(level: float) -> None:
     """Malicious at ε ≥ p: all rewards at or below the quantile may be gone, at any n, so its low end is −∞ for ever."""
     rule = Problem(Malicious(0.3), level).rule
-    low, high, low_floor, high_floor = real_box(rule, draw(5, 4000))[:4]
+    low, high, low_floor, high_floor = real_interval(rule, draw(5, 4000))[:4]
     assert low == low_floor == -math.inf
     assert math.isfinite(high)
     assert math.isfinite(high_floor)
 
 
 def test_floors_are_where_boxes_end() -> None:
-    """The quantiles that the attacker can make of a median, and the box shrinks towards them from outside."""
+    """The quantiles that the attacker can make of a median, and the interval shrinks towards them from outside."""
     values = (np.arange(200_000) / 200_000).tolist()
-    low, high, low_floor, high_floor = real_box(Problem(Malicious(0.2), largest=2**18).rule, values)[:4]
+    low, high, low_floor, high_floor = real_interval(Problem(Malicious(0.2), largest=2**18).rule, values)[:4]
     assert (low_floor, high_floor) == pytest.approx((0.3, 0.7), abs=1e-5)
     assert 0.29 < low < low_floor
     assert high_floor < high < 0.71
 
 
 def test_large_shifts_speak_sooner() -> None:
-    """At 40 % of replaced observations only the boxes with R are finite after twenty pulls."""
+    """At 40 % of replaced observations only the intervals with R are finite after twenty pulls."""
     values = draw(8, 20)
-    without, with_r = (real_box(Problem(Malicious(0.4), spread=r).rule, values) for r in (None, Gaussian(1.0)))
+    without, with_r = (real_interval(Problem(Malicious(0.4), spread=r).rule, values) for r in (None, Gaussian(1.0)))
     assert without[:2].tolist() == [-math.inf, math.inf]
     assert np.isfinite(with_r[:2]).all()
 
@@ -439,7 +441,7 @@ def test_large_shifts_speak_sooner() -> None:
 def test_bad_input_is_refused(wrong: dict[str, object], snapshot: SnapshotAssertion) -> None:
     given_: dict[str, object] = {"threat": Malicious(0.2), "arms": 3, "objectives": 2, "delta": 0.1} | wrong
     with refused(BadInput, snapshot):
-        box_rule(**given_)  # type: ignore[arg-type]
+        interval_rule(**given_)  # type: ignore[arg-type]
 
 
 def test_quantiles_are_spread_over_objectives_and_not_shared_with_the_caller() -> None:

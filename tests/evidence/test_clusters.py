@@ -24,7 +24,7 @@ DELTA = 0.02
 Clusters = list[Floats]  # the values of each, NaN where one failed
 
 
-def log_capital(shares: list[float], c: float) -> float:
+def log_wealth(shares: list[float], c: float) -> float:
     """log W of observations in [0, 1] against the mean c, as docs/theory.md (m) writes it."""
     bets = [
         weight + sum(math.log((1 - theta * share) / (1 - theta * c)) for share in shares)
@@ -38,7 +38,7 @@ def naive_low(clusters: Clusters, keep: float, delta: float = DELTA) -> float:
     seen = sorted({float(x) for values in clusters for x in values if not math.isnan(x)})
     for z in (-math.inf, *seen):
         shares = [float(np.mean(~(values > z))) for values in clusters]  # true for NaN
-        if log_capital(shares, keep) < threshold_of(delta):
+        if log_wealth(shares, keep) < threshold_of(delta):
             return z
     return math.inf
 

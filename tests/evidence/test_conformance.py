@@ -22,7 +22,7 @@ from scipy.stats import binom, norm
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import rank_table, read_rank, taken_away
-from frontguard.evidence.boxes import COLUMNS, HIGH, LOW
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW
 from frontguard.evidence.means import LOG_WEIGHTS, THETAS
 from frontguard.evidence.normals import NORMAL_WEIGHT
 from frontguard.evidence.registry import DESIGNS
@@ -171,9 +171,9 @@ def attacked(statistic: str, threat: Threat, places: Floats, values: Floats, rng
 
 def missed(policy: Certified, truth: Floats) -> bool:
     """Whether an interval or a bound of a difference is false now."""
-    boxes = policy.standing.boxes[..., 0]
-    false = ((boxes[:, LOW] > truth + 1e-9) | (boxes[:, HIGH] < truth - 1e-9)).any()
-    pairs = boxes[:, COLUMNS : COLUMNS + ARMS]
+    intervals = policy.standing.intervals[..., 0]
+    false = ((intervals[:, LOW] > truth + 1e-9) | (intervals[:, HIGH] < truth - 1e-9)).any()
+    pairs = intervals[:, COLUMNS : COLUMNS + ARMS]
     return bool(false or (pairs.size and (pairs < truth[:, None] - truth - 1e-9).any()))
 
 
@@ -221,7 +221,7 @@ def test_a_failed_observation_may_be_anything(statistic: str, design: str, threa
         policy, arms, reps, values = first_batch(statistic, design, threat)
         values[[0, 1]] = instead if statistic != "exact value" or np.isnan(instead) else values[2]
         policy.tell(arms, values, reps)
-        found.append(policy.standing.boxes[..., 0])
+        found.append(policy.standing.intervals[..., 0])
     unknown, *others = found
     for known in others:
         assert (unknown[:, LOW] <= known[:, LOW] + 1e-9).all()
@@ -237,7 +237,7 @@ def test_the_order_of_telling_changes_nothing(statistic: str, design: str, threa
     mixed = np.random.default_rng(2).permutation(len(arms))
     for part in (mixed[:5], mixed[5:]):
         other.tell(arms[part], values[part], reps[part])
-    np.testing.assert_array_equal(policy.standing.boxes, other.standing.boxes)
+    np.testing.assert_array_equal(policy.standing.intervals, other.standing.intervals)
 
 
 @in_every_cell
@@ -247,7 +247,7 @@ def test_saved_and_loaded_it_says_the_same(statistic: str, design: str, threat: 
     policy.tell(arms, values, reps)
     policy.save(tmp_path / "policy.json")
     loaded = Certified.load(tmp_path / "policy.json")
-    np.testing.assert_array_equal(policy.standing.boxes, loaded.standing.boxes)
+    np.testing.assert_array_equal(policy.standing.intervals, loaded.standing.intervals)
 
 
 ROWS = [cell for cell in CELLS if cell[1] == "rows"]
@@ -264,7 +264,7 @@ def test_intervals_are_those_of_a_naive_twin(statistic: str, design: str, threat
         mine = values[arms == arm, 0]
         good = mine[~np.isnan(mine)]
         wanted = WORLDS[statistic].twin(good, len(mine) - len(good), threat)
-        np.testing.assert_allclose(policy.standing.boxes[arm, [LOW, HIGH], 0], wanted, atol=1e-7)
+        np.testing.assert_allclose(policy.standing.intervals[arm, [LOW, HIGH], 0], wanted, atol=1e-7)
 
 
 @in_every_row
@@ -275,8 +275,8 @@ def test_a_log_of_the_same_values_says_no_less(statistic: str, design: str, thre
         {"arm": [NAMES[arm] for arm in arms], "x": values[:, 0]}, arm="arm", objectives=[WORLDS[statistic].objective],
         threat=threat, confidence=1.0 - DELTA, anytime=True, profile=False,
     )  # fmt: skip
-    boxes = policy.standing.boxes[..., 0]  # of a quantile's ranks, tables may leave some out
-    assert (log.inner.lower[:, 0] >= boxes[:, LOW] - 1e-7).all()
-    assert (log.inner.upper[:, 0] <= boxes[:, HIGH] + 1e-7).all()
+    intervals = policy.standing.intervals[..., 0]  # of a quantile's ranks, tables may leave some out
+    assert (log.inner.lower[:, 0] >= intervals[:, LOW] - 1e-7).all()
+    assert (log.inner.upper[:, 0] <= intervals[:, HIGH] + 1e-7).all()
     if statistic != "quantile":
-        np.testing.assert_allclose(log.inner.lower[:, 0], boxes[:, LOW], atol=1e-7)
+        np.testing.assert_allclose(log.inner.lower[:, 0], intervals[:, LOW], atol=1e-7)

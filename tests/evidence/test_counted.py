@@ -120,7 +120,7 @@ def test_a_simulated_run_of_rates_is_the_one_that_is_asked_and_told() -> None:
     assert [found.values_of(arm, 0).tolist() for arm in range(3)] == [
         told.values_of(arm, 0).tolist() for arm in range(3)
     ]
-    np.testing.assert_array_equal(found.standing.boxes, told.standing.boxes)
+    np.testing.assert_array_equal(found.standing.intervals, told.standing.intervals)
 
 
 def test_no_policy_without_means_counts() -> None:

@@ -1,4 +1,5 @@
-"""The guarantee of boxes: under the worst attackers, no more than δ of all runs have one that ever misses the truth."""
+"""The guarantee of intervals: under the worst attackers, no more than δ of all runs have one that ever misses the
+truth."""
 
 from __future__ import annotations
 
@@ -11,10 +12,10 @@ import pytest
 from scipy.stats import binomtest
 
 from frontguard.evidence.boundaries import read_rank
-from frontguard.evidence.boxes import HIGH, LOW, REFUTED
+from frontguard.evidence.intervals import HIGH, LOW, REFUTED
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import RewardSource, Streams
-from tests.evidence.test_boxes import real_box
+from tests.evidence.test_boxes import real_interval
 from tests.support.guarantee import (
     ATTACKERS,
     CELLS,
@@ -106,19 +107,19 @@ def test_the_exact_upper_limit_of_misses_is_at_most_delta(cell: Cell) -> None:
     limit = upper_limit(missed, AUDIT_RUNS)
     print(f"\n| {cell} | {cell.eps:g} | {missed / AUDIT_RUNS:.3%} | {limit:.3%} |")
     assert limit <= DELTA
-    by_arm = misses.reshape(-1, 2, *misses.shape[2:])  # where boxes are of one arm, runs take two in turn
+    by_arm = misses.reshape(-1, 2, *misses.shape[2:])  # where intervals are of one arm, runs take two in turn
     most = int(by_arm.sum(axis=0).max())
-    assert lower_limit(most, len(by_arm)) <= DELTA / misses[0].size  # the share of δ that each side of a box has
+    assert lower_limit(most, len(by_arm)) <= DELTA / misses[0].size  # the share of δ that each side of an interval has
 
 
 def test_constants_of_a_weaker_threat_are_caught() -> None:
-    """Boxes made for a prescient attacker, when hits depend on the rewards."""
+    """Intervals made for a prescient attacker, when hits depend on the rewards."""
     attacked, weaker = Cell("malicious: worst case", "Gaussian"), Cell("prescient: worst case", "Gaussian")
     assert refuted(simulated(attacked, QUICK_RUNS, ranks_of(weaker)))
 
 
 def test_constants_of_a_probability_are_caught_where_any_share_is_replaced() -> None:
-    """Boxes for an attacker that hits each measurement with probability ε, when it may hit any ε of them."""
+    """Intervals for an attacker that hits each measurement with probability ε, when it may hit any ε of them."""
     attacked, weaker = (Cell(f"{name}: worst case", "Gaussian") for name in ("share", "malicious"))
     for cell in (attacked, weaker):  # the more is taken, the less chance is left of what malicious hits leave to it
         cell.__dict__["adversary"] = ATTACKERS[cell.attacker](cell.environment, 0.4, cell.levels)
@@ -151,8 +152,8 @@ def test_attacks_leave_no_more_than_the_model_does(cell: Cell) -> None:
             assert binomtest(clean, len(values), float(keeps[side])).pvalue > 1e-5
 
 
-def missed_by_boxes(cell: Cell, ranks: Ints, seed: int) -> Bools:
-    """What `find_misses` tells of its first run, by boxes read off sorted observations."""
+def missed_by_intervals(cell: Cell, ranks: Ints, seed: int) -> Bools:
+    """What `find_misses` tells of its first run, by intervals read off sorted observations."""
     length = ranks.shape[-1] - 1
     streams = Streams(RewardSource(cell.environment, cell.adversary), seed)
     left, right = cell.ends
@@ -176,18 +177,18 @@ def missed_by_boxes(cell: Cell, ranks: Ints, seed: int) -> Bools:
 
 @pytest.mark.parametrize("cell", [c for c in CELLS if averaged(c) and "either" not in c.attacker], ids=str)
 def test_averages_see_the_misses_that_boxes_see(cell: Cell) -> None:
-    """Boxes at every n, at a δ' of a half, so that there is something to see."""
+    """Intervals at every n, at a δ' of a half, so that there is something to see."""
     rule = cell.rule._replace(thresholds=np.full(1, np.log(2.0)))
     left, right = cell.ends
     for seed in range(2):
         observed = Streams(RewardSource(cell.environment, cell.adversary), seed).take(0, 80)[:, 0].tolist()
-        boxes = np.array([real_box(rule, observed[:n]) for n in range(1, 81)])
-        # So bold a box may become empty, and then goes on without R: what it misses until then is compared.
-        length = next(iter(np.flatnonzero(boxes[:, REFUTED]).tolist()), len(boxes))
+        intervals = np.array([real_interval(rule, observed[:n]) for n in range(1, 81)])
+        # So bold an interval may become empty, and then goes on without R: what it misses until then is compared.
+        length = next(iter(np.flatnonzero(intervals[:, REFUTED]).tolist()), len(intervals))
         assert length > 20
-        boxes = boxes[:length]
+        intervals = intervals[:length]
         missed = find_average_misses(cell, 1, seed=seed, length=length, bolder=0.5 / (DELTA / 2))[0, 0, 0]
-        assert missed.tolist() == [boxes[:, LOW].max() > left[0, 0], boxes[:, HIGH].min() < right[0, 0]]
+        assert missed.tolist() == [intervals[:, LOW].max() > left[0, 0], intervals[:, HIGH].min() < right[0, 0]]
 
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if "either" not in cell.attacker], ids=str)
@@ -196,7 +197,9 @@ def test_counting_sees_the_misses_that_boxes_see(cell: Cell) -> None:
     bold = bolder(cell.rule, ranks, factor=3.0)  # so that there is something to see
     for seed in range(4):
         for given in (ranks, bold):
-            assert np.array_equal(find_misses(cell, 1, seed=seed, ranks=given)[0], missed_by_boxes(cell, given, seed))
+            assert np.array_equal(
+                find_misses(cell, 1, seed=seed, ranks=given)[0], missed_by_intervals(cell, given, seed)
+            )
 
 
 def test_a_miss_late_in_a_run_is_seen() -> None:

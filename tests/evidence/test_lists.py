@@ -1,4 +1,4 @@
-"""Means over finite lists: against the capital as it is written, and against the truth of lists."""
+"""Means over finite lists: against the wealth as it is written, and against the truth of lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from frontguard.theory.threats import Threat
 from tests.support.bets import upper_mean
 
 
-def naive_capital(xi: Any, seen: Any, hidden: Any, items: int, threat: Threat, m: float) -> float:
+def naive_wealth(xi: Any, seen: Any, hidden: Any, items: int, threat: Threat, m: float) -> float:
     """log W_n(m), as it is written."""
     times, less = threat.surviving
     logs = []
@@ -45,7 +45,7 @@ def test_the_largest_mean_that_is_not_refuted(n: int, threat: Threat) -> None:
         highest = min(1.0, *((xi[:r].sum() + hidden[r] + items - r) / items for r in range(n + 1)))
 
         def over(m: float, xi: Any = xi, hidden: Any = hidden) -> float:
-            return naive_capital(xi, xi, hidden, items, threat, m) + math.log(delta)
+            return naive_wealth(xi, xi, hidden, items, threat, m) + math.log(delta)
 
         wanted = highest if over(highest) <= 0 else float(brentq(over, 0.0, highest, xtol=1e-14))
         assert wanted - 1e-13 <= found_for(xi, xi, hidden, items, threat, delta) <= wanted + 1e-8

@@ -1,4 +1,5 @@
-"""The guarantee of boxes of means: under the worst attackers, no more than δ of all runs have one that ever misses."""
+"""The guarantee of intervals of means: under the worst attackers, no more than δ of all runs have one that ever
+misses."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from frontguard.evidence import readers
-from frontguard.evidence.boxes import PLAIN_HIGH, PLAIN_LOW, box_rule, refresh, unknown_boxes
+from frontguard.evidence.intervals import PLAIN_HIGH, PLAIN_LOW, interval_rule, refresh, unknown_intervals
 from frontguard.evidence.normals import normal_reach
 from frontguard.evidence.ordered import Samples, absorb
 from frontguard.evidence.samples import empty_pool, empty_table
@@ -20,7 +21,7 @@ from tests.support.mean_guarantee import (
     MeanCell,
     allowed,
     drawn,
-    largest_capitals,
+    largest_wealth,
     missed_at_one_look,
 )
 
@@ -37,7 +38,7 @@ def refuted(missed: Bools) -> bool:
 
 
 def quick(cell: MeanCell) -> Floats:
-    return largest_capitals(cell, QUICK_RUNS, seed=CELLS.index(cell), length=QUICK_LENGTH)
+    return largest_wealth(cell, QUICK_RUNS, seed=CELLS.index(cell), length=QUICK_LENGTH)
 
 
 @in_every_cell
@@ -51,7 +52,7 @@ SHARP = [cell for cell in CELLS if cell.law == "0/1, 0.5" or (cell.law == "0/1, 
 
 @pytest.mark.parametrize("cell", SHARP, ids=str)
 def test_a_capital_that_is_enough_too_soon_is_caught(cell: MeanCell) -> None:
-    """With 1/√δ' in place of 1/δ' the boxes miss too often."""
+    """With 1/√δ' in place of 1/δ' the intervals miss too often."""
     assert refuted(quick(cell) > np.sqrt(allowed(cell)))
 
 
@@ -59,7 +60,7 @@ def test_a_capital_that_is_enough_too_soon_is_caught(cell: MeanCell) -> None:
 @in_every_cell
 def test_the_exact_upper_limit_of_missed_means_is_at_most_delta(cell: MeanCell) -> None:
     """With -s the rows of the table in docs/audit.md are printed."""
-    missed = largest_capitals(cell, AUDIT_RUNS, seed=100 + CELLS.index(cell)) > allowed(cell)
+    missed = largest_wealth(cell, AUDIT_RUNS, seed=100 + CELLS.index(cell)) > allowed(cell)
     count = int(missed.any(axis=1).sum())
     limit = upper_limit(count, AUDIT_RUNS)
     print(f"\n| {cell} | {cell.threat.eps:g} | {count / AUDIT_RUNS:.2%} ({limit:.2%}) |")
@@ -92,45 +93,45 @@ def test_one_look_of_a_weaker_threat_or_a_larger_share_of_delta_is_caught(monkey
     assert refuted(missed_at_one_look(malicious, 2000, seed=7, length=200, believed=Prescient(malicious.eps)))
     clean = MeanCell("nobody", "0/1, 0.5")
     monkeypatch.setattr(readers, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
-    monkeypatch.setattr(readers.BoxReader, "_shares", lambda self, objective, share: (share, 4.0 * share))
+    monkeypatch.setattr(readers.IntervalReader, "_shares", lambda self, objective, share: (share, 4.0 * share))
     assert refuted(missed_at_one_look(clean, 2000, seed=8, length=200))
 
 
 def test_constants_of_a_weaker_threat_are_caught() -> None:
-    """Boxes made for independent hits, when they depend on the values."""
+    """Intervals made for independent hits, when they depend on the values."""
     cell = MeanCell("malicious: worst case", "0/1, 0.5")
-    assert refuted(largest_capitals(cell, QUICK_RUNS, seed=5, believed=Prescient(cell.eps)) > allowed(cell))
+    assert refuted(largest_wealth(cell, QUICK_RUNS, seed=5, believed=Prescient(cell.eps)) > allowed(cell))
 
 
 def test_constants_of_a_probability_are_caught_where_any_share_is_replaced() -> None:
     cell = MeanCell("share: worst case", "0/1, 0.5")
     cell.__dict__["threat"] = ATTACKERS[cell.attacker](0.4)
-    assert refuted(largest_capitals(cell, QUICK_RUNS, seed=6, believed=Malicious(0.4)) > allowed(cell))
-    assert not refuted(largest_capitals(cell, QUICK_RUNS, seed=6) > allowed(cell))
+    assert refuted(largest_wealth(cell, QUICK_RUNS, seed=6, believed=Malicious(0.4)) > allowed(cell))
+    assert not refuted(largest_wealth(cell, QUICK_RUNS, seed=6) > allowed(cell))
 
 
-def missed_by_boxes(cell: MeanCell, run: int, length: int, delta: float, seed: int) -> tuple[bool, bool]:
-    """What the capital tells of one run, by boxes that are refreshed at every pull."""
+def missed_by_intervals(cell: MeanCell, run: int, length: int, delta: float, seed: int) -> tuple[bool, bool]:
+    """What the wealth tells of one run, by intervals that are refreshed at every pull."""
     atoms, down, up = drawn(cell, FEW, length, (seed, 0))
     pushed_up = run % 2 == 1
     hits, to = (up[run], 1.0) if pushed_up else (down[run], 0.0)
     observed = np.where(hits, to, cell.values[atoms[run]])
-    rule = box_rule(cell.threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([MEAN]), largest=1)
-    boxes, table, pool = unknown_boxes(1, 1), empty_table(1), empty_pool(1)
+    rule = interval_rule(cell.threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([MEAN]), largest=1)
+    intervals, table, pool = unknown_intervals(1, 1), empty_table(1), empty_pool(1)
     for n in range(length):
         pool = absorb(pool, table, np.zeros(1, np.int64), observed[n : n + 1, None], True)
-        refresh(boxes, 0, Samples(pool, np.empty(0), table), n + 1, rule)
-    return bool(boxes[0, PLAIN_LOW, 0] > cell.mean), bool(boxes[0, PLAIN_HIGH, 0] < cell.mean)
+        refresh(intervals, 0, Samples(pool, np.empty(0), table), n + 1, rule)
+    return bool(intervals[0, PLAIN_LOW, 0] > cell.mean), bool(intervals[0, PLAIN_HIGH, 0] < cell.mean)
 
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if "either" not in cell.attacker], ids=str)
 def test_the_capital_sees_the_misses_that_boxes_see(cell: MeanCell) -> None:
     """With so large a δ that there is something to see, on the side that is under attack."""
-    found = largest_capitals(cell, FEW, seed=9, length=120) > 1.0 / 0.45
+    found = largest_wealth(cell, FEW, seed=9, length=120) > 1.0 / 0.45
     for run in range(FEW):
         sides = [run % 2 == 0] if cell.threat.eps > 0.0 else [False, True]
-        boxes = missed_by_boxes(cell, run, 120, 0.9, 9)
-        assert [found[run, int(side)] for side in sides] == [boxes[int(side)] for side in sides]
+        intervals = missed_by_intervals(cell, run, 120, 0.9, 9)
+        assert [found[run, int(side)] for side in sides] == [intervals[int(side)] for side in sides]
 
 
 @pytest.mark.parametrize("runs", [600, pytest.param(20_000, marks=pytest.mark.audit)])

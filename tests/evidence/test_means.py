@@ -15,7 +15,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import HIGH, LOW, REFUTED, BoxRule, box_rule, first_bounded, refresh, unknown_boxes
+from frontguard.evidence.intervals import (
+    HIGH,
+    LOW,
+    REFUTED,
+    IntervalRule,
+    first_bounded,
+    interval_rule,
+    refresh,
+    unknown_intervals,
+)
 from frontguard.evidence.means import (
     BETS,
     KNOTS,
@@ -44,7 +53,7 @@ from tests.support.snapshots import refused
 RATE = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
 
 
-def naive_capital(xi: Any, c: float) -> float:
+def naive_wealth(xi: Any, c: float) -> float:
     """log W_n(c), as it is written."""
     return float(
         logsumexp([w + np.log((1 - t * xi) / (1 - t * c)).sum() for t, w in zip(THETAS, LOG_WEIGHTS, strict=True)])
@@ -77,7 +86,7 @@ def test_the_largest_mean_that_is_not_refuted(law: str, n: int) -> None:
     delta = 0.003
 
     def over(c: float) -> float:
-        return naive_capital(xi, c) + math.log(delta)
+        return naive_wealth(xi, c) + math.log(delta)
 
     wanted = 1.0 if over(1.0) <= 0 else float(brentq(over, 0.0, 1.0, xtol=1e-14))
     found = upper_mean(xi, delta)
@@ -90,7 +99,7 @@ def test_capital_does_not_rise_in_any_value() -> None:
     for _ in range(50):
         more = xi.copy()
         more[draw.integers(50)] = 1.0
-        assert naive_capital(more, 0.8) <= naive_capital(xi, 0.8) + 1e-12
+        assert naive_wealth(more, 0.8) <= naive_wealth(xi, 0.8) + 1e-12
         assert upper_mean(more, 0.01) >= upper_mean(xi, 0.01) - 1e-12
 
 
@@ -168,7 +177,7 @@ def test_failed_and_taken_values_count_as_the_worst() -> None:
     assert (mean, error) == pytest.approx([values.mean(), values.std() / math.sqrt(40)])
 
 
-def exact_log_capital(counts: list[tuple[float, int]], c: float) -> Any:
+def exact_log_wealth(counts: list[tuple[float, int]], c: float) -> Any:
     """log W_n(c) to fifty digits, of values with their counts."""
     import mpmath
 
@@ -190,25 +199,27 @@ def test_rounding_never_takes_a_bound_below_the_root(n: int) -> None:
             for counts in ([(0.0, n - ones), (1.0, ones)], [(share, n)], [(0.37, n - ones), (1.0, ones)]):
                 sums = sum(k * np.log1p(-THETAS * x) for x, k in counts)
                 found = unrefuted_mean(sums, float(n), threshold_of(delta), LOG_WEIGHTS.copy())
-                assert found == 1.0 or exact_log_capital(counts, found) >= -math.log(delta)
-                assert exact_log_capital(counts, found - 1e-9) < -math.log(delta) + 1e-9
+                assert found == 1.0 or exact_log_wealth(counts, found) >= -math.log(delta)
+                assert exact_log_wealth(counts, found - 1e-9) < -math.log(delta) + 1e-9
 
 
-# Boxes ----------------------------------------------------------------------------------------------------------------
+# Intervals ------------------------------------------------------------------------------------------------------------
 
 
 @cache
-def rule_of(objective: Objective, threat: Any, delta: float) -> BoxRule:
-    """Which boxes only read."""
-    return box_rule(threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([objective]))
+def rule_of(objective: Objective, threat: Any, delta: float) -> IntervalRule:
+    """Which intervals only read."""
+    return interval_rule(threat, arms=1, objectives=1, delta=delta, statistics=statistics_of([objective]))
 
 
-def boxes_of(objective: Objective, values: Any, threat: Any, *, pulls: int | None = None, delta: float = 0.05) -> Any:
+def intervals_of(
+    objective: Objective, values: Any, threat: Any, *, pulls: int | None = None, delta: float = 0.05
+) -> Any:
     rule = rule_of(objective, threat, delta)
-    boxes = unknown_boxes(1, 1)
+    intervals = unknown_intervals(1, 1)
     observed = inward_matrix([objective], np.asarray(values, float)[:, None])[:, 0]
-    refresh(boxes, 0, sample_of(observed), len(values) if pulls is None else pulls, rule)
-    return boxes[0, :, 0]
+    refresh(intervals, 0, sample_of(observed), len(values) if pulls is None else pulls, rule)
+    return intervals[0, :, 0]
 
 
 @pytest.mark.parametrize(
@@ -222,15 +233,15 @@ def boxes_of(objective: Objective, values: Any, threat: Any, *, pulls: int | Non
 )
 def test_a_box_is_what_the_threat_model_undoes(threat: Any, undone: Any) -> None:
     values = (np.arange(200) % 3 > 0).astype(float)
-    box = boxes_of(RATE, values, threat)
-    assert math.isclose(box[HIGH], min(1.0, undone(upper_mean(values, 0.025))), rel_tol=1e-8)
-    assert math.isclose(box[LOW], 1.0 - min(1.0, undone(upper_mean(1 - values, 0.025))), rel_tol=1e-8)
+    interval = intervals_of(RATE, values, threat)
+    assert math.isclose(interval[HIGH], min(1.0, undone(upper_mean(values, 0.025))), rel_tol=1e-8)
+    assert math.isclose(interval[LOW], 1.0 - min(1.0, undone(upper_mean(1 - values, 0.025))), rel_tol=1e-8)
 
 
 def test_any_share_takes_the_values_that_hurt_most() -> None:
     values = np.linspace(0.0, 1.0, 100)
-    box = boxes_of(RATE, values, Share(0.1))
-    assert math.isclose(box[HIGH], upper_mean(np.r_[values[10:], np.ones(10)], 0.025), rel_tol=1e-8)
+    interval = intervals_of(RATE, values, Share(0.1))
+    assert math.isclose(interval[HIGH], upper_mean(np.r_[values[10:], np.ones(10)], 0.025), rel_tol=1e-8)
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
@@ -238,36 +249,36 @@ def test_any_share_takes_the_values_that_hurt_most() -> None:
 def test_bounds_directions_and_percentages(direction: Any, tolerance: Any) -> None:
     stars = 1.0 + 4.0 * np.random.default_rng(1).beta(4, 2, 300)
     objective = Objective("stars", direction, tolerance, statistic="mean", bounds=(1, 5))
-    box = boxes_of(objective, stars, Prescient(0.0))
-    low, high = objective.outward_interval(box[LOW], box[HIGH])
+    interval = intervals_of(objective, stars, Prescient(0.0))
+    low, high = objective.outward_interval(interval[LOW], interval[HIGH])
     y = (stars - 1) / 4
     np.testing.assert_allclose(high, 1 + 4 * upper_mean(y, 0.025), rtol=1e-8)
     np.testing.assert_allclose(low, 5 - 4 * upper_mean(1 - y, 0.025), rtol=1e-8)
 
 
 def test_before_the_first_informative_pull_a_box_is_what_the_bounds_allow() -> None:
-    rule = box_rule(Prescient(0.1), arms=8, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
+    rule = interval_rule(Prescient(0.1), arms=8, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
     first = first_bounded(rule)[0]
     assert first is not None
     for n, told in ((first - 1, False), (first, True)):
-        boxes = unknown_boxes(1, 1)
-        refresh(boxes, 0, sample_of(np.zeros(n)), n, rule)
-        assert bool(boxes[0, HIGH, 0] < 1.0) is told
-        assert boxes[0, LOW, 0] == 0.0
+        intervals = unknown_intervals(1, 1)
+        refresh(intervals, 0, sample_of(np.zeros(n)), n, rule)
+        assert bool(intervals[0, HIGH, 0] < 1.0) is told
+        assert intervals[0, LOW, 0] == 0.0
 
 
 def test_an_exact_value_is_its_own_box_and_a_second_one_refutes_it() -> None:
     size = Objective("bytes", "minimize", exact=True)
-    box = boxes_of(size, [120.0, 120.0], Prescient(0.1), pulls=9)
-    assert box[LOW] == box[HIGH] == -120.0
-    box = boxes_of(size, [120.0, 121.0], Prescient(0.1))
-    assert (box[LOW], box[HIGH], box[REFUTED]) == (-math.inf, math.inf, 2.0)
+    interval = intervals_of(size, [120.0, 120.0], Prescient(0.1), pulls=9)
+    assert interval[LOW] == interval[HIGH] == -120.0
+    interval = intervals_of(size, [120.0, 121.0], Prescient(0.1))
+    assert (interval[LOW], interval[HIGH], interval[REFUTED]) == (-math.inf, math.inf, 2.0)
 
 
 def test_exact_objectives_take_no_share_of_delta() -> None:
     size = Objective("bytes", "minimize", exact=True)
-    alone = box_rule(Prescient(0.1), arms=3, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
-    both = box_rule(Prescient(0.1), arms=3, objectives=2, delta=0.1, statistics=statistics_of([RATE, size]))
+    alone = interval_rule(Prescient(0.1), arms=3, objectives=1, delta=0.1, statistics=statistics_of([RATE]))
+    both = interval_rule(Prescient(0.1), arms=3, objectives=2, delta=0.1, statistics=statistics_of([RATE, size]))
     assert alone.thresholds[0] == both.thresholds[0]
 
 
@@ -275,13 +286,15 @@ def test_a_known_deviation_needs_clean_measurements_and_all_of_them(snapshot: Sn
     seconds = Objective("seconds", "minimize", statistic="mean", sigma=2.0)
     assert [each.kind for each in statistics_of([seconds, RATE])] == [NORMAL_MEAN, BOUNDED_MEAN]
     with refused(BadInput, snapshot):
-        boxes_of(seconds, [1.0, 2.0], Prescient(0.1))
+        intervals_of(seconds, [1.0, 2.0], Prescient(0.1))
     values = np.random.default_rng(2).normal(5.0, 2.0, 100)
-    box = boxes_of(seconds, values, Prescient(0.0))
+    interval = intervals_of(seconds, values, Prescient(0.0))
     reach = 2.0 * math.sqrt(110 * (2 * math.log(1 / 0.05) + math.log(11))) / 100
-    np.testing.assert_allclose([-box[HIGH], -box[LOW]], [values.mean() - reach, values.mean() + reach], rtol=1e-8)
-    box = boxes_of(seconds, values, Prescient(0.0), pulls=101)
-    assert (box[LOW], box[HIGH]) == (-math.inf, math.inf)
+    np.testing.assert_allclose(
+        [-interval[HIGH], -interval[LOW]], [values.mean() - reach, values.mean() + reach], rtol=1e-8
+    )
+    interval = intervals_of(seconds, values, Prescient(0.0), pulls=101)
+    assert (interval[LOW], interval[HIGH]) == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 3.0])
@@ -312,8 +325,8 @@ def test_means_lie_in_their_boxes_at_every_look(law: str, threat: Any) -> None:
         }[law]()
         seen = attacked(y, threat, draw)
         missed += any(
-            not (box[LOW] <= mean <= box[HIGH])
-            for box in (boxes_of(objective, seen[:n], threat, delta=delta) for n in looks)
+            not (interval[LOW] <= mean <= interval[HIGH])
+            for interval in (intervals_of(objective, seen[:n], threat, delta=delta) for n in looks)
         )
     assert missed <= delta * runs + 3 * math.sqrt(delta * (1 - delta) * runs)
 

@@ -1,4 +1,4 @@
-"""Differences within pairs: against the capital as it is written, and against the truth of arms on the same blocks."""
+"""Differences within pairs: against the wealth as it is written, and against the truth of arms on the same blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from frontguard import Malicious, Objective, Prescient, Share
-from frontguard.evidence.boxes import COLUMNS, unknown_boxes
+from frontguard.evidence.intervals import COLUMNS, unknown_intervals
 from frontguard.evidence.lists import hits_at_most
 from frontguard.evidence.means import LOG_WEIGHTS, THETAS
 from frontguard.evidence.pairs import differences, pair_rule, refresh_pairs, upper_difference
@@ -62,17 +62,19 @@ def test_bounds_are_in_units_and_fall_only() -> None:
     stars = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
     rule = rule_for(Prescient(0.0), arms=3, objective=stars)
     values = np.stack([draw.random(50), draw.random(50) * 0.1, np.full(50, np.nan)])[None]
-    boxes = unknown_boxes(3, 1, pairs=True)
-    apart = boxes[:, COLUMNS:]
+    intervals = unknown_intervals(3, 1, pairs=True)
+    apart = intervals[:, COLUMNS:]
     everyone, touched = np.arange(3), np.ones(3, np.bool_)
-    refresh_pairs(boxes, values, np.array([40, 50, 50]), np.full(3, 50), everyone, touched, rule)
+    refresh_pairs(intervals, values, np.array([40, 50, 50]), np.full(3, 50), everyone, touched, rule)
     assert apart[1, 0, 0] == 4 * upper_difference(differences(values[0, 1], values[0, 0], 0, 40), 0, rule, 0)
     assert np.isinf(np.diagonal(apart[:, :, 0])).all()
     assert (apart[2, :2] <= 4.0).all()
     assert apart[2, 0, 0] > 4 * upper_difference(values[0, 0][:40] * 0 + 0.6, 0, rule, 0)
     before = apart.copy()
     values[0, :2] = 0.5
-    refresh_pairs(boxes, values, np.array([10, 10, 10]), np.full(3, 50), everyone, np.array([True, False, False]), rule)
+    refresh_pairs(
+        intervals, values, np.array([10, 10, 10]), np.full(3, 50), everyone, np.array([True, False, False]), rule
+    )
     assert (apart <= before).all()
     assert (apart[1, 2], apart[2, 1]) == (before[1, 2], before[2, 1])  # neither was touched
 

@@ -110,7 +110,7 @@ class Naive:
         left = [i for i in alive if i not in inside]
         covered = [i for i in left if any(misses_by(i, k) <= 0 for k in inside)]
         self.verdicts = {
-            i: "out" if i in out else "in" if i in inside else "covered" if i in covered else "undecided"
+            i: "beaten" if i in out else "keep" if i in inside else "matched" if i in covered else "undecided"
             for i in self.arms
         }
         slack = max((worst[i] for i in inside), default=0.0)

@@ -171,16 +171,16 @@ def check_profile(
         return Naive(by_arm, objectives, threat_named(threat, eps), confidence, goal).verdicts
 
     def certain(eps: float) -> bool:
-        """Whether those that are in are as now, and of all others as much is known."""
+        """Whether those kept are as now, and of all others as much is known."""
         then, now = at(eps), found.verdicts
-        return all((then[arm] == "in") == (now[arm] == "in") for arm in now) and not any(
+        return all((then[arm] == "keep") == (now[arm] == "keep") for arm in now) and not any(
             then[arm] == "undecided" != now[arm] for arm in now
         )
 
     if profile.front < 0.5:
         assert not certain(profile.front)
         assert certain(max(found.certificate.contamination, profile.front - profile.resolution))
-    stands = found.stands_up_to
+    stands = found.holds_up_to
     if stands:
         arm = min(stands, key=lambda each: stands[each])
         assert at(stands[arm])[arm] == found.verdicts[arm]
@@ -399,7 +399,7 @@ def test_the_twin_meets_every_verdict() -> None:
         objectives = [Objective("x", "maximize", tolerance=0.5), Objective("y", "maximize", tolerance=0.5)]
         eps = 0.05 if seed % 2 else 0.3
         seen |= set(Naive(by_arm, objectives, threat_named("prescient", eps), 0.9).verdicts.values())
-    assert seen == {"in", "out", "covered", "undecided"}
+    assert seen == {"keep", "beaten", "matched", "undecided"}
 
 
 def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
@@ -413,7 +413,7 @@ def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
     asked: dict[str, Any] = {"minimize": ["time", "bytes"], "tolerance": {"time": "2%"}, "contamination": 0.1}
     found = analyze(frame, **asked)
     arm, rival = "-O2 -funroll-loops", "-O2 -march=native"
-    assert found.verdicts[arm] == "out"
+    assert found.verdicts[arm] == "beaten"
     assert found.to_dict()["decided_by"][arm] == rival
     rank = max(k for k in range(1, 220) if binom.cdf(k - 1, 220, 0.45) <= 0.05 / 80)
     page = (ROOT / "docs" / "logs.md").read_text()
@@ -431,7 +431,7 @@ def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
         "bytes": recording.metrics[~busy, 1],
     }
     assert analyze(quiet, **asked).verdicts == found.verdicts
-    assert found.stands_up_to[arm] == 0.499
+    assert found.holds_up_to[arm] == 0.499
 
 
 # A tolerance in percent on values that are not positive ---------------------------------------------------------------

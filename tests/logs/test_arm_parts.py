@@ -89,7 +89,7 @@ def test_a_frame_has_a_column_for_each_part(kind: str) -> None:
 def test_a_part_that_is_called_as_a_column_of_ours_is_still_there() -> None:
     named = frame().rename(columns={"lang": "verdict"})
     made = analyze(named, arm=["verdict", "arch", "size"], minimize="seconds").to_frame()
-    assert set(made["verdict"]) <= {"in", "out", "undecided", "covered"}
+    assert set(made["verdict"]) <= {"keep", "beaten", "undecided", "matched"}
     assert set(made["verdict of the arm"]) == {"rust", "c/c++", '"q"'}
 
 

@@ -1,4 +1,4 @@
-"""Boxes of logs: the order statistics that the theory names, in the user's directions and units."""
+"""Intervals of logs: the order statistics that the theory names, in the user's directions and units."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import anytime_rank
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.answer import mean_front, means
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
@@ -33,7 +33,9 @@ OBJECTIVES = (
 )
 
 
-def naive_box(column: Floats, objective: Objective, threat: Threat, share: float, anytime: bool) -> tuple[float, float]:
+def naive_interval(
+    column: Floats, objective: Objective, threat: Threat, share: float, anytime: bool
+) -> tuple[float, float]:
     """Sort the inner values with failed ones at either end, and read them at binomial ranks."""
     failed = ~np.isfinite(column) | ((column <= 0.0) & objective.relative)
     inner = objective.inward(np.where(failed, 1.0, column))
@@ -59,14 +61,14 @@ def test_boxes_are_the_order_statistics_of_the_theory(threat: Threat, anytime: b
     samples = random_samples(8, 4, np.random.default_rng(1), rows=(1, 160))
     samples[3][:, 2] = -1.0  # of which there is no logarithm: all failed
     log = ordered_log(samples, [objective.relative for objective in OBJECTIVES])
-    boxes = BoxReader(log, OBJECTIVES, 0.1, anytime=anytime).read(threat)
+    intervals = IntervalReader(log, OBJECTIVES, 0.1, anytime=anytime).read(threat)
     share = 0.1 / (2 * 4 * 8)
     for i, sample in enumerate(samples):
         for d, objective in enumerate(OBJECTIVES):
-            expected = naive_box(sample[:, d], objective, threat, share, anytime)
-            assert (boxes.lower[i, d], boxes.upper[i, d]) == expected
-    assert np.isfinite(boxes.lower).any()
-    assert np.isinf(boxes.lower[3, 2])
+            expected = naive_interval(sample[:, d], objective, threat, share, anytime)
+            assert (intervals.lower[i, d], intervals.upper[i, d]) == expected
+    assert np.isfinite(intervals.lower).any()
+    assert np.isinf(intervals.lower[3, 2])
 
 
 def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
@@ -77,37 +79,37 @@ def test_estimates_and_their_doubt_are_those_of_the_certified_policy() -> None:
         policy.expect([arm] * len(sample))
         policy.take([arm] * len(sample), inner)
     policy.decide()
-    boxes = BoxReader(ordered_log(samples), OBJECTIVES, 0.1).read(Prescient(0.1))
-    read = {ESTIMATE: boxes.estimates, DOUBT_LOW: boxes.doubt_low, DOUBT_HIGH: boxes.doubt_high}
+    intervals = IntervalReader(ordered_log(samples), OBJECTIVES, 0.1).read(Prescient(0.1))
+    read = {ESTIMATE: intervals.estimates, DOUBT_LOW: intervals.doubt_low, DOUBT_HIGH: intervals.doubt_high}
     for column, ours in read.items():
-        np.testing.assert_array_equal(ours, policy.standing.boxes[:, column])
+        np.testing.assert_array_equal(ours, policy.standing.intervals[:, column])
 
 
 def test_an_arm_whose_values_all_failed_is_unknown() -> None:
     samples = [np.full((50, 1), np.nan), np.arange(50.0)[:, None]]
-    boxes = BoxReader(ordered_log(samples), [Objective("m0", "maximize")], 0.1).read(Prescient(0.0))
-    assert boxes.lower[0, 0] == boxes.estimates[0, 0] == boxes.doubt_low[0, 0] == -np.inf
-    assert boxes.upper[0, 0] == np.inf
-    assert np.isfinite(boxes.upper[1, 0])
+    intervals = IntervalReader(ordered_log(samples), [Objective("m0", "maximize")], 0.1).read(Prescient(0.0))
+    assert intervals.lower[0, 0] == intervals.estimates[0, 0] == intervals.doubt_low[0, 0] == -np.inf
+    assert intervals.upper[0, 0] == np.inf
+    assert np.isfinite(intervals.upper[1, 0])
 
 
 def test_boxes_widen_with_contamination() -> None:
     log = ordered_log(random_samples(20, 4, np.random.default_rng(3), rows=(50, 300)))
-    reader = BoxReader(log, OBJECTIVES, 0.05)
+    reader = IntervalReader(log, OBJECTIVES, 0.05)
     for threat in (Prescient(0.0), Malicious(0.0)):
         before = reader.read(threat)
         for eps in np.linspace(0.01, 0.49, 30):
-            boxes = reader.read(replace(threat, eps=float(eps)))
-            assert (boxes.lower <= before.lower).all()
-            assert (boxes.upper >= before.upper).all()
-            before = boxes
+            intervals = reader.read(replace(threat, eps=float(eps)))
+            assert (intervals.lower <= before.lower).all()
+            assert (intervals.upper >= before.upper).all()
+            before = intervals
     assert np.isinf(before.lower).any()  # keep(0.1) is nothing then
 
 
 def test_a_reader_of_some_arms_reads_what_the_whole_has() -> None:
     log = ordered_log(random_samples(30, 4, np.random.default_rng(4), rows=(30, 200)))
     some = np.array([0, 3, 4, 17, 29])
-    whole, part = (BoxReader(log, OBJECTIVES, 0.05, among=among).read(Prescient(0.05)) for among in (None, some))
+    whole, part = (IntervalReader(log, OBJECTIVES, 0.05, among=among).read(Prescient(0.05)) for among in (None, some))
     for name, array in vars(part).items():
         np.testing.assert_array_equal(array, vars(whole.of(some))[name])
 
@@ -117,7 +119,7 @@ def test_what_is_foreseen_is_what_the_same_sample_again_and_again_would_give() -
     samples = [rng.normal(size=(80, 2)) for _ in range(6)]
     objectives = [Objective("m0", "maximize"), Objective("m1", "minimize", quantile=0.4)]
     again = ordered_log([np.tile(sample, (5, 1)) for sample in samples])
-    now, then = BoxReader(ordered_log(samples), objectives, 0.05), BoxReader(again, objectives, 0.05)
+    now, then = IntervalReader(ordered_log(samples), objectives, 0.05), IntervalReader(again, objectives, 0.05)
     threat = Prescient(0.1)
     foreseen, measured, present = now.foresee(threat, 400), then.read(threat), now.read(threat)
     # Ranks that are not whole are rounded to the wider side, which is one order statistic of the small sample at most.
@@ -132,7 +134,7 @@ def test_what_is_foreseen_is_what_the_same_sample_again_and_again_would_give() -
 
 
 def test_boxes_hold_as_often_as_promised() -> None:
-    """All boxes of a log at once, with an attacker that pulls everything to one side."""
+    """All intervals of a log at once, with an attacker that pulls everything to one side."""
     rng = np.random.default_rng(6)
     missed, logs, eps = 0, 300, 0.1
     for _ in range(logs):
@@ -141,11 +143,11 @@ def test_boxes_hold_as_often_as_promised() -> None:
             hit = rng.random(sample.shape) < eps
             sample[hit] = 1e6
         objectives = [Objective("m0", "maximize"), Objective("m1", "minimize")]
-        boxes = BoxReader(ordered_log(samples), objectives, 0.2).read(Prescient(eps))
+        intervals = IntervalReader(ordered_log(samples), objectives, 0.2).read(Prescient(eps))
         truth = np.log(2.0) * np.array([1.0, -1.0])
-        missed += bool(((boxes.lower > truth) | (boxes.upper < truth)).any())
+        missed += bool(((intervals.lower > truth) | (intervals.upper < truth)).any())
     assert stats.binomtest(missed, logs, 0.2, alternative="greater").pvalue > 1e-3
-    assert missed > 0  # or the boxes are wider than they have to be: half of the sides are under attack
+    assert missed > 0  # or the intervals are wider than they have to be: half of the sides are under attack
 
 
 def test_means_leave_failed_values_out() -> None:
@@ -171,9 +173,9 @@ def test_means_leave_failed_values_out() -> None:
 def test_an_objective_that_the_log_lacks_is_refused(snapshot: SnapshotAssertion) -> None:
     log = ordered_log([np.ones((3, 2))])
     with refused(BadInput, snapshot):
-        BoxReader(log, [Objective("speed", "maximize")], 0.1).read(Prescient(0.1))
+        IntervalReader(log, [Objective("speed", "maximize")], 0.1).read(Prescient(0.1))
     with refused(BadInput, snapshot):
-        BoxReader(log, [Objective("m0", "maximize")], 0.1).read(0.1)  # type: ignore[arg-type]
+        IntervalReader(log, [Objective("m0", "maximize")], 0.1).read(0.1)  # type: ignore[arg-type]
 
 
 def attacked_by_a_share(sample: Floats, eps: float, up: bool) -> Floats:
@@ -197,10 +199,10 @@ def test_intervals_for_a_probability_fail_where_any_share_is_wrong_and_those_for
         for n in sizes:
             for up in (True, False):
                 log = ordered_log([attacked_by_a_share(sample[:n], eps, up)[:, None]])
-                reader = BoxReader(log, OBJECTIVES[:1], delta, anytime=anytime)
+                reader = IntervalReader(log, OBJECTIVES[:1], delta, anytime=anytime)
                 for model in missed:
-                    boxes = reader.read(model(eps))
-                    if boxes.lower[0, 0] > 0.0 or boxes.upper[0, 0] < 0.0:
+                    intervals = reader.read(model(eps))
+                    if intervals.lower[0, 0] > 0.0 or intervals.upper[0, 0] < 0.0:
                         wrong.add(model)
         for model in wrong:
             missed[model] += 1
@@ -210,7 +212,7 @@ def test_intervals_for_a_probability_fail_where_any_share_is_wrong_and_those_for
 
 def test_a_share_is_what_is_foreseen_too() -> None:
     samples = [np.arange(100.0)[:, None], np.arange(50.0)[:, None]]
-    reader = BoxReader(ordered_log(samples), OBJECTIVES[:1], 0.1)
+    reader = IntervalReader(ordered_log(samples), OBJECTIVES[:1], 0.1)
     foreseen = reader.foresee(Share(0.2), 10**9)
     np.testing.assert_allclose(foreseen.lower[:, 0], [28.0, 13.0], atol=1.0)  # ranks 0.3 n: what lasts of a half
     np.testing.assert_allclose(foreseen.upper[:, 0], [70.0, 35.0], atol=1.0)

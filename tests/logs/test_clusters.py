@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Answer, Objective, Prescient, Share, Threat, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.clusters import ClusterBoxReader, Clustered
+from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.logs.checks import CLUSTER_CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.design import clustered_from
 from frontguard.logs.sort.rows import usable_ranges
@@ -57,7 +57,7 @@ def clustered(frame: dict[str, Any], objectives: list[Objective], cluster: str =
     return clustered_from(log.batches(), names, [cluster], usable=usable_ranges(names, objectives))
 
 
-# Boxes ----------------------------------------------------------------------------------------------------------------
+# Intervals ------------------------------------------------------------------------------------------------------------
 
 
 def by_cluster(frame: dict[str, Any], arm: str) -> list[np.ndarray]:
@@ -75,14 +75,14 @@ def test_boxes_are_those_of_the_naive_search(direction: Any) -> None:
     metric = Objective("seconds", direction, quantile=0.4)
     level = metric.inner_quantile
     log = clustered(frame, [metric])
-    boxes = ClusterBoxReader(log, [metric], 0.1).read(Prescient(0.05))
+    intervals = ClusterReader(log, [metric], 0.1).read(Prescient(0.05))
     for i, arm in enumerate("ab"):
         groups = by_cluster(frame, arm)
         sign = -1.0 if direction == "minimize" else 1.0
         low = naive_low([sign * each for each in groups], Prescient(0.05).keep(level), 0.1 / 4)
         high = -naive_low([-sign * each for each in groups], Prescient(0.05).keep(1.0 - level), 0.1 / 4)
-        assert (boxes.lower[i, 0], boxes.upper[i, 0]) == (low, high)
-        assert low <= boxes.estimates[i, 0] <= high
+        assert (intervals.lower[i, 0], intervals.upper[i, 0]) == (low, high)
+        assert low <= intervals.estimates[i, 0] <= high
 
 
 def test_means_are_read_from_means_of_clusters() -> None:
@@ -90,11 +90,11 @@ def test_means_are_read_from_means_of_clusters() -> None:
     frame = effects(rng, 25, 4, 0.5)
     frame["seconds"] = np.clip(frame["seconds"] / 8 + 0.5, 0.0, 1.0)
     metric = Objective("seconds", "minimize", statistic="mean", bounds=(0, 1))
-    boxes = ClusterBoxReader(clustered(frame, [metric]), [metric], 0.08).read(Prescient(0.0))
+    intervals = ClusterReader(clustered(frame, [metric]), [metric], 0.08).read(Prescient(0.0))
     groups = by_cluster(frame, "b")
     upper, lacking = highest(groups), highest(groups, from_above=True)  # at 0.02, which is 0.08 for two arms and sides
-    assert boxes.lower[1, 0] == pytest.approx(-upper)
-    assert boxes.upper[1, 0] == pytest.approx(-(1.0 - lacking))
+    assert intervals.lower[1, 0] == pytest.approx(-upper)
+    assert intervals.upper[1, 0] == pytest.approx(-(1.0 - lacking))
 
 
 def test_arms_with_one_row_a_cluster_are_read_at_ranks() -> None:
@@ -125,7 +125,7 @@ def test_a_known_deviation_is_refused(snapshot: SnapshotAssertion) -> None:
     metric = Objective("seconds", "minimize", statistic="mean", sigma=1.0)
     frame = effects(np.random.default_rng(5), 20, 2, 0.0)
     with refused(BadInput, snapshot):
-        ClusterBoxReader(clustered(frame, [metric]), [metric], 0.05)
+        ClusterReader(clustered(frame, [metric]), [metric], 0.05)
 
 
 # Formats --------------------------------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_a_file_of_pytest_benchmark_is_one_cluster_and_several_are_several(
     assert said(notice) == snapshot
     assert notice.first <= 20
     together = analyze(files)
-    assert together.verdicts == {"a": "in", "b": "out"}
-    assert analyze(files[0], cluster="none").verdicts == {"a": "in", "b": "out"}
+    assert together.verdicts == {"a": "keep", "b": "beaten"}
+    assert analyze(files[0], cluster="none").verdicts == {"a": "keep", "b": "beaten"}
 
 
 def test_a_run_of_hyperfine_is_a_process_of_its_own(tmp_path: Path) -> None:
@@ -394,8 +394,8 @@ def false_outs(count: int, size: int, correlation: float, logs: int) -> int:
             columns=("process",), begins=begins, sizes=np.full(2 * count, size),
             owners=(np.concatenate([order // size for _, order in halves]),), labels=np.tile(np.arange(count), 2),
         )  # fmt: skip
-        boxes = ClusterBoxReader(log, [SECONDS], 0.05).read(Prescient(0.0))
-        wrong += bool((judge(boxes, 0.0, 0.0, 0.0).codes == Verdict.OUT).any())
+        intervals = ClusterReader(log, [SECONDS], 0.05).read(Prescient(0.0))
+        wrong += bool((judge(intervals, 0.0, 0.0, 0.0).codes == Verdict.BEATEN).any())
     return wrong
 
 
@@ -414,7 +414,7 @@ def test_without_clusters_they_would_be_told_apart_falsely() -> None:
     rng = np.random.default_rng(16)
     frames = [effects(rng, 20, 25, 0.9) for _ in range(20)]
     outs = [analyze(frame, minimize="seconds", contamination=0, profile=False, cluster="none") for frame in frames]
-    assert sum(found.counts["out"] > 0 for found in outs) >= 4
+    assert sum(found.counts["beaten"] > 0 for found in outs) >= 4
 
 
 @pytest.mark.audit

@@ -124,8 +124,8 @@ def test_a_model_that_is_worse_on_the_same_questions_is_found() -> None:
     assert gate(old, new, **RATE).gate.outcome == Outcome.OPEN
     found = gate(old, new, **RATE, pair="question")
     assert found.gate.outcome == Outcome.WORSE
-    assert found.gate.stands_up_to is not None
-    assert found.gate.stands_up_to >= 0.02
+    assert found.gate.holds_up_to is not None
+    assert found.gate.holds_up_to >= 0.02
 
 
 def test_only_pairs_that_are_compared_pay_for_differences() -> None:
@@ -154,15 +154,15 @@ def test_up_to_which_contamination_it_stands() -> None:
     found = gate(main, pr, minimize="ms")
     for pair in found.gate.pairs:
         (check,) = pair.checks
-        last = check.stands_up_to
+        last = check.holds_up_to
         assert last is not None
         for eps, same in ((last, True), (round(last + 0.001, 3), False)):
             if eps >= 0.5:
                 continue  # it stands wherever anything can
             again = gate(main, pr, minimize="ms", contamination=eps)
             assert (outcomes(again)[pair.name] == pair.outcome.word) is same, (pair.name, eps)
-    assert found.gate.stands_up_to == max(
-        pair.checks[0].stands_up_to for pair in found.gate.pairs if pair.outcome.word == "worse"
+    assert found.gate.holds_up_to == max(
+        pair.checks[0].holds_up_to for pair in found.gate.pairs if pair.outcome.word == "worse"
     )
 
 

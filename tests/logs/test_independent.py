@@ -14,9 +14,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.apart import STEP, IndependentBoxReader, IndependentLog, lasting_threshold, levels_for
+from frontguard.evidence.apart import STEP, IndependentLog, IndependentReader, lasting_threshold, levels_for
 from frontguard.evidence.pairs import SHARE
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.sort.rows import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee
@@ -45,11 +45,11 @@ def test_bounds_are_those_of_products_of_p_values(threat: Threat) -> None:
     draw = np.random.default_rng(3)
     samples = [draw.normal(size=150), draw.normal(0.2, 1.0, size=220)]
     samples[0][::40] = np.nan  # which fail
-    boxes = IndependentBoxReader(log_of(samples, SPEED), [SPEED], 0.05).read(threat)
-    assert boxes.apart is not None
+    intervals = IndependentReader(log_of(samples, SPEED), [SPEED], 0.05).read(threat)
+    assert intervals.apart is not None
     keep, steps = threat.keep(0.5), levels_for(SHARE * 0.05 / 2)
     for i, j in ((0, 1), (1, 0)):
-        bound = float(boxes.apart[j, i, 0])
+        bound = float(intervals.apart[j, i, 0])
 
         def levels(arm: int, points: Floats, sign: float) -> Any:
             """−log of the probability of counting so few at or below a point; what failed counts, what may be taken."""
@@ -86,7 +86,7 @@ def test_true_differences_are_within_their_bounds(objective: Objective, anytime:
         samples = list(draw.normal(size=(arms, 80)))
         if objective is RATE:
             samples = [(each < 0.0).astype(float) for each in samples]
-        reader = IndependentBoxReader(log_of(samples, objective), [objective], 0.05, anytime=anytime)
+        reader = IndependentReader(log_of(samples, objective), [objective], 0.05, anytime=anytime)
         reader._steps = levels_for(delta)
         found.append(reader.read(Prescient(0.0)).apart)
     of_others = ~np.eye(arms, dtype=bool)
@@ -102,7 +102,7 @@ def test_a_log_says_more_of_independent_arms_and_what_it_takes_for_granted(
     asked: dict[str, Any] = {"arm": "arm", "objectives": [RATE], "contamination": 0.0}
     alone, found = analyze(frame, **asked), analyze(frame, **asked, independent=True)
     assert alone.verdicts["arm-0"] == "undecided"
-    assert found.verdicts == {"arm-0": "out", "arm-1": "in"}
+    assert found.verdicts == {"arm-0": "beaten", "arm-1": "keep"}
     assert "independent_arms" in [each.kind for each in found.notices]
     assert said(guarantee(found)) == snapshot
     assert "takes for granted" not in guarantee(alone)
@@ -116,13 +116,13 @@ def test_a_log_says_more_of_independent_arms_and_what_it_takes_for_granted(
 
 
 def test_arms_that_are_not_looked_at_share_delta() -> None:
-    """Which arms of a study were set aside depends on what they gave: pairs of all of them share δ."""
+    """Which arms of a study were excluded depends on what they gave: pairs of all of them share δ."""
     samples = [np.arange(50.0), np.arange(50.0)]
-    whole = IndependentBoxReader(log_of(samples, SPEED), [SPEED], 0.05)
-    part = IndependentBoxReader(log_of(samples, SPEED, arms_of_study=4), [SPEED], 0.05 * 2 / 4)
+    whole = IndependentReader(log_of(samples, SPEED), [SPEED], 0.05)
+    part = IndependentReader(log_of(samples, SPEED, arms_of_study=4), [SPEED], 0.05 * 2 / 4)
     assert whole._steps == levels_for(SHARE * 0.05 / 2)
     assert part._steps == levels_for(SHARE * 0.05 / 12)
-    assert part._share == BoxReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._share
+    assert part._share == IntervalReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._share
 
 
 def test_a_study_that_was_begun_so_is_read_so(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -136,7 +136,7 @@ def test_a_study_that_was_begun_so_is_read_so(tmp_path: Path, snapshot: Snapshot
     for found in (own, other):
         assert [each.kind for each in found.notices].count("independent_arms") == 1
         assert found.pairs is not None
-    assert own.verdicts == {"a": "out", "b": "in"}
+    assert own.verdicts == {"a": "beaten", "b": "keep"}
     assert float(other.pairs[0, 1, 0]) < float(other.upper[0, 0] - other.lower[1, 0])  # type: ignore[index]
     assert analyze(tmp_path / "so.db", confidence=0.9, independent=False).pairs is None
     with refused(BadInput, snapshot):

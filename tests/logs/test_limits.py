@@ -9,7 +9,7 @@ import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Limit, Objective, Prescient, Study, analyze
-from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from tests.support.snapshots import refused
 
 ARMS = {"fast": (1.0, 5.0), "good": (3.0, 2.0), "slow": (5.0, 3.0)}  # medians of seconds and memory
@@ -25,16 +25,16 @@ def log_of(rows: int, seed: int = 0, lies: float = 0.0) -> dict[str, Any]:
 
 def test_limit_on_a_column_that_is_no_objective() -> None:
     found = analyze(log_of(100), minimize="seconds", limits=["memory<=4"])
-    assert found.verdicts == {"fast": "out", "good": "in", "slow": "out"}
+    assert found.verdicts == {"fast": "beaten", "good": "keep", "slow": "beaten"}
     assert found.decided_by.tolist() == [-1, -1, 1]
     assert found.limits is not None
-    assert found.limits.of_arms.tolist() == [BEYOND, WITHIN, WITHIN]
+    assert found.limits.of_arms.tolist() == [INFEASIBLE, FEASIBLE, FEASIBLE]
     low, _ = found.limits.ends
     assert low[0, 0] > 4.0
     assert found.objectives == ("seconds",)
     assert found.mean_set == ["good"]  # of the arms that may be within
     frame = found.to_frame()
-    assert frame["median(memory) ≤ 4"] == ["beyond", "within", "within"]
+    assert frame["median(memory) ≤ 4"] == ["infeasible", "feasible", "feasible"]
     assert found.log.profile is not None
     assert found.log.profile.front > 0.1
 
@@ -46,7 +46,7 @@ def test_limits_share_the_doubt() -> None:
     two = analyze(log, minimize=["seconds", "memory"])
     assert np.array_equal(limited.lower[:, 0], two.lower[:, 0])
     assert (limited.upper - limited.lower > alone.upper - alone.lower).any()
-    served = analyze(log, minimize=["seconds", "memory"], limits=["memory<=4"])  # which has a box already
+    served = analyze(log, minimize=["seconds", "memory"], limits=["memory<=4"])  # which has an interval already
     assert np.array_equal(served.lower, two.lower)
 
 
@@ -64,8 +64,8 @@ def test_too_few_rows_leave_limits_open_and_more_are_foreseen() -> None:
 def test_one_arm_is_in_only_if_within() -> None:
     log = {"arm": ["a"] * 100, "seconds": np.linspace(1, 2, 100), "memory": np.linspace(1, 2, 100)}
     assert analyze(log, minimize="seconds", limits=["memory<=1.5"]).verdicts == {"a": "undecided"}
-    assert analyze(log, minimize="seconds", limits=["memory<=1.9"]).verdicts == {"a": "in"}
-    assert analyze(log, minimize="seconds", limits=["memory<=1.1"]).verdicts == {"a": "out"}
+    assert analyze(log, minimize="seconds", limits=["memory<=1.9"]).verdicts == {"a": "keep"}
+    assert analyze(log, minimize="seconds", limits=["memory<=1.1"]).verdicts == {"a": "beaten"}
 
 
 def test_states_answer_with_limits(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -96,8 +96,8 @@ def test_study_as_a_log_keeps_its_limits(tmp_path: Path) -> None:
     assert result.limits is not None
     assert np.array_equal(own.limits.codes, result.limits.codes)
     other = analyze(file, limits=[Limit("memory", at_most=6.0)])
-    assert other.verdicts["fast"] == "in"
-    assert analyze(file, limits=[]).verdicts["fast"] == "in"
+    assert other.verdicts["fast"] == "keep"
+    assert analyze(file, limits=[]).verdicts["fast"] == "keep"
     assert analyze(file, contamination=0.05).limits is not None
 
 
@@ -108,13 +108,13 @@ def test_what_logs_say_of_limits_is_seldom_false() -> None:
         found = analyze(log_of(60, seed, lies=0.1), minimize="seconds", limits=["memory<=4.9"], confidence=0.5,
                         profile=False)  # fmt: skip
         assert found.limits is not None
-        keeping = [Keeping(code) for code in found.limits.of_arms.tolist()]
+        keeping = [Feasibility(code) for code in found.limits.of_arms.tolist()]
         within = [memory <= 4.9 for _, memory in ARMS.values()]
         false = any(
-            (told is Keeping.WITHIN) != true and told is not Keeping.OPEN
+            (told is Feasibility.FEASIBLE) != true and told is not Feasibility.OPEN
             for told, true in zip(keeping, within, strict=True)
         )
-        truth = [Verdict.OUT, Verdict.IN, Verdict.OUT]
+        truth = [Verdict.BEATEN, Verdict.KEEP, Verdict.BEATEN]
         false |= any(
             found.verdict(arm) is not true and found.verdict(arm) is not Verdict.UNDECIDED
             for arm, true in enumerate(truth)

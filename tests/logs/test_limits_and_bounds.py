@@ -52,14 +52,14 @@ def test_a_state_is_not_asked_for_bounds_that_its_values_exceed(tmp_path: Path, 
 def test_limits_of_true_and_false_are_of_their_rate(snapshot: SnapshotAssertion) -> None:
     frame = pd.DataFrame({"arm": ["a"] * 1000, "x": RNG.random(1000), "ok": np.arange(1000) % 100 < 62})
     found = analyze(frame, maximize="x", limits=["ok>=0.9"])
-    assert found.verdicts == {"a": "out"}
+    assert found.verdicts == {"a": "beaten"}
     assert TakenAsRate("ok") in found.notices
     with refused(BadInput, snapshot):
         analyze(frame, maximize="x", limits=["p10(ok)>=0.9"])
     numbers = frame.assign(ok=frame["ok"].astype(float))
     with refused(BadInput, snapshot):
         analyze(numbers, maximize="x", limits=["ok>=0.9"])
-    assert analyze(numbers, maximize="x", limits=["median(ok)>=0.9"]).verdicts == {"a": "in"}
+    assert analyze(numbers, maximize="x", limits=["median(ok)>=0.9"]).verdicts == {"a": "keep"}
 
 
 def test_a_study_refuses_the_median_of_two_values_for_a_limit_too(snapshot: SnapshotAssertion) -> None:

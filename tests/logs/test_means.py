@@ -1,4 +1,4 @@
-"""Means, exact values and known deviations of logs: boxes against a naive twin, and what is read from them."""
+"""Means, exact values and known deviations of logs: intervals against a naive twin, and what is read from them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ from scipy.stats import binom
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Objective, Oblivious, Prescient, Share, analyze
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, LOW, box_rule, refresh, unknown_boxes
+from frontguard.evidence.intervals import (
+    DOUBT_HIGH,
+    DOUBT_LOW,
+    ESTIMATE,
+    HIGH,
+    LOW,
+    interval_rule,
+    refresh,
+    unknown_intervals,
+)
 from frontguard.evidence.means import LOG_WEIGHTS, THETAS
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.normals import NORMAL_WEIGHT
 from frontguard.evidence.ordered import Samples, absorb
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import DOUBT, statistics_of
 from frontguard.logs.robustness import needed, profile, what_if
@@ -75,7 +84,7 @@ def some_samples(rng: np.random.Generator, arms: int = 6) -> list[Floats]:
 def naive_mean(
     column: Floats, objective: Objective, threat: Threat, share: float, anytime: bool = True
 ) -> tuple[float, float, float, Any]:
-    """The inner interval, the estimate and its doubt, by the capital as it is written and scipy's root of it."""
+    """The inner interval, the estimate and its doubt, by the wealth as it is written and scipy's root of it."""
     assert objective.bounds is not None
     low, high = objective.bounds
     good = [x for x in column.tolist() if math.isfinite(x) and low <= x <= high]
@@ -94,12 +103,12 @@ def naive_mean(
         with np.errstate(divide="ignore"):
             log_weights = np.log(weights / weights.sum())
 
-        def capital(c: float) -> float:
+        def wealth(c: float) -> float:
             bets = log_weights + np.log(np.prod((1.0 - np.outer(THETAS, xi)) / (1.0 - THETAS * c)[:, None], axis=1))
             largest = bets.max()
             return float(largest + np.log(np.exp(bets - largest).sum()))
 
-        c = 1.0 if capital(1.0 - 1e-12) < gone else brentq(lambda c: capital(c) - gone, 0.0, 1.0 - 1e-12, xtol=1e-13)
+        c = 1.0 if wealth(1.0 - 1e-12) < gone else brentq(lambda c: wealth(c) - gone, 0.0, 1.0 - 1e-12, xtol=1e-13)
         if unit and set(xi.tolist()) <= {0.0, 1.0} and xi.sum() < n:
             c = min(c, brentq(lambda p: binom.cdf(xi.sum(), n, p) - share / 4.0, 1e-12, 1.0, xtol=1e-13))
         return min(1.0, (c + less) / times)
@@ -122,20 +131,26 @@ def naive_mean(
 @pytest.mark.parametrize("threat", THREATS, ids=lambda threat: type(threat).__name__)
 def test_boxes_are_those_of_the_naive_twin(threat: Threat, anytime: bool) -> None:
     samples = some_samples(np.random.default_rng(3))
-    boxes = BoxReader(log_of(samples, OBJECTIVES), OBJECTIVES, 0.05, anytime=anytime).read(threat)
+    intervals = IntervalReader(log_of(samples, OBJECTIVES), OBJECTIVES, 0.05, anytime=anytime).read(threat)
     share = 0.05 / (2 * 3 * len(samples))  # what is exact has no part of δ
     for i, sample in enumerate(samples):
         if len(sample) > 1000:  # whose products would underflow in the twin
             continue
         for d in (0, 1):
             low, high, estimate, doubt = naive_mean(sample[:, d], OBJECTIVES[d], threat, share, anytime)
-            found = [getattr(boxes, name)[i, d] for name in ("lower", "upper", "estimates", "doubt_low", "doubt_high")]
+            found = [
+                getattr(intervals, name)[i, d] for name in ("lower", "upper", "estimates", "doubt_low", "doubt_high")
+            ]
             assert found == pytest.approx([low, high, estimate, *doubt], rel=1e-7, abs=3e-9)
-    assert boxes.lower[:, 2].tolist() == boxes.upper[:, 2].tolist() == [-100.0 - arm for arm in range(len(samples))]
+    assert (
+        intervals.lower[:, 2].tolist()
+        == intervals.upper[:, 2].tolist()
+        == [-100.0 - arm for arm in range(len(samples))]
+    )
     alone = [replace(each, name="m0") for each in OBJECTIVES[3:]]
     medians = ordered_log([sample[:, 3:] for sample in samples])
-    wanted = BoxReader(medians, alone, 0.05 / 3, anytime=anytime).read(threat)
-    assert np.array_equal(boxes.lower[:, 3], wanted.lower[:, 0])  # δ is shared by the three that are not exact
+    wanted = IntervalReader(medians, alone, 0.05 / 3, anytime=anytime).read(threat)
+    assert np.array_equal(intervals.lower[:, 3], wanted.lower[:, 0])  # δ is shared by the three that are not exact
 
 
 @pytest.mark.parametrize("threat", [*THREATS, Share(0.3)], ids=str)
@@ -143,20 +158,20 @@ def test_boxes_are_those_of_a_study_with_the_same_values(threat: Threat) -> None
     """The kernels of a study read samples of their own, value by value, and blocks know nothing of them."""
     objectives, arms = OBJECTIVES[:3], 4
     samples = [sample[:, :3] for sample in some_samples(np.random.default_rng(5), arms)]
-    found = BoxReader(log_of(samples, objectives), objectives, 0.05, anytime=True).read(threat)
-    rule = box_rule(threat, arms=arms, objectives=3, delta=0.05, statistics=statistics_of(objectives))
+    found = IntervalReader(log_of(samples, objectives), objectives, 0.05, anytime=True).read(threat)
+    rule = interval_rule(threat, arms=arms, objectives=3, delta=0.05, statistics=statistics_of(objectives))
     values = np.concatenate(samples)
     for d, objective in enumerate(objectives):
         values[~objective.usable(values[:, d]), d] = np.nan
     table, pool = empty_table(3 * arms), empty_pool(3 * arms)
     arm_of = np.repeat(np.arange(arms), [len(sample) for sample in samples])
     pool = absorb(pool, table, arm_of, inward_matrix(objectives, values), True)
-    boxes = unknown_boxes(arms, 3)
+    intervals = unknown_intervals(arms, 3)
     for i, sample in enumerate(samples):
-        refresh(boxes, i, Samples(pool, np.empty(0), table), len(sample), rule)
+        refresh(intervals, i, Samples(pool, np.empty(0), table), len(sample), rule)
     columns = {"lower": LOW, "upper": HIGH, "estimates": ESTIMATE, "doubt_low": DOUBT_LOW, "doubt_high": DOUBT_HIGH}
     for name, column in columns.items():
-        np.testing.assert_allclose(getattr(found, name), boxes[:, column], rtol=1e-9, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(getattr(found, name), intervals[:, column], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("anytime", [False, True])
@@ -167,18 +182,21 @@ def test_a_known_deviation_has_a_normal_tail_or_mixture_while_nothing_fails_or_i
     known = [Objective("m0", "minimize", 0.5, statistic="mean", sigma=2.0), Objective("m1", "maximize")]
     samples = [np.stack([rng.normal(50, 2, n), rng.normal(size=n)], axis=1) for n in (40, 25)]
     samples[1][3, 0] = np.nan
-    reader = BoxReader(log_of(samples, known), known, 0.05, anytime=anytime)
-    boxes = reader.read(Prescient(0.0))
+    reader = IntervalReader(log_of(samples, known), known, 0.05, anytime=anytime)
+    intervals = reader.read(Prescient(0.0))
     alpha, n = 2 * 0.05 / (2 * 2 * 2), 40
     reach = 2.0 * math.sqrt(2 * math.log(2 / alpha) / n)
     if anytime:
         whole = n + NORMAL_WEIGHT
         reach = 2.0 * math.sqrt(whole * (2 * math.log(1 / alpha) + math.log(whole / 10.0))) / n
     mean = samples[0][:, 0].mean()
-    assert boxes.lower[0, 0] == pytest.approx(-(mean + reach), rel=1e-9)
-    assert boxes.upper[0, 0] == pytest.approx(-(mean - reach), rel=1e-9)
-    assert boxes.estimates[0, 0] == pytest.approx(-mean)
-    assert (boxes.lower[1, 0], boxes.upper[1, 0]) == (-np.inf, np.inf)  # a pull failed: it may have been anything
+    assert intervals.lower[0, 0] == pytest.approx(-(mean + reach), rel=1e-9)
+    assert intervals.upper[0, 0] == pytest.approx(-(mean - reach), rel=1e-9)
+    assert intervals.estimates[0, 0] == pytest.approx(-mean)
+    assert (intervals.lower[1, 0], intervals.upper[1, 0]) == (
+        -np.inf,
+        np.inf,
+    )  # a pull failed: it may have been anything
     assert np.isinf(reader.read(Prescient(0.01)).lower[:, 0]).all()
     with refused(BadInput, snapshot):
         analyze({"arm": ["a"], "x": [1.0]}, minimize="x", statistic="mean", sigma=2.0)
@@ -194,7 +212,7 @@ def test_exact_values_are_points_and_two_of_them_are_nothing() -> None:
     assert differs == [ExactDiffers("size", "c", 1, 4.0, 9.0)]
     assert found.verdicts["c"] == "undecided"
     alone = analyze({**frame, "size": [5.0] * 2 + [7.0] * 2 + [9.0] * 2}, minimize="size", exact=["size"])
-    assert alone.verdicts == {"a": "in", "b": "out", "c": "out"}  # whatever is replaced: nothing of it is exact
+    assert alone.verdicts == {"a": "keep", "b": "beaten", "c": "beaten"}  # whatever is replaced: nothing of it is exact
 
 
 def test_blocks_add_up_to_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,17 +250,17 @@ def test_a_share_of_an_arm_known_by_its_sums_alone_is_bounded_no_tighter() -> No
 def test_equal_values_cost_as_much_as_one_and_sums_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = [(np.arange(2000.0) < 1200).astype(np.float64)[:, None]] * 2
     objective = [Objective("m0", "maximize", statistic="mean", bounds=(0, 1))]
-    reader = BoxReader(log_of(samples, objective), objective, 0.05)
+    reader = IntervalReader(log_of(samples, objective), objective, 0.05)
     first = reader.read(Prescient(0.0))
     asked = []
     monkeypatch.setattr(Ordered, "sums_of_bets", lambda *given: asked.append(given))
     for eps in (0.1, 0.2):
-        boxes = reader.read(Prescient(eps))  # the same bets, and what keep makes of them
-        assert boxes.upper[0, 0] == pytest.approx(min(1.0, first.upper[0, 0] / (1 - eps)))
+        intervals = reader.read(Prescient(eps))  # the same bets, and what keep makes of them
+        assert intervals.upper[0, 0] == pytest.approx(min(1.0, first.upper[0, 0] / (1 - eps)))
     assert not asked
 
 
-# What is read from boxes ------------------------------------------------------------------------------------------
+# What is read from intervals ------------------------------------------------------------------------------------------
 
 
 def rates(shares: dict[str, float], n: int, seed: int = 0) -> dict[str, Any]:
@@ -266,14 +284,17 @@ def test_models_with_a_median_of_one_are_refused_and_their_rates_are_told_apart(
     assert '--mean solved (Objective(statistic="mean", bounds=(0, 1)))' in str(refused.value)
     assert "--quantile solved=0.5 (Objective(quantile=0.5))" in str(refused.value)
     found = analyze(log, objectives=[SOLVED, PRICE], contamination=0.0)
-    assert found.verdicts["large"] == found.verdicts["tiny"] == "in"
-    assert {found.verdicts["middle"], found.verdicts["small"]} <= {"in", "undecided"}  # which takes more than 400 rows
+    assert found.verdicts["large"] == found.verdicts["tiny"] == "keep"
+    assert {found.verdicts["middle"], found.verdicts["small"]} <= {
+        "keep",
+        "undecided",
+    }  # which takes more than 400 rows
     much = analyze(rates(MODELS, 20_000), objectives=[SOLVED, PRICE], contamination=0.02)
-    assert set(much.verdicts.values()) == {"in"}
+    assert set(much.verdicts.values()) == {"keep"}
     assert much.front_changes_at is not None
     assert 0.02 < much.front_changes_at < 0.1
     asked = analyze(log, maximize="solved", minimize="price", quantile={"solved": 0.5}, contamination=0.0)
-    assert asked.verdicts["tiny"] == "in"  # the median, as it was asked for
+    assert asked.verdicts["tiny"] == "keep"  # the median, as it was asked for
 
 
 def test_a_robustness_profile_is_that_of_every_level() -> None:
@@ -281,7 +302,7 @@ def test_a_robustness_profile_is_that_of_every_level() -> None:
         log = rates({"a": 0.9, "b": 0.7, "c": 0.65}, 800, seed=3)
         arm_of = np.repeat(np.arange(3), 800)
         ordered = sorted_pulls(list("abc"), [SOLVED, PRICE], arm_of, np.stack([log["solved"], log["price"]], axis=1))
-        reader = BoxReader(ordered, [SOLVED, PRICE], 0.05)
+        reader = IntervalReader(ordered, [SOLVED, PRICE], 0.05)
         goal = {"accuracy": np.zeros(2), "coverage": np.zeros(2), "margin": np.zeros(2)}
         found = profile(reader, threat, resolution=0.01, **goal)
         levels = np.round(0.01 * np.arange(50), 12)
@@ -297,7 +318,7 @@ def test_a_robustness_profile_is_that_of_every_level() -> None:
 def test_boxes_widen_with_epsilon_and_confidence(threat: Threat) -> None:
     """What the robustness profile and the search of `what_if` rest on."""
     log = log_of(some_samples(np.random.default_rng(8)), OBJECTIVES)
-    reader = BoxReader(log, OBJECTIVES, 0.05)
+    reader = IntervalReader(log, OBJECTIVES, 0.05)
     before = reader.read(replace(threat, eps=0.0))
     for eps in (0.01, 0.05, 0.2, 0.4):
         now = reader.read(replace(threat, eps=eps))
@@ -315,9 +336,9 @@ def test_more_pulls_are_foreseen_and_then_enough() -> None:
     log = rates({"a": 0.8, "b": 0.7}, 60)
     objectives, goal = [SOLVED], {"accuracy": np.zeros(1), "coverage": np.zeros(1), "margin": np.zeros(1)}
 
-    def reader(times: int) -> BoxReader:
+    def reader(times: int) -> IntervalReader:
         values = np.tile(log["solved"].reshape(2, -1), times)
-        return BoxReader(
+        return IntervalReader(
             sorted_pulls(["a", "b"], objectives, np.repeat([0, 1], 60 * times), values.reshape(-1, 1)), objectives, 0.05
         )
 
@@ -328,7 +349,7 @@ def test_more_pulls_are_foreseen_and_then_enough() -> None:
         assert more.limit.tolist() == [0, 0]
         level = int(more.level[0])
         later = judge(reader(math.ceil(level / 60)).read(threat), **goal)
-        assert later.codes.tolist() == [Verdict.IN, Verdict.OUT]
+        assert later.codes.tolist() == [Verdict.KEEP, Verdict.BEATEN]
         ahead, real = now.foresee(threat, 60 * 8), reader(8).read(threat)
         np.testing.assert_allclose(ahead.upper, real.upper, atol=2e-3)
         np.testing.assert_allclose(ahead.doubt_high, real.doubt_high, rtol=1e-9)
@@ -338,11 +359,11 @@ def test_what_if_and_the_first_pulls_that_tell_anything() -> None:
     for n in (2, 3, 4, 5):
         log = rates({"a": 1.0, "b": 0.0}, n)
         ordered = sorted_pulls(["a", "b"], [SOLVED], np.repeat([0, 1], n), log["solved"][:, None])
-        reader = BoxReader(ordered, [SOLVED], 0.05)
+        reader = IntervalReader(ordered, [SOLVED], 0.05)
         first = reader.first_bounded(Prescient(0.1))
         assert first[0] == first[1] is not None
-        boxes = reader.read(Prescient(0.1))
-        assert reader.unknown(boxes, 1).all() == (n < (first[0] or 0))
+        intervals = reader.read(Prescient(0.1))
+        assert reader.unknown(intervals, 1).all() == (n < (first[0] or 0))
     found = analyze({"arm": ["a"] * 2 + ["b"] * 2, "x": [1.0] * 2 + [0.0] * 2}, objectives=[replace(SOLVED, name="x")])
     assert found.notices[0].kind == "too_few_pulls"  # type: ignore[attr-defined]
     goal = {"accuracy": np.zeros(1), "coverage": np.zeros(1), "margin": np.zeros(1)}
@@ -350,7 +371,7 @@ def test_what_if_and_the_first_pulls_that_tell_anything() -> None:
     ordered = sorted_pulls(
         ["a", "b"], [SOLVED], np.repeat([0, 1], n), rates({"a": 1.0, "b": 0.0}, n)["solved"][:, None]
     )
-    others = what_if(BoxReader(ordered, [SOLVED], 0.001), 0.001, Prescient(0.3), 0.999, goal)
+    others = what_if(IntervalReader(ordered, [SOLVED], 0.001), 0.001, Prescient(0.3), 0.999, goal)
     assert others
     assert all((each.codes != Verdict.UNDECIDED).any() for each in others)
 
@@ -362,9 +383,9 @@ def test_many_arms_take_seconds() -> None:
     starts = (4 * np.arange(arms + 1))[None]
     log = Ordered(range(arms), ("x",), np.full(arms, 4), starts, (values,))  # type: ignore[arg-type]
     begun = time.process_time()
-    boxes = BoxReader(log, [replace(SOLVED, name="x")], 0.05).read(Prescient(0.1))
+    intervals = IntervalReader(log, [replace(SOLVED, name="x")], 0.05).read(Prescient(0.1))
     assert time.process_time() - begun < 10.0
-    assert boxes.lower.shape == (arms, 1)
+    assert intervals.lower.shape == (arms, 1)
 
 
 @pytest.mark.parametrize("threat", [Prescient(0.1), Malicious(0.1), Share(0.1)], ids=str)
@@ -372,7 +393,7 @@ def test_means_of_attacked_logs_are_covered(threat: Threat) -> None:
     """An attacker who sees all values, and replaces what it may by the best of one arm and the worst of another."""
     rng = np.random.default_rng(17)
     true, misses, logs, n = (0.7, 0.55, 0.5), 0, 100, 60
-    words = ("in", "out", "out")
+    words = ("keep", "beaten", "beaten")
     for _ in range(logs):
         columns = []
         for arm, share in enumerate(true):

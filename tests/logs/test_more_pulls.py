@@ -10,7 +10,7 @@ import pytest
 
 from frontguard import Prescient
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.robustness import needed
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
@@ -26,11 +26,11 @@ TOLERANCES: dict[str, Any] = {"accuracy": 0.1, "coverage": 0.1, "margin": 0.0}
 
 
 def judged(samples: list[Floats]) -> Verdicts:
-    return judge(BoxReader(ordered_log(samples), OBJECTIVES, DELTA).read(THREAT), **TOLERANCES)
+    return judge(IntervalReader(ordered_log(samples), OBJECTIVES, DELTA).read(THREAT), **TOLERANCES)
 
 
 def asked_of(samples: list[Floats]) -> Needed:
-    return needed(BoxReader(ordered_log(samples), OBJECTIVES, DELTA), THREAT, judged(samples), **TOLERANCES)
+    return needed(IntervalReader(ordered_log(samples), OBJECTIVES, DELTA), THREAT, judged(samples), **TOLERANCES)
 
 
 def test_most_open_arms_are_settled_by_as_many_more_pulls_and_few_by_a_third_of_them() -> None:
@@ -110,9 +110,9 @@ def test_nothing_open_needs_nothing() -> None:
 def test_anytime_boundaries_need_more(anytime: bool) -> None:
     rng = np.random.default_rng(4)
     log = ordered_log([rng.normal(mean, 1.0, size=(150, 2)) for mean in ([0.0, 0.0], [0.8, 0.0])])
-    verdicts = judge(BoxReader(log, OBJECTIVES, DELTA, anytime=anytime).read(THREAT), **TOLERANCES)
-    level = needed(BoxReader(log, OBJECTIVES, DELTA, anytime=anytime), THREAT, verdicts, **TOLERANCES).level
-    fixed = needed(BoxReader(log, OBJECTIVES, DELTA), THREAT, verdicts, **TOLERANCES).level
+    verdicts = judge(IntervalReader(log, OBJECTIVES, DELTA, anytime=anytime).read(THREAT), **TOLERANCES)
+    level = needed(IntervalReader(log, OBJECTIVES, DELTA, anytime=anytime), THREAT, verdicts, **TOLERANCES).level
+    fixed = needed(IntervalReader(log, OBJECTIVES, DELTA), THREAT, verdicts, **TOLERANCES).level
     assert (level >= fixed).all()
     assert (level > fixed).any() == anytime
 
@@ -125,11 +125,14 @@ def test_a_single_pull_of_each_arm_is_taken_to_go_on_so() -> None:
         Prescient(0.1),
         dict.fromkeys(("accuracy", "coverage", "margin"), 0.0),
     )
-    verdicts = judge(BoxReader(log, objectives, 0.05).read(threat), **goal)
+    verdicts = judge(IntervalReader(log, objectives, 0.05).read(threat), **goal)
     assert verdicts.undecided.all()
-    more = needed(BoxReader(log, objectives, 0.05), threat, verdicts, **goal)
+    more = needed(IntervalReader(log, objectives, 0.05), threat, verdicts, **goal)
     assert more.limit.tolist() == [0, 0]
     grown = int(more.pulls.max()) + 1  # of equal values, as it supposes
     repeated = (np.repeat(values, grown),)
     later = Ordered(["a", "b"], ("speed",), np.array([grown] * 2), np.array([[0, grown, 2 * grown]]), repeated)
-    assert judge(BoxReader(later, objectives, 0.05).read(threat), **goal).codes.tolist() == [Verdict.OUT, Verdict.IN]
+    assert judge(IntervalReader(later, objectives, 0.05).read(threat), **goal).codes.tolist() == [
+        Verdict.BEATEN,
+        Verdict.KEEP,
+    ]

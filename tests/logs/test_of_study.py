@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from frontguard import Answer, Malicious, Objective, Oblivious, Prescient, Study, Subgaussian, analyze
 from frontguard.cli.app import application
 from frontguard.errors import BadInput
-from frontguard.notices import SetAside, UnderWay
+from frontguard.notices import Excluded, UnderWay
 from frontguard.reports.of_results import study_report
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
@@ -47,7 +47,7 @@ def test_what_is_still_out_is_not_left_out(tmp_path: Path, asked: dict[str, Any]
         slow_ones_out(tmp_path / f"{seed}.db", seed)
         found = analyze(tmp_path / f"{seed}.db", **asked)
         assert found.intervals["A"]["seconds"][1] >= 9.99
-        wrong += found.verdicts["A"] == "in" or found.verdicts["B"] == "out"
+        wrong += found.verdicts["A"] == "keep" or found.verdicts["B"] == "beaten"
     assert wrong == 0
 
 
@@ -113,7 +113,7 @@ def running(path: Path) -> None:
     told(path, study, rounds=4, apart=0.01)
 
 
-def with_arms_set_aside(path: Path) -> None:
+def with_excluded_arms(path: Path) -> None:
     study_in(path).close()
 
 
@@ -140,7 +140,7 @@ def told(path: Path, study: Study, rounds: int = 10_000, apart: float = 1.0, at_
     study.close()
 
 
-STUDIES = [certified, running, with_arms_set_aside, with_a_spread_bound, with_coverage]
+STUDIES = [certified, running, with_excluded_arms, with_a_spread_bound, with_coverage]
 
 
 @pytest.fixture(params=STUDIES, ids=lambda each: each.__name__)
@@ -156,7 +156,7 @@ def same(found: Answer, own: Answer) -> None:
     assert (found.status, found.notices, found.policy) == (own.status, own.notices, own.policy)
     assert found.pulls_per_arm.tolist() == own.pulls_per_arm.tolist()
     assert found.decided_by.tolist() == own.decided_by.tolist()
-    assert (found.pareto_set, found.aside, found.metrics) == (own.pareto_set, own.aside, own.metrics)
+    assert (found.pareto_set, found.excluded, found.metrics) == (own.pareto_set, own.excluded, own.metrics)
 
 
 def test_run_report_serve_and_analyze_agree(study_file: Path) -> None:
@@ -195,7 +195,7 @@ def test_the_studies_above_are_what_they_are_called(tmp_path: Path) -> None:
         **{make.__name__: "certified" for make in STUDIES},
         "running": "running",
     }
-    assert found["with_arms_set_aside"].aside
+    assert found["with_excluded_arms"].excluded
     assert list(found["running"].more_pulls()) == ["a", "b", "c"]
     assert "failures" not in found["running"].more_pulls().values()  # what is under way has not failed for good
     bounded = found["with_a_spread_bound"]
@@ -260,39 +260,39 @@ def test_coverage_is_the_studys_while_its_tolerances_are(tmp_path: Path) -> None
 
 
 def test_arms_that_were_set_aside_are_no_part_of_another_answer(tmp_path: Path) -> None:
-    with_arms_set_aside(tmp_path / "s.db")
+    with_excluded_arms(tmp_path / "s.db")
     own, other = analyze(tmp_path / "s.db"), analyze(tmp_path / "s.db", contamination=0.12)
-    assert own.aside
-    assert other.aside == own.aside
+    assert own.excluded
+    assert other.excluded == own.excluded
     assert other.arms == own.arms
-    assert other.certificate.aside == tuple(own.aside)
-    assert other.certificate.arms == len(own.arms) - len(own.aside)
-    assert not set(other.pareto_set) & set(own.aside)
-    assert {notice.arm for notice in other.notices if isinstance(notice, SetAside)} == set(own.aside)
+    assert other.certificate.excluded == tuple(own.excluded)
+    assert other.certificate.arms == len(own.arms) - len(own.excluded)
+    assert not set(other.pareto_set) & set(own.excluded)
+    assert {notice.arm for notice in other.notices if isinstance(notice, Excluded)} == set(own.excluded)
     assert other.pulls_per_arm.tolist() == own.pulls_per_arm.tolist()
     assert other.log.failed_pulls.tolist() == own.log.failed_pulls.tolist()
-    for arm in own.aside:
+    for arm in own.excluded:
         assert other.intervals[arm]["seconds"] == [-np.inf, np.inf] or other.intervals[arm]["seconds"] == [0.0, np.inf]
-        assert arm not in other.stands_up_to
-    assert "set aside" in guarantee(other) or other.warnings
-    without = log_without(tmp_path / "s.db", own.aside, len(own.arms))
-    assert {arm: word for arm, word in other.verdicts.items() if arm not in own.aside} == without.verdicts
-    assert {arm: box for arm, box in other.intervals.items() if arm not in own.aside} == without.intervals
-    assert other.stands_up_to == pytest.approx(without.stands_up_to)
+        assert arm not in other.holds_up_to
+    assert "excluded" in guarantee(other) or other.warnings
+    without = log_without(tmp_path / "s.db", own.excluded, len(own.arms))
+    assert {arm: word for arm, word in other.verdicts.items() if arm not in own.excluded} == without.verdicts
+    assert {arm: interval for arm, interval in other.intervals.items() if arm not in own.excluded} == without.intervals
+    assert other.holds_up_to == pytest.approx(without.holds_up_to)
 
 
-def log_without(path: Path, aside: list[str], arms: int) -> Answer:
+def log_without(path: Path, excluded: list[str], arms: int) -> Answer:
     """The told rows of the other arms as a plain log, at the δ that all arms share."""
     with Study.open(path, read_only=True).storage as storage:
         study = Study.open(storage)
         frame, settings = study.to_frame(), study.settings
-    kept = frame[~frame["arm"].isin(aside)]
+    kept = frame[~frame["arm"].isin(excluded)]
     left = 1.0 - settings.question.confidence
     return analyze(
         kept,
         objectives=settings.question.objectives,
         threat=replace(settings.question.threat, eps=0.12),
-        confidence=1.0 - left * (arms - len(aside)) / arms,
+        confidence=1.0 - left * (arms - len(excluded)) / arms,
         anytime=True,
     )
 
@@ -304,7 +304,7 @@ def test_a_study_whose_arms_were_all_set_aside_has_its_own_answer_only(
         study = Study.open(storage)
         while pulls := study.ask(5):
             study.tell_many([(pull, "broken") for pull in pulls], failed=True)
-    assert analyze(tmp_path / "s.db").verdicts == {"a": "set aside", "b": "set aside"}
+    assert analyze(tmp_path / "s.db").verdicts == {"a": "excluded", "b": "excluded"}
     with refused(BadInput, snapshot):
         analyze(tmp_path / "s.db", contamination=0.2)
 

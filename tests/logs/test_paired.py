@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.pairs import HITS_SHARE, SHARE, PairBoxReader, PairedLog
+from frontguard.evidence.pairs import HITS_SHARE, SHARE, PairedLog, PairReader
 from frontguard.logs.design import clustered_from, paired_log
 from frontguard.logs.sort.rows import Batch, usable_ranges
 from frontguard.theory.threats import Threat
@@ -69,26 +69,26 @@ def test_bounds_are_those_of_the_pairs_as_they_are_written(repeats: int, threat:
     kept = np.random.default_rng(1).random(len(frame["model"])) < 0.8  # not every model has every question
     frame = {name: [x for x, here in zip(column, kept, strict=True) if here] for name, column in frame.items()}
     log = paired(frame)
-    boxes = PairBoxReader(log, [SCORE], 0.05).read(threat)
-    assert boxes.apart is not None
+    intervals = PairReader(log, [SCORE], 0.05).read(threat)
+    assert intervals.apart is not None
     for (one, other), bound in naive_bounds(frame, threat, 0.05).items():
-        assert abs(boxes.apart[log.arms.index(one), log.arms.index(other), 0] - bound) < 1e-9
-    some = PairBoxReader(log, [SCORE], 0.05).among(np.array([3, 1])).read(threat)
+        assert abs(intervals.apart[log.arms.index(one), log.arms.index(other), 0] - bound) < 1e-9
+    some = PairReader(log, [SCORE], 0.05).among(np.array([3, 1])).read(threat)
     assert some.apart is not None
-    assert np.array_equal(some.apart, boxes.apart[np.ix_([3, 1], [3, 1])])
-    assert np.array_equal(some.lower, boxes.lower[[3, 1]])
+    assert np.array_equal(some.apart, intervals.apart[np.ix_([3, 1], [3, 1])])
+    assert np.array_equal(some.lower, intervals.lower[[3, 1]])
 
 
 def test_pairs_decide_what_intervals_leave_open() -> None:
     frame = log_of()
     alone = analyze(frame, arm="model", objectives=[SCORE], contamination=0)
     found = analyze(frame, **HOW, contamination=0)
-    assert alone.verdicts["m2"] != "out"
+    assert alone.verdicts["m2"] != "beaten"
     assert found.pareto_set == ["m3"]
-    assert set(found.verdicts.values()) == {"in", "out"}
+    assert set(found.verdicts.values()) == {"keep", "beaten"}
     said = found.explain("m2")
     assert said.startswith(
-        "out: certainly worse than m3 in score, by differences on the same question; take m3 instead"
+        "beaten: certainly worse than m3 in score, by differences on the same question; take m3 instead"
     )
     replacement = found.replacement("m2")
     assert replacement is not None
@@ -101,7 +101,7 @@ def test_pairs_decide_what_intervals_leave_open() -> None:
     at = [
         analyze(frame, **HOW, contamination=float(eps)).verdicts for eps in (profile.per_arm[2], found.front_changes_at)
     ]
-    assert at[0]["m2"] == "out"
+    assert at[0]["m2"] == "beaten"
     assert at[1] != found.verdicts
 
 
@@ -174,7 +174,9 @@ def test_what_is_said_is_true_of_most_logs(threat: Threat, items: int | None) ->
         found = analyze(frame, **HOW, threat=threat, confidence=0.8, items=items, profile=False)
         inside = (found.lower[:, 0] <= np.array(true) + 1e-9) & (np.array(true) <= found.upper[:, 0] + 1e-9)
         better = {"a": true[0] - true[1], "b": true[1] - true[0]}
-        wrong += bool(not inside.all() or any(found.verdicts[arm] == "out" and gap >= 0 for arm, gap in better.items()))
+        wrong += bool(
+            not inside.all() or any(found.verdicts[arm] == "beaten" and gap >= 0 for arm, gap in better.items())
+        )
     assert wrong / runs <= 0.2
 
 
@@ -198,7 +200,7 @@ def test_a_random_part_of_a_list_may_stand_in_the_order_of_the_list(eps: float) 
         found = analyze(log, **HOW, items=400, absent="random", contamination=eps, profile=False)
         assert (found.lower[:, 0] - 1e-9 <= solved.mean()).all()
         assert (found.upper[:, 0] + 1e-9 >= solved.mean()).all()
-        assert "out" not in found.verdicts.values()
+        assert "beaten" not in found.verdicts.values()
 
 
 def test_hits_among_common_items_are_those_of_all_items_up_to_there() -> None:
@@ -227,7 +229,7 @@ def test_rows_that_are_absent_where_an_arm_failed_count_as_failed(
         true = values.mean(axis=1) if items else np.full(2, 0.5)
         found = analyze(log, **HOW, items=items, contamination=0, profile=False)
         assert ((found.lower[:, 0] <= true + 1e-9) & (true <= found.upper[:, 0] + 1e-9)).all()
-        assert all(true[found.arms.index(arm)] < true.max() for arm, word in found.verdicts.items() if word == "out")
+        assert all(true[found.arms.index(arm)] < true.max() for arm, word in found.verdicts.items() if word == "beaten")
         assert found.pulls_per_arm.tolist() == [200, 200]
     assert said("\n".join(str(each) for each in found.notices if each.warns)) == snapshot
     chosen = analyze(log, **HOW, items=items, absent="random", contamination=0, profile=False)

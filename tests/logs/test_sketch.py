@@ -329,8 +329,8 @@ def test_forked_processes_toss_their_own_coins() -> None:
     assert len({child.result() for child in children}) == 4  # some hundred coins each
 
 
-def boxes(sketches: Sketches, delta: float, kept: float, *, allowing: bool) -> tuple[Floats, Floats]:
-    """Boxes (M, K) of medians, by hand; without allowing for the sketch, its estimates are taken for the truth."""
+def intervals(sketches: Sketches, delta: float, kept: float, *, allowing: bool) -> tuple[Floats, Floats]:
+    """Intervals (M, K) of medians, by hand; without allowing for the sketch, its estimates are taken for the truth."""
     reads, left = sketches.readable(delta)
     K, M = len(reads.arms), len(reads.metrics)
     ranks: Ints = np.array([fixed_rank(int(n), kept, left / (2 * M * K)) for n in reads.pulls])
@@ -345,7 +345,7 @@ def boxes(sketches: Sketches, delta: float, kept: float, *, allowing: bool) -> t
 def test_false_verdicts_stay_within_delta() -> None:
     """80 logs with known fronts, attacked, in sketches so small that the sketch is most of the error.
 
-    Boxes must hold in all but a share δ of the logs, so that no arm of the front is put out, nor one called certain
+    Intervals must hold in all but a share δ of the logs, so that no arm of the front is put out, nor one called certain
     that is not on it. Taken for exact, the same sketches fail in most logs: here they matter.
     """
     rng = np.random.default_rng(11)
@@ -364,9 +364,9 @@ def test_false_verdicts_stay_within_delta() -> None:
             part = Ordered([*"abc"], ("x", "y"), np.full(K, n // 3), starts, (values[0].ravel(), values[1].ravel()))
             sketches.add(part)
         assert sketches.sketched == 2 * K
-        low, high = boxes(sketches, delta, (1.0 - eps) * 0.5, allowing=True)
+        low, high = intervals(sketches, delta, (1.0 - eps) * 0.5, allowing=True)
         failures += bool(((truth < low) | (truth > high)).any())
-        lax_low, lax_high = boxes(sketches, delta, (1.0 - eps) * 0.5, allowing=False)
+        lax_low, lax_high = intervals(sketches, delta, (1.0 - eps) * 0.5, allowing=False)
         careless += bool(((truth < lax_low) | (truth > lax_high)).any())
         front = [not any((truth[:, j] > truth[:, i]).all() for j in range(K)) for i in range(K)]
         for i in range(K):

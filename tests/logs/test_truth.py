@@ -20,9 +20,9 @@ import numpy.typing as npt
 import pytest
 from scipy.special import ndtri
 
-from frontguard.evidence import readers as log_boxes
-from frontguard.evidence.boxes import ArmBoxes
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence import readers as log_intervals
+from frontguard.evidence.intervals import ArmIntervals
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.answer import goal_of
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
@@ -102,35 +102,37 @@ def false_verdicts(case: Case, codes: Ints) -> bool:
     """Whether any of the verdicts is false, for a choice of quantiles within the ends at which it is hardest."""
     low, high = case.truth
     for i, code in enumerate(codes):
-        if code == Verdict.OUT:
+        if code == Verdict.BEATEN:
             # Even the highest quantile of i lies at or below the lowest of some other arm, and strictly somewhere.
             beaten = (high[i] <= low).all(axis=1) & (high[i] < low).any(axis=1)
             if not beaten.any():
                 return True
-        if code == Verdict.IN and ((low - high[i]) > case.tolerance).all(axis=1).any():
+        if code == Verdict.KEEP and ((low - high[i]) > case.tolerance).all(axis=1).any():
             return True
-        if code == Verdict.COVERED:
-            inside = np.flatnonzero(codes == Verdict.IN)
+        if code == Verdict.MATCHED:
+            inside = np.flatnonzero(codes == Verdict.KEEP)
             if not ((low[i] - high[inside]) <= case.tolerance).all(axis=1).any():
                 return True
     return False
 
 
-def boxes_of(case: Case, samples: list[Floats]) -> ArmBoxes:
+def intervals_of(case: Case, samples: list[Floats]) -> ArmIntervals:
     question = case.question
-    reader = BoxReader(ordered_log(samples), question.objectives, question.delta, anytime=question.anytime)
+    reader = IntervalReader(ordered_log(samples), question.objectives, question.delta, anytime=question.anytime)
     return reader.read(question.threat)
 
 
-def verdicts_of(case: Case, boxes: ArmBoxes, goal: str = "front") -> Ints:
-    return judge(boxes, **goal_of(replace(case.question, goal=goal))).codes
+def verdicts_of(case: Case, intervals: ArmIntervals, goal: str = "front") -> Ints:
+    return judge(intervals, **goal_of(replace(case.question, goal=goal))).codes
 
 
 def is_false(case: Case, run: int) -> bool:
     """Whether a log had a false verdict at any look."""
     samples = case.samples(run)
-    looks = (boxes_of(case, [sample[:look] for sample in samples]) for look in case.looks)
-    return any(false_verdicts(case, verdicts_of(case, boxes, goal)) for boxes in looks for goal in ("front", "list"))
+    looks = (intervals_of(case, [sample[:look] for sample in samples]) for look in case.looks)
+    return any(
+        false_verdicts(case, verdicts_of(case, intervals, goal)) for intervals in looks for goal in ("front", "list")
+    )
 
 
 def refuted(logs: Iterable[tuple[Case, int]]) -> bool:
@@ -255,7 +257,7 @@ def bolder(rank: Callable[..., Ints], factor: float) -> Callable[..., Ints]:
 def test_a_boundary_that_is_too_bold_is_caught(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     factor = 4.0 if case.anytime or case.tolerance else 2.5
     for name in ("fixed_rank", "anytime_rank"):
-        monkeypatch.setattr(log_boxes, name, bolder(getattr(log_boxes, name), factor))
+        monkeypatch.setattr(log_intervals, name, bolder(getattr(log_intervals, name), factor))
     assert refuted(first(150, case))
 
 
@@ -281,7 +283,7 @@ def test_dropping_failed_values_would_be_a_lie() -> None:
         return made if kept else [sample[np.isfinite(sample[:, 0])] for sample in made]
 
     wrong = [
-        sum(false_verdicts(case, verdicts_of(case, boxes_of(case, samples(run, kept=kept)))) for run in range(30))
+        sum(false_verdicts(case, verdicts_of(case, intervals_of(case, samples(run, kept=kept)))) for run in range(30))
         for kept in (True, False)
     ]
     assert lower_limit(wrong[0], 30) <= DELTA
@@ -347,8 +349,8 @@ def test_the_logs_say_enough_to_be_wrong() -> None:
     for attacker in ("nobody", "review bomber", "worst malicious"):
         for index in range(12):
             case = broad(attacker, index)
-            seen |= {Verdict(int(code)).word for code in verdicts_of(case, boxes_of(case, case.samples(0)))}
-    assert seen == {"in", "out", "covered", "undecided"}
+            seen |= {Verdict(int(code)).word for code in verdicts_of(case, intervals_of(case, case.samples(0)))}
+    assert seen == {"keep", "beaten", "matched", "undecided"}
 
 
 def test_threat_models_of_the_attackers() -> None:

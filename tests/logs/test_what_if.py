@@ -12,7 +12,7 @@ import pytest
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.evidence.boundaries import anytime_rank
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.robustness import CONFIDENCES
 from frontguard.results import Answer
 from frontguard.theory.threats import Threat
@@ -95,8 +95,8 @@ def test_before_so_many_pulls_nothing_is_bounded(threat: Threat, anytime: bool) 
         values = np.tile(np.arange(float(repeats)), 2)
         starts = np.array([[0, repeats, 2 * repeats]])
         log = Ordered(["a", "b"], ("x",), np.full(2, repeats), starts, (values,))
-        boxes = BoxReader(log, [metric], 0.05, anytime=anytime).read(threat)
-        return np.isfinite([*boxes.lower.ravel(), *boxes.upper.ravel()])
+        intervals = IntervalReader(log, [metric], 0.05, anytime=anytime).read(threat)
+        return np.isfinite([*intervals.lower.ravel(), *intervals.upper.ravel()])
 
     guess = analyze({"arm": ["a", "b"], "x": [1.0, 2.0]}, objectives=[metric], threat=threat, anytime=anytime).guess
     first = next(n for n in range(1, 99) if bounded(n).any())

@@ -26,7 +26,7 @@ dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
-VERDICTS = {"good": "in", "small": "in", "bad": "out"}
+VERDICTS = {"good": "keep", "small": "keep", "bad": "beaten"}
 
 
 @pytest.fixture(scope="module")

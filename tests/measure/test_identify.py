@@ -32,7 +32,7 @@ from tests.support.snapshots import refused, said
 WAIT = 180.0  # seconds for what must happen; nothing depends on how long it takes
 ARMS = {"good": (3.0, 1.0), "small": (1.0, 3.0), "bad": (0.0, 0.0)}
 OBJECTIVES = [Objective("quality", "maximize", tolerance=0.5), Objective("lightness", "maximize", tolerance=0.5)]
-VERDICTS = {"good": "in", "small": "in", "bad": "out"}
+VERDICTS = {"good": "keep", "small": "keep", "bad": "beaten"}
 
 
 def run(evaluate: Any, **options: Any) -> Answer:
@@ -65,7 +65,7 @@ def test_a_function_of_a_value_and_values_by_name() -> None:
 
 def test_a_number_for_one_objective_and_numbered_arms() -> None:
     result = run(lambda index: 10.0 * index, arms=3, objectives=[Objective("seconds", "minimize", tolerance=1)])
-    assert result.verdicts == {"0": "in", "1": "out", "2": "out"}
+    assert result.verdicts == {"0": "keep", "1": "beaten", "2": "beaten"}
 
 
 def test_parameters_named_seed_and_pull_get_the_number_of_the_pull() -> None:
@@ -163,7 +163,7 @@ def test_an_arm_that_always_fails_is_set_aside(snapshot: SnapshotAssertion) -> N
         return ARMS[arm]
 
     result = run(evaluate)
-    assert result.verdicts == {"good": "in", "small": "set aside", "bad": "out"}
+    assert result.verdicts == {"good": "keep", "small": "excluded", "bad": "beaten"}
     (warning,) = result.warnings
     assert said(warning) == snapshot
 
@@ -303,7 +303,7 @@ def test_exceptions_and_values_that_cannot_be_sent_break_nothing(
     functions: ModuleType, snapshot: SnapshotAssertion
 ) -> None:
     result = run(functions.awkward, executor="processes", workers=1)
-    assert result.verdicts == {"good": "in", "small": "set aside", "bad": "set aside"}
+    assert result.verdicts == {"good": "keep", "small": "excluded", "bad": "excluded"}
     unsendable, awkward = result.warnings
     assert "AttributeError" in unsendable  # in words of Python's own, which differ from version to version
     assert said(awkward) == snapshot
@@ -494,7 +494,7 @@ def test_users_who_interrupt_an_arm_do_not_set_it_aside() -> None:
             run(evaluate, storage=storage, threat=Prescient(0.2))
     result = run(evaluate, storage=storage, threat=Prescient(0.2))
     assert result.verdicts == VERDICTS
-    assert not any("set aside" in warning or "failed" in warning for warning in result.warnings)
+    assert not any("excluded" in warning or "failed" in warning for warning in result.warnings)
     assert len(set(interrupted)) == 12
 
 

@@ -9,33 +9,42 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Oblivious, Prescient
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, ArmBoxes
+from frontguard.evidence.intervals import (
+    DOUBT_HIGH,
+    DOUBT_LOW,
+    ESTIMATE,
+    HIGH,
+    HIGH_FLOOR,
+    LOW,
+    LOW_FLOOR,
+    ArmIntervals,
+)
 from frontguard.pareto import rule, short_list, standing
 from frontguard.pareto.judge import judge
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.verdicts import Verdict
 from tests.pareto.columns import as_columns
-from tests.pareto.test_judge import SHAPES, random_boxes
+from tests.pareto.test_judge import SHAPES, random_intervals
 from tests.pareto.test_relations import ANY, tolerances
 from tests.support.snapshots import refused
 
-IN, OUT, COVERED, OPEN = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED
+KEEP, BEATEN, MATCHED, OPEN = Verdict.KEEP, Verdict.BEATEN, Verdict.MATCHED, Verdict.UNDECIDED
 
 
 @ANY
-def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(boxes: ArmBoxes, seed: int) -> None:
-    coverage = tolerances(boxes.lower.shape[1], seed)
-    arms = np.random.default_rng(seed).permutation(len(boxes.lower))
-    order = short_list.best_first(as_columns(boxes), arms, coverage)
+def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(intervals: ArmIntervals, seed: int) -> None:
+    coverage = tolerances(intervals.lower.shape[1], seed)
+    arms = np.random.default_rng(seed).permutation(len(intervals.lower))
+    order = short_list.best_first(as_columns(intervals), arms, coverage)
     assert sorted(order.tolist()) == list(range(len(arms)))
-    found = arms[short_list.find_best_first(boxes.estimates[arms], arms, coverage)]
+    found = arms[short_list.find_best_first(intervals.estimates[arms], arms, coverage)]
     np.testing.assert_array_equal(order, found)
     place = np.argsort(order)
     for i in range(len(arms)):
         for k in range(len(arms)):
-            better = (boxes.estimates[k] >= boxes.estimates[i]).all() and (
-                boxes.estimates[k] > boxes.estimates[i]
+            better = (intervals.estimates[k] >= intervals.estimates[i]).all() and (
+                intervals.estimates[k] > intervals.estimates[i]
             ).any()
             assert not better or place[k] < place[i]
 
@@ -43,10 +52,10 @@ def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(boxe
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objectives: int) -> None:
-    boxes = random_boxes(shape, 1200, objectives, np.random.default_rng(objectives))
-    seen = short_list.Measured(boxes.doubt_low, boxes.doubt_high, boxes.lower, boxes.upper)
+    intervals = random_intervals(shape, 1200, objectives, np.random.default_rng(objectives))
+    seen = short_list.Measured(intervals.doubt_low, intervals.doubt_high, intervals.lower, intervals.upper)
     margin, coverage = np.full(objectives, 0.05), np.full(objectives, 0.1)
-    order = short_list.find_best_first(boxes.estimates, np.arange(1200), coverage)
+    order = short_list.find_best_first(intervals.estimates, np.arange(1200), coverage)
     for seem in (True, False):
         kept: list[int] = []
         for i in order.tolist():
@@ -62,27 +71,29 @@ def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objecti
 
 @settings(max_examples=50)
 @ANY
-def test_every_verdict_of_a_list_follows_from_the_boxes(boxes: ArmBoxes, seed: int) -> None:
-    """*In* by the definition; covered by one that is in; and all that could be in is listed or covered."""
-    if not len(boxes.lower):
+def test_every_verdict_of_a_list_follows_from_the_boxes(intervals: ArmIntervals, seed: int) -> None:
+    """*In* by the definition; covered by kept one; and all that could be in is listed or covered."""
+    if not len(intervals.lower):
         return
-    accuracy, coverage, margin = (tolerances(boxes.lower.shape[1], 3 * seed + n) for n in range(3))
-    codes = judge(boxes, accuracy, coverage, margin, goal="list").codes
-    front = judge(boxes, accuracy, coverage, margin).codes
-    np.testing.assert_array_equal(codes == OUT, front == OUT)
-    alive = np.flatnonzero(codes != OUT)
-    listed = np.flatnonzero(codes == IN)
+    accuracy, coverage, margin = (tolerances(intervals.lower.shape[1], 3 * seed + n) for n in range(3))
+    codes = judge(intervals, accuracy, coverage, margin, goal="list").codes
+    front = judge(intervals, accuracy, coverage, margin).codes
+    np.testing.assert_array_equal(codes == BEATEN, front == BEATEN)
+    alive = np.flatnonzero(codes != BEATEN)
+    listed = np.flatnonzero(codes == KEEP)
 
     def could_beat(j: int, i: int) -> bool:
-        lead = boxes.upper[j] - boxes.lower[i]
+        lead = intervals.upper[j] - intervals.lower[i]
         return bool(np.where(accuracy > 0, lead > accuracy, lead >= 0).all() and (lead > 0).any())
 
     for i in alive.tolist():
         may = not any(could_beat(j, i) for j in alive.tolist() if j != i)
-        covered = any((boxes.upper[i] - boxes.lower[k] - coverage <= 0).all() for k in listed.tolist() if k != i)
-        if codes[i] == IN:
+        covered = any(
+            (intervals.upper[i] - intervals.lower[k] - coverage <= 0).all() for k in listed.tolist() if k != i
+        )
+        if codes[i] == KEEP:
             assert may
-        elif codes[i] == COVERED:
+        elif codes[i] == MATCHED:
             assert covered
         else:
             assert not may
@@ -93,31 +104,31 @@ def test_every_verdict_of_a_list_follows_from_the_boxes(boxes: ArmBoxes, seed: i
 
 def test_a_list_is_shorter_where_arms_buy_nothing() -> None:
     points = -np.log(np.array([(1.0, 100.0), (2.0, 100.0), (1.5, 100.0), (3.0, 50.0), (2.97, 51.0)]))
-    boxes = ArmBoxes(points - 0.004, points + 0.004, points, points, points)
-    verdicts = {goal: judge(boxes, 0.05, 0.05, 0.025, goal=goal).codes.tolist() for goal in ("front", "list")}
-    assert verdicts["front"] == [IN, IN, IN, IN, IN]
-    assert verdicts["list"] == [IN, COVERED, COVERED, IN, COVERED]
+    intervals = ArmIntervals(points - 0.004, points + 0.004, points, points, points)
+    verdicts = {goal: judge(intervals, 0.05, 0.05, 0.025, goal=goal).codes.tolist() for goal in ("front", "list")}
+    assert verdicts["front"] == [KEEP, KEEP, KEEP, KEEP, KEEP]
+    assert verdicts["list"] == [KEEP, MATCHED, MATCHED, KEEP, MATCHED]
 
 
 def test_an_arm_that_cannot_be_covered_is_listed_instead() -> None:
     """Arm 1 seems to be within the tolerance of arm 0, but no number of pulls will show it."""
     policy = Certified(2, 2, threat=Prescient(0.1), accuracy=1.0, goal="list")
-    boxes = policy.standing.boxes
+    intervals = policy.standing.intervals
     centre = np.array([[5.0, 3.0], [5.2, 1.0]])
     for column, by in ((LOW, -0.6), (LOW_FLOOR, -0.6), (HIGH, 0.6), (HIGH_FLOOR, 0.6)):
-        boxes[:, column] = centre + by
-    boxes[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = centre[:, None]
+        intervals[:, column] = centre + by
+    intervals[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = centre[:, None]
     policy.standing.arms["pulls"] = 10**4
     rule.decide(policy.standing, policy.goal)
-    assert policy.standing.arms["status"].tolist() == [IN, IN]
+    assert policy.standing.arms["status"].tolist() == [KEEP, KEEP]
     assert policy.status == "certified"
-    boxes[:, [LOW_FLOOR, HIGH_FLOOR]] = centre[:, None]  # now more pulls would show it
+    intervals[:, [LOW_FLOOR, HIGH_FLOOR]] = centre[:, None]  # now more pulls would show it
     policy.carry_on()
     rule.decide(policy.standing, policy.goal)
     assert policy.status == "running"
     assert policy.standing.arms["candidate"].tolist() == [standing.RETURNED, standing.NOT_RETURNED]
     # If it ended now, both would be on the list: that each is in is certain, and that one covers the other is not.
-    assert policy.standing.arms["status"].tolist() == [IN, IN]
+    assert policy.standing.arms["status"].tolist() == [KEEP, KEEP]
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 3), st.sampled_from([0.05, 0.3, 1.0]))
@@ -130,8 +141,8 @@ def test_lists_are_true_and_no_longer_than_fronts_need_be(seed: int, arms: int, 
         seed=seed,
     )
     result = live.result()
-    returned = medians[result.having(IN)]
-    for i in np.flatnonzero(result.having(COVERED) | result.having(OUT)).tolist():
+    returned = medians[result.having(KEEP)]
+    for i in np.flatnonzero(result.having(MATCHED) | result.having(BEATEN)).tolist():
         if result.status == "certified":
             assert (medians[i] - returned <= tol + 1e-9).all(axis=1).any()
     for arm in returned:

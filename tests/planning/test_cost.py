@@ -138,7 +138,7 @@ def test_the_largest_contamination_solves_the_floor() -> None:
 
 @pytest.mark.parametrize("model", [Prescient, Malicious])
 def test_arms_that_tie_are_certified_below_the_safe_limit_and_not_beyond_the_possible_one(model: type[Threat]) -> None:
-    """Two arms tie. Pushed the same way, their boxes are as long as they can be, and neither decides the other."""
+    """Two arms tie. Pushed the same way, their intervals are as long as they can be, and neither decides the other."""
     safe_up_to = largest_contamination(lambda eps: lasting_length(0.2, model(eps)) <= 0.2)
     possible_up_to = largest_contamination(lambda eps: bias_floor(0.2, model(eps)) <= 0.2)
     assert safe_up_to is not None

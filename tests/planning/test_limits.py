@@ -133,7 +133,7 @@ def test_the_engine_decides_as_ask_and_tell_do(snapshot: SnapshotAssertion) -> N
         assert ended.status == by_turns.status
         assert ended.pulls_per_arm.tolist() == by_turns.pulls_per_arm.tolist()
         assert ended.verdict_codes.tolist() == by_turns.verdict_codes.tolist()
-        assert np.array_equal(ended.standing.boxes, by_turns.standing.boxes)
+        assert np.array_equal(ended.standing.intervals, by_turns.standing.intervals)
         assert ended.standing.arms["keeping"].tolist() == by_turns.standing.arms["keeping"].tolist()
     wrong = Certified.for_objectives(4, (SECONDS,), threat=Prescient(0.02))
     with refused(ValueError, snapshot):

@@ -20,7 +20,7 @@ QUALITY = Objective("quality", "maximize", 0.1)
 MEMORY = Objective("memory", "minimize", 2.0)
 POINTS = Objective("points", "maximize", 0.0)
 
-IN, OUT, COVERED, UNDECIDED = (int(v) for v in (Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED))
+KEEP, BEATEN, MATCHED, UNDECIDED = (int(v) for v in (Verdict.KEEP, Verdict.BEATEN, Verdict.MATCHED, Verdict.UNDECIDED))
 
 
 def made_result(
@@ -53,9 +53,9 @@ def many_arms(K: int, objectives: Sequence[Objective] = (SECONDS, QUALITY), seed
     """Arms of which `few` are in, `few` undecided, `few` covered, and all others out."""
     rng = np.random.default_rng(seed)
     values = np.exp(rng.normal(0.0, 0.4, (K, len(objectives))))
-    codes = np.full(K, OUT)
+    codes = np.full(K, BEATEN)
     special = rng.permutation(K)[: 3 * few]
-    codes[special[:few]], codes[special[few : 2 * few]], codes[special[2 * few :]] = IN, UNDECIDED, COVERED
+    codes[special[:few]], codes[special[few : 2 * few]], codes[special[2 * few :]] = KEEP, UNDECIDED, MATCHED
     return made_result(values, codes.tolist(), objectives, pulls=rng.integers(5, 400, K).tolist())
 
 
@@ -64,7 +64,7 @@ def made_history(seed: int = 0, arms: int = 9, objectives: Sequence[Objective] =
     rng = np.random.default_rng(seed)
     M = len(objectives)
     medians = np.exp(rng.normal(0.0, 0.3, (arms, M)))
-    codes = np.array([IN, IN, OUT, OUT, COVERED, UNDECIDED, OUT, OUT, OUT][:arms])
+    codes = np.array([KEEP, KEEP, BEATEN, BEATEN, MATCHED, UNDECIDED, BEATEN, BEATEN, BEATEN][:arms])
     moments = []
     for n in (20, 60, 200, 800, 3000):
         half = np.full((arms, M), np.inf) if n == 20 else medians * 4.0 / np.sqrt(n)

@@ -84,7 +84,7 @@ def crowd() -> Picture:
             Rule(float(i), look, i % 2 == 0, f"rule {i}"),
         )
     ]
-    region = Region(array(0, 9, 9), array(0, 0, 9), looks.IN)
+    region = Region(array(0, 9, 9), array(0, 0, 9), looks.KEEP)
     legend = tuple(replace(look, label=look.label or f"contestant {i}") for i, look in enumerate(every))
     return replace(one(region, *layers, width=12.0, height=9.0), legend=legend, title="All")
 
@@ -103,7 +103,7 @@ def test_words_and_marks_can_be_seen(name: str, paper: str, ink: str) -> None:
 
 
 def test_pale_spans_have_a_line_that_is_seen() -> None:
-    root = parsed(one(Spans(array(5), array(1), array(9), looks.OUT, opacity=0.5)))
+    root = parsed(one(Spans(array(5), array(1), array(9), looks.BEATEN, opacity=0.5)))
     (group,) = (each for each in root.iter() if each.get("class") == "spans")
     broad, thin = group.iter(f"{SVG}path")
     assert broad.get("d") == thin.get("d")

@@ -108,7 +108,7 @@ def test_samples_are_small() -> None:
 @given(st.lists(ANY_TEXT, min_size=8, max_size=8))
 def test_any_texts_make_well_formed_drawings(texts: list[str]) -> None:
     a, b, c, d, e, f, g, h = texts
-    look = replace(looks.IN, label=a)
+    look = replace(looks.KEEP, label=a)
     layers = (
         Points(array(1, 2), array(1, 2), look, (b, c), (d, e), (1, 2)),
         Rule(3.0, look, True, f),
@@ -131,7 +131,7 @@ FLOATS = arrays(np.float64, 4, elements=st.floats(allow_nan=True, allow_infinity
 def test_any_numbers_make_short_finite_drawings(
     a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, scale: str, reverse: bool
 ) -> None:
-    look, keys = looks.IN, (0, 1, 2, 3)
+    look, keys = looks.KEEP, (0, 1, 2, 3)
     layers = (
         Points(a, b, look, ("hint",) * 4, ("word",) * 4, keys),
         Boxes(a, b, c, d, look, keys=keys),
@@ -150,7 +150,7 @@ def test_any_numbers_make_short_finite_drawings(
 
 
 def test_hints_are_cut_not_left_out() -> None:
-    root = parsed(one(Points(array(1), array(1), looks.IN, ("x" * 9999,), keys=(1,))), link=str)
+    root = parsed(one(Points(array(1), array(1), looks.KEEP, ("x" * 9999,), keys=(1,))), link=str)
     (mark,) = of_class(root, "mark")
     said = mark.find(f"{SVG}title").text  # type: ignore[union-attr]
     assert said == mark.get("aria-label") == "x" * 999 + "…"
@@ -158,7 +158,7 @@ def test_hints_are_cut_not_left_out() -> None:
 
 def test_links_that_would_run_are_refused(snapshot: SnapshotAssertion) -> None:
     with refused(ValueError, snapshot):
-        drawn(one(Points(array(1), array(1), looks.IN, keys=(1,))), link=lambda key: f"javascript:open({key})")
+        drawn(one(Points(array(1), array(1), looks.KEEP, keys=(1,))), link=lambda key: f"javascript:open({key})")
 
 
 @pytest.mark.parametrize("prefix", ["a b", 'a"', "a)", "a#", "ä", "<"])
@@ -172,7 +172,7 @@ def test_prefixes_are_plain(prefix: str, snapshot: SnapshotAssertion) -> None:
 
 def test_names_stay_when_things_move_and_change_their_verdict() -> None:
     def picture(shift: float, undecided: tuple[int, ...]) -> Picture:
-        keys = {looks.IN: tuple(k for k in range(6) if k not in undecided), looks.UNDECIDED: undecided}
+        keys = {looks.KEEP: tuple(k for k in range(6) if k not in undecided), looks.UNDECIDED: undecided}
         layers: list[Layer] = []
         for look, of_look in keys.items():
             at = array(*of_look) + shift
@@ -197,7 +197,7 @@ def test_names_stay_when_things_move_and_change_their_verdict() -> None:
 
 
 def test_names_are_unique_where_keys_occur_again() -> None:
-    points = Points(array(1, 2), array(1, 2), looks.IN, keys=(1, 2))
+    points = Points(array(1, 2), array(1, 2), looks.KEEP, keys=(1, 2))
     panel = Panel(Axis(), Axis(), (points, replace(points, look=looks.TRUTH)))
     root = parsed(Picture(((panel, panel),)), prefix="g-")
     ids = [mark.get("id") for mark in of_class(root, "mark")]
@@ -207,7 +207,7 @@ def test_names_are_unique_where_keys_occur_again() -> None:
 
 def test_without_a_prefix_two_drawings_on_a_page_share_no_id_that_means_something_else() -> None:
     pictures = [one(Region(array(0, 5, 5), array(0, 0, 5), look), title=title) for title in ("one", "other")
-                for look in (looks.IN, looks.OUT)]  # fmt: skip
+                for look in (looks.KEEP, looks.BEATEN)]  # fmt: skip
     meaning: dict[str, str] = {}
     for picture in pictures:
         for each in parsed(picture).iter():
@@ -220,11 +220,11 @@ def test_everything_with_a_key_is_a_link_when_wanted() -> None:
     keys = (3, 4)
     at, hints = array(1, 2), ("three", "four")
     layers = (
-        Boxes(at, at, at + 1, at + 1, looks.IN, hints, keys),
-        Bars(at, at, looks.IN, hints=hints, keys=keys),
-        Spans(at, at, at + 1, looks.IN, hints=hints, keys=keys),
-        Lines(np.stack([at, at]), np.stack([at, at + 1]), looks.IN, hints, keys),
-        Points(at, at, looks.IN, hints, keys=keys),
+        Boxes(at, at, at + 1, at + 1, looks.KEEP, hints, keys),
+        Bars(at, at, looks.KEEP, hints=hints, keys=keys),
+        Spans(at, at, at + 1, looks.KEEP, hints=hints, keys=keys),
+        Lines(np.stack([at, at]), np.stack([at, at + 1]), looks.KEEP, hints, keys),
+        Points(at, at, looks.KEEP, hints, keys=keys),
     )
     root = parsed(one(*layers), link=lambda key: f"/study/1/arm/{key}", prefix="l-")
     links = list(root.iter(f"{SVG}a"))
@@ -259,11 +259,13 @@ def test_fitted_and_broken_texts_fit(text: str, room: float) -> None:
 
 
 def test_legends_wrap_and_show_what_is_meant() -> None:
-    points, rule = Points(array(1), array(1), looks.IN), Rule(5.0, looks.GOAL)
-    root = parsed(one(points, rule, legend=(looks.IN, looks.GOAL, looks.COVERED, looks.OUT, looks.TRUTH, looks.MANY)))
+    points, rule = Points(array(1), array(1), looks.KEEP), Rule(5.0, looks.GOAL)
+    root = parsed(
+        one(points, rule, legend=(looks.KEEP, looks.GOAL, looks.MATCHED, looks.BEATEN, looks.TRUTH, looks.MANY))
+    )
     (legend,) = of_class(root, "legend")
     labels = [text.text for text in legend.iter(f"{SVG}text")]
-    assert labels[:2] == [looks.IN.label, looks.GOAL.label]
+    assert labels[:2] == [looks.KEEP.label, looks.GOAL.label]
     assert len(labels) == 6
     ends: dict[str | None, float] = {}
     for text in legend.iter(f"{SVG}text"):
@@ -283,8 +285,8 @@ def test_a_thousand_arms_are_small() -> None:
     counts = rng.poisson(1.0, (40, 37))
     layers = (
         Density(np.linspace(0, 10, 41), np.linspace(0, 10, 38), counts, looks.MANY),
-        Boxes(x - 0.1, y - 0.1, x + 0.1, y + 0.1, looks.IN, hints, keys),
-        Points(x, y, looks.IN, hints, keys=keys),
+        Boxes(x - 0.1, y - 0.1, x + 0.1, y + 0.1, looks.KEEP, hints, keys),
+        Points(x, y, looks.KEEP, hints, keys=keys),
     )
     linked = drawn(one(*layers), link=lambda key: f"/study/1/arm/{key}?x=0&y=1", prefix="front-").markup()
     assert len(drawn(one(*layers)).markup()) < 150_000
@@ -310,7 +312,7 @@ def test_a_picture_without_panels_is_still_one() -> None:
 
 def test_a_box_of_one_value_can_be_seen() -> None:
     """Browsers draw nothing of a rectangle without width or height."""
-    exact = Boxes(array(2, 4), array(3, 5), array(6, 4), array(3, 5), looks.IN, keys=(0, 1))
+    exact = Boxes(array(2, 4), array(3, 5), array(6, 4), array(3, 5), looks.KEEP, keys=(0, 1))
     for box in of_class(parsed(one(exact)), "box"):
         assert float(box.get("width", 0)) >= 1.0
         assert float(box.get("height", 0)) >= 1.0

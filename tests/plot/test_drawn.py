@@ -25,7 +25,7 @@ from frontguard.plot.picture import Picture
 from frontguard.results import Certificate, Intervals, Profile
 from frontguard.studies.overview import History, Moment, Rate
 from tests.conftest import ROOT
-from tests.plot.made import IN, OUT, UNDECIDED, made_history, made_measurements, made_result, many_arms
+from tests.plot.made import BEATEN, KEEP, UNDECIDED, made_history, made_measurements, made_result, many_arms
 from tests.plot.test_experiments import ROWS
 from tests.support.snapshots import refused
 
@@ -42,7 +42,7 @@ OBJECTIVES = (
 def hostile_result(M: int) -> frontguard.Answer:
     rng = np.random.default_rng(0)
     values = np.exp(rng.normal(0.0, 0.3, (6, M)))
-    return made_result(values, [IN, IN, UNDECIDED, OUT, OUT, IN], OBJECTIVES[:M], names=HOSTILE)
+    return made_result(values, [KEEP, KEEP, UNDECIDED, BEATEN, BEATEN, KEEP], OBJECTIVES[:M], names=HOSTILE)
 
 
 def hostile_history() -> History:

@@ -20,14 +20,14 @@ from frontguard.plot.fronts import FOOLED, beaten_region
 from frontguard.plot.picture import VERDICTS, Boxes, Picture, Points, Region, Spans
 from frontguard.results import Answer
 from frontguard.verdicts import Verdict
-from tests.plot.made import COVERED, IN, MEMORY, OUT, POINTS, QUALITY, SECONDS, UNDECIDED, made_result
+from tests.plot.made import BEATEN, KEEP, MATCHED, MEMORY, POINTS, QUALITY, SECONDS, UNDECIDED, made_result
 from tests.support.snapshots import refused, said
 from tests.words.results import of_log
 
 Floats = npt.NDArray[np.float64]
 
 VALUES = [[1.0, 3.0], [2.0, 4.0], [3.0, 2.0], [1.1, 3.0], [1.5, 3.4]]
-CODES = [IN, IN, OUT, COVERED, UNDECIDED]
+CODES = [KEEP, KEEP, BEATEN, MATCHED, UNDECIDED]
 
 
 def marks(picture: Picture, panel: int = 0) -> dict[int, tuple[str, float, float]]:
@@ -82,7 +82,7 @@ def test_names_stand_beside_the_front_and_few_undecided() -> None:
     layers = plot.front(made_result(VALUES, CODES)).panels[0].layers
     written = {name for layer in layers if isinstance(layer, Points) for name in layer.written}
     assert written == {"arm 0", "arm 1", "arm 4"}
-    crowd = made_result(np.ones((50, 2)) + np.arange(50)[:, None] / 50.0, [IN] * 30 + [UNDECIDED] * 20)
+    crowd = made_result(np.ones((50, 2)) + np.arange(50)[:, None] / 50.0, [KEEP] * 30 + [UNDECIDED] * 20)
     assert not any(layer.written for layer in plot.front(crowd).panels[0].layers if isinstance(layer, Points))
 
 
@@ -130,14 +130,14 @@ def with_bounds(result: Answer, low: Floats, high: Floats) -> Answer:
 BOTH = (POINTS, QUALITY)
 
 
-@pytest.mark.parametrize("code", [OUT, COVERED, UNDECIDED, IN])
+@pytest.mark.parametrize("code", [BEATEN, MATCHED, UNDECIDED, KEEP])
 @pytest.mark.parametrize("objectives", [1, 2, 3])
 def test_one_wide_box_takes_no_room_from_the_others(code: int, objectives: int) -> None:
     rng = np.random.default_rng(0)
     values = rng.uniform(0.0, 10.0, (12, objectives))
     values[0], values[1] = 0.0, 10.0
     metrics = (POINTS, QUALITY, Objective("yield", "maximize", 0.1))[:objectives]
-    result = made_result(values, [IN] * 11 + [code], metrics, half=0.3)
+    result = made_result(values, [KEEP] * 11 + [code], metrics, half=0.3)
     low, high = result.lower.copy(), result.upper.copy()
     high[11] = 1650.0
     picture = plot.front(with_bounds(result, low, high))
@@ -152,7 +152,7 @@ def test_one_wide_box_takes_no_room_from_the_others(code: int, objectives: int) 
 
 
 def test_boxes_within_reach_are_seen_whole() -> None:
-    result = made_result(np.array([[0.0, 0.0], [10.0, 10.0], [5.0, 5.0]]), [IN, IN, UNDECIDED], BOTH, half=0.5)
+    result = made_result(np.array([[0.0, 0.0], [10.0, 10.0], [5.0, 5.0]]), [KEEP, KEEP, UNDECIDED], BOTH, half=0.5)
     high = result.upper.copy()
     high[2] = 20.0
     assert wholly_seen(plot.front(with_bounds(result, result.lower, high))) == {0, 1, 2}
@@ -163,7 +163,7 @@ numbers = st.floats(-100.0, 100.0).map(lambda value: round(value, 3))
 
 @given(
     rows=st.lists(
-        st.tuples(numbers, numbers, st.floats(0.01, 1e4), st.sampled_from([IN, OUT, UNDECIDED, COVERED])),
+        st.tuples(numbers, numbers, st.floats(0.01, 1e4), st.sampled_from([KEEP, BEATEN, UNDECIDED, MATCHED])),
         min_size=1,
         max_size=25,
     ),
@@ -175,11 +175,11 @@ def test_who_is_not_out_is_seen_and_has_a_third_of_each_axis(
     values = np.array([row[:2] for row in rows])
     half = np.array([row[2] for row in rows])[:, None]
     codes = [row[3] for row in rows]
-    values[np.array(codes) == OUT] *= far
+    values[np.array(codes) == BEATEN] *= far
     result = made_result(values, codes, BOTH)
     picture = plot.front(with_bounds(result, values - half, values + half))
     frame = limits(picture.panels[0])
-    matter = [tuple(row) for row, code in zip(values.tolist(), codes, strict=True) if code != OUT]
+    matter = [tuple(row) for row, code in zip(values.tolist(), codes, strict=True) if code != BEATEN]
     for d, (low, high) in enumerate(frame):
         for row in matter:
             assert low <= row[d] <= high
@@ -189,7 +189,7 @@ def test_who_is_not_out_is_seen_and_has_a_third_of_each_axis(
     not_seen = sum(
         not all(low <= v <= high for v, (low, high) in zip(row, frame, strict=True)) for row in values.tolist()
     )
-    assert (f"{not_seen} arm" in picture.caption and "beyond the edge." in picture.caption) == (not_seen > 0)
+    assert (f"{not_seen} beaten arm" in picture.caption and "beyond the edge." in picture.caption) == (not_seen > 0)
 
 
 def test_one_arm_that_is_out_and_far_away_takes_no_room_from_the_others(snapshot: SnapshotAssertion) -> None:
@@ -197,7 +197,7 @@ def test_one_arm_that_is_out_and_far_away_takes_no_room_from_the_others(snapshot
     for K in (3, 5, 12, 60):
         values = rng.uniform(1.0, 10.0, (K, 2))
         values[-1] = [-220.0, -1650.0]
-        picture = plot.front(made_result(values, [IN, UNDECIDED] + [OUT] * (K - 2), BOTH))
+        picture = plot.front(made_result(values, [KEEP, UNDECIDED] + [BEATEN] * (K - 2), BOTH))
         for d, (low, high) in enumerate(limits(picture.panels[0])):
             rest = values[:-1, d]
             assert low < rest.min()
@@ -211,13 +211,13 @@ def test_one_arm_that_is_out_and_far_away_takes_no_room_from_the_others(snapshot
     [(MEMORY, 49.0, "linear"), (MEMORY, 51.0, "log"), (SECONDS, 19.0, "linear"), (SECONDS, 21.0, "log")],
 )
 def test_an_axis_is_logarithmic_where_values_differ_by_factors(objective: Objective, factor: float, scale: str) -> None:
-    result = made_result([[1.0, 1.0], [factor, 2.0]], [IN, OUT], (objective, QUALITY))
+    result = made_result([[1.0, 1.0], [factor, 2.0]], [KEEP, BEATEN], (objective, QUALITY))
     assert plot.front(result).panels[0].x.scale == scale
     assert plot.front(result).panels[0].y.scale == "linear"
 
 
 def test_values_that_are_not_positive_have_a_linear_axis() -> None:
-    result = made_result([[-1.0, 1.0], [500.0, 2.0]], [IN, OUT], (MEMORY, QUALITY))
+    result = made_result([[-1.0, 1.0], [500.0, 2.0]], [KEEP, BEATEN], (MEMORY, QUALITY))
     assert plot.front(result).panels[0].x.scale == "linear"
 
 
@@ -225,13 +225,13 @@ def test_arms_that_are_out_and_far_away_are_counted_beyond_the_edge(snapshot: Sn
     rng = np.random.default_rng(0)
     values = rng.normal(0.0, 1.0, (30, 2))
     values[7] = -1e6
-    result = made_result(values, [IN] + [OUT] * 29, (POINTS, QUALITY))
+    result = made_result(values, [KEEP] + [BEATEN] * 29, (POINTS, QUALITY))
     picture = plot.front(result)
     assert picture.panels[0].x.low is not None
     assert picture.panels[0].x.low > -30.0
     assert said(picture.caption) == snapshot
     values[7] = 0.0
-    assert "out lies beyond" not in plot.front(made_result(values, [IN] + [OUT] * 29, (POINTS, QUALITY))).caption
+    assert "out lies beyond" not in plot.front(made_result(values, [KEEP] + [BEATEN] * 29, (POINTS, QUALITY))).caption
 
 
 # What is beaten -------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ coordinates = st.integers(-4, 4).map(float)
 
 @given(
     points=st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=7),
-    codes=st.lists(st.sampled_from([IN, OUT, UNDECIDED, COVERED]), min_size=7, max_size=7),
+    codes=st.lists(st.sampled_from([KEEP, BEATEN, UNDECIDED, MATCHED]), min_size=7, max_size=7),
     minimized=st.tuples(st.booleans(), st.booleans()),
 )
 def test_the_region_is_what_some_arm_of_the_front_beats(
@@ -261,7 +261,7 @@ def test_the_region_is_what_some_arm_of_the_front_beats(
     objectives = [Objective(n, "minimize" if m else "maximize") for n, m in zip("ab", minimized, strict=True)]
     result = made_result(points, codes[: len(points)], objectives)
     region = beaten_region(read(result), 0, 1)
-    front = [point for point, code in zip(points, codes, strict=False) if code == IN]
+    front = [point for point, code in zip(points, codes, strict=False) if code == KEEP]
     if not front:
         assert region is None
         return
@@ -283,7 +283,7 @@ def test_no_region_without_a_front_or_with_more_objectives() -> None:
         return any(isinstance(layer, Region) for layer in picture.panels[0].layers)
 
     assert has_region(plot.front(made_result(VALUES, CODES)))
-    assert not has_region(plot.front(made_result(VALUES, [OUT, UNDECIDED, OUT, OUT, UNDECIDED])))
+    assert not has_region(plot.front(made_result(VALUES, [BEATEN, UNDECIDED, BEATEN, BEATEN, UNDECIDED])))
     three = made_result([[*row, 1.0] for row in VALUES], CODES, (SECONDS, QUALITY, MEMORY))
     assert not has_region(plot.front(three, "seconds", "quality"))
 
@@ -292,7 +292,9 @@ def test_no_region_without_a_front_or_with_more_objectives() -> None:
 
 
 def test_arms_with_the_same_estimates_are_drawn_beside_each_other() -> None:
-    picture = plot.front(made_result([[4.0, 4.0]] * 3 + [[5.0, 3.0]], [IN, COVERED, COVERED, OUT], (POINTS, QUALITY)))
+    picture = plot.front(
+        made_result([[4.0, 4.0]] * 3 + [[5.0, 3.0]], [KEEP, MATCHED, MATCHED, BEATEN], (POINTS, QUALITY))
+    )
     shown = marks(picture)
     assert len({(x, y) for _, x, y in shown.values()}) == 4
     for i in range(3):
@@ -312,10 +314,10 @@ def test_rings_around_those_that_means_would_have_returned_but_which_are_out(sna
     assert FOOLED not in honest.legend
 
 
-@pytest.mark.parametrize("name", ["broken", "it's", "x was set aside: y", "a\nb"])
+@pytest.mark.parametrize("name", ["broken", "it's", "x was excluded: y", "a\nb"])
 def test_arms_set_aside_are_counted_and_not_drawn(name: str, snapshot: SnapshotAssertion) -> None:
     names = ["a", "b", name, "d", "e"]
-    codes = [*CODES[:2], Verdict.SET_ASIDE, *CODES[3:]]
+    codes = [*CODES[:2], Verdict.EXCLUDED, *CODES[3:]]
     picture = plot.front(made_result(VALUES, codes, names=names))
     assert set(marks(picture)) == {0, 1, 3, 4}
     assert said(picture.caption) == snapshot
@@ -355,7 +357,9 @@ def test_other_objectives_are_refused(x: str | int | None, y: str | int | None, 
 
 
 def test_one_objective_is_a_list_with_the_best_first() -> None:
-    result = made_result([[3.0], [1.0], [2.0]], [OUT, IN, UNDECIDED], (SECONDS,), names=["slow", "fast", "middling"])
+    result = made_result(
+        [[3.0], [1.0], [2.0]], [BEATEN, KEEP, UNDECIDED], (SECONDS,), names=["slow", "fast", "middling"]
+    )
     panel = plot.front(result).panels[0]
     assert panel.y.names == ("fast", "middling", "slow")
     assert panel.y.reverse
@@ -365,7 +369,7 @@ def test_one_objective_is_a_list_with_the_best_first() -> None:
             for at, a, b, key in zip(layer.at, layer.low, layer.high, layer.keys, strict=True):
                 assert panel.y.names[int(at)] == result.arms[key]
                 assert (a, b) == (low[key, 0], high[key, 0])
-    reverse = made_result([[3.0], [1.0], [2.0]], [IN, OUT, OUT], (POINTS,), names=["top", "bottom", "middle"])
+    reverse = made_result([[3.0], [1.0], [2.0]], [KEEP, BEATEN, BEATEN], (POINTS,), names=["top", "bottom", "middle"])
     assert plot.front(reverse).panels[0].y.names == ("top", "middle", "bottom")
 
 

@@ -16,7 +16,7 @@ from frontguard.plot.frames import Sheet, labels, limits, sheet_of
 from frontguard.plot.picture import PLAIN, Axis, Bars, Panel, Picture, Points, Rule
 from frontguard.results import Answer, Profile
 from frontguard.studies.overview import Rate
-from tests.plot.made import IN, OUT, QUALITY, SECONDS, made_result
+from tests.plot.made import BEATEN, KEEP, QUALITY, SECONDS, made_result
 from tests.plot.samples import array
 from tests.support.browsers import OpenPage
 
@@ -25,7 +25,7 @@ SIZE = 10.0
 
 def result(pulls: list[int], long: int = 60) -> Answer:
     rng = np.random.default_rng(0)
-    verdicts = [IN, *[OUT] * (len(pulls) - 1)]
+    verdicts = [KEEP, *[BEATEN] * (len(pulls) - 1)]
     names = [f"-O3 {'x' * long} {k}" for k in range(len(pulls))]
     made = made_result(np.exp(rng.normal(0.0, 0.3, (len(pulls), 2))), verdicts, (SECONDS, QUALITY), names=names)
     made.pulls_per_arm[:] = pulls

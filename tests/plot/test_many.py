@@ -14,7 +14,7 @@ from frontguard.plot.picture import UNDECIDED as UNDECIDED_LOOK
 from frontguard.plot.picture import Boxes, Density, Lines, Picture, Points
 from frontguard.results import Answer
 from frontguard.verdicts import Verdict
-from tests.plot.made import COVERED, IN, MEMORY, OUT, POINTS, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
+from tests.plot.made import BEATEN, KEEP, MATCHED, MEMORY, POINTS, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
 from tests.support.snapshots import said
 
 Floats = npt.NDArray[np.float64]
@@ -51,14 +51,14 @@ def test_up_to_some_arms_all_are_drawn() -> None:
     more = many_arms(ALL + 1)
     one_more = plot.front(more)
     assert len(drawn(one_more)) == 60
-    seen = within(one_more, more.estimates) & (more.verdict_codes == OUT)
+    seen = within(one_more, more.estimates) & (more.verdict_codes == BEATEN)
     assert density_of(one_more).counts.sum() == seen.sum() > ALL - 70
 
 
 def test_of_a_thousand_the_front_is_drawn_in_full_and_the_rest_counted(snapshot: SnapshotAssertion) -> None:
     result = many_arms(1000)
     picture = plot.front(result)
-    expected = {i for i, code in enumerate(result.verdict_codes.tolist()) if code != OUT}
+    expected = {i for i, code in enumerate(result.verdict_codes.tolist()) if code != BEATEN}
     assert drawn(picture) == expected
     assert boxed(picture) == expected
     density = density_of(picture)
@@ -73,7 +73,7 @@ def test_of_a_thousand_the_front_is_drawn_in_full_and_the_rest_counted(snapshot:
 def test_the_cells_hold_what_lies_in_them(spread: float) -> None:
     rng = np.random.default_rng(3)
     values = np.exp(rng.normal(0.0, spread, (500, 2)))
-    result = made_result(values, [IN] + [OUT] * 499, (MEMORY, QUALITY))
+    result = made_result(values, [KEEP] + [BEATEN] * 499, (MEMORY, QUALITY))
     picture = plot.front(result)
     assert picture.panels[0].x.scale == ("log" if spread == 2.0 else "linear")
     density = density_of(picture)
@@ -98,7 +98,7 @@ def test_arms_beyond_the_edge_are_in_no_cell_but_counted(snapshot: SnapshotAsser
     rng = np.random.default_rng(0)
     values = rng.uniform(-1.0, 1.0, (300, 2))
     values[5], values[6] = [-1e9, 0.0], [0.0, -1e9]
-    picture = plot.front(made_result(values, [IN] + [OUT] * 299, (POINTS, QUALITY)))
+    picture = plot.front(made_result(values, [KEEP] + [BEATEN] * 299, (POINTS, QUALITY)))
     density = density_of(picture)
     assert density.counts.sum() == 297
     assert density.x_edges[0] >= -1.0
@@ -108,7 +108,7 @@ def test_arms_beyond_the_edge_are_in_no_cell_but_counted(snapshot: SnapshotAsser
 
 def test_all_others_beyond_the_edge_leave_an_empty_density(snapshot: SnapshotAssertion) -> None:
     values = np.concatenate([np.linspace(0.0, 1.0, 110)[:, None] * [1.0, -1.0], np.full((12, 2), -1e6)])
-    picture = plot.front(made_result(values, [IN] * 110 + [OUT] * 12, (POINTS, QUALITY)))
+    picture = plot.front(made_result(values, [KEEP] * 110 + [BEATEN] * 12, (POINTS, QUALITY)))
     assert density_of(picture).counts.sum() == 0
     assert said(picture.caption) == snapshot
     assert picture.svg().markup()
@@ -117,11 +117,11 @@ def test_all_others_beyond_the_edge_leave_an_empty_density(snapshot: SnapshotAss
 
 
 def test_never_more_marks_than_can_be_told_apart(snapshot: SnapshotAssertion) -> None:
-    codes = [IN] * 150 + [UNDECIDED] * 400 + [COVERED] * 100 + [OUT] * 350
+    codes = [KEEP] * 150 + [UNDECIDED] * 400 + [MATCHED] * 100 + [BEATEN] * 350
     values = np.random.default_rng(1).uniform(1.0, 2.0, (1000, 2))
     picture = plot.front(made_result(values, codes))
     shown = [codes[i] for i in drawn(picture)]
-    assert [shown.count(code) for code in (IN, UNDECIDED, COVERED, OUT)] == [150, 60, 60, 0]
+    assert [shown.count(code) for code in (KEEP, UNDECIDED, MATCHED, BEATEN)] == [150, 60, 60, 0]
     dropped, covered, undecided = densities_of(picture).values()
     assert (dropped.counts.sum(), covered.counts.sum(), undecided.counts.sum()) == (350, 40, 340)
     assert undecided.look.colour == UNDECIDED_LOOK.colour != dropped.look.colour
@@ -132,8 +132,8 @@ def test_never_more_marks_than_can_be_told_apart(snapshot: SnapshotAssertion) ->
         layer.look.size for layer in plot.front(many_arms(30, few=5)).panels[0].layers if isinstance(layer, Points)
     }
     assert max(sizes) < min(usual)
-    crowd = plot.front(made_result(values, [IN] * 1000))
-    assert len(drawn(crowd)) == MOST[Verdict.IN]
+    crowd = plot.front(made_result(values, [KEEP] * 1000))
+    assert len(drawn(crowd)) == MOST[Verdict.KEEP]
     assert said(density_of(crowd).look.label) == snapshot
 
 
@@ -146,7 +146,7 @@ def marks_within(result: Answer, i: int, marks: set[int]) -> int:
 @pytest.mark.parametrize("half", [0.005, 0.4], ids=["small boxes", "large boxes"])
 def test_boxes_are_drawn_where_they_do_not_hide_marks(half: float) -> None:
     values = np.random.default_rng(3).uniform(1.0, 2.0, (1000, 2))
-    codes = [IN] * 40 + [UNDECIDED] * 40 + [COVERED] * 20 + [OUT] * 900
+    codes = [KEEP] * 40 + [UNDECIDED] * 40 + [MATCHED] * 20 + [BEATEN] * 900
     result = made_result(values, codes, half=half)
     picture = plot.front(result)
     crowding = np.mean([marks_within(result, i, set(range(100))) for i in range(100)])
@@ -156,7 +156,7 @@ def test_boxes_are_drawn_where_they_do_not_hide_marks(half: float) -> None:
     else:
         assert crowding > 10.0
         assert boxed(picture) == set()
-    few = plot.front(made_result(values, [IN] * 12 + [UNDECIDED] * 88 + [OUT] * 900, half=half))
+    few = plot.front(made_result(values, [KEEP] * 12 + [UNDECIDED] * 88 + [BEATEN] * 900, half=half))
     assert boxed(few) >= set(range(12))  # few on the front always have theirs
 
 
@@ -191,16 +191,16 @@ def test_a_long_list_ends_with_a_line_for_all_others(snapshot: SnapshotAssertion
     assert said(names[-1]) == snapshot
     assert len(names) == 16
     low, high = limits(picture.panels[0])[0]
-    outs = result.estimates[result.verdict_codes == OUT, 0]
+    outs = result.estimates[result.verdict_codes == BEATEN, 0]
     assert density_of(picture).counts.sum() == ((outs >= low) & (outs <= high)).sum() > 460
-    assert drawn(picture) == set(np.flatnonzero(result.verdict_codes != OUT).tolist())
+    assert drawn(picture) == set(np.flatnonzero(result.verdict_codes != BEATEN).tolist())
 
 
 def test_pairs_and_parallel_thin_out_as_well() -> None:
     result = many_arms(1000, (SECONDS, QUALITY, MEMORY))
     pairs = plot.pairs(result)
     for panel, (x, y) in enumerate(((0, 1), (0, 2), (1, 2))):
-        seen = within(pairs, result.estimates[:, [x, y]], panel) & (result.verdict_codes == OUT)
+        seen = within(pairs, result.estimates[:, [x, y]], panel) & (result.verdict_codes == BEATEN)
         assert density_of(pairs, panel).counts.sum() == seen.sum() > 900
     assert pairs.rows[1][0] is not None
     assert limits(pairs.panels[0])[0] == limits(pairs.rows[1][0])[0]  # a column has one axis
@@ -215,19 +215,19 @@ def test_many_undecided_lines_are_fewer_and_fainter_than_the_front() -> None:
         layers = plot.parallel(made_result(values[: len(codes)], codes)).panels[0].layers
         return [(len(layer.keys), layer.opacity) for layer in layers if isinstance(layer, Lines)]
 
-    undecided, front = opacities([IN] * 3 + [UNDECIDED] * 300 + [OUT] * 697)  # the front last, on top
+    undecided, front = opacities([KEEP] * 3 + [UNDECIDED] * 300 + [BEATEN] * 697)  # the front last, on top
     assert undecided[0] <= 30
     assert undecided[1] < 0.5 < front[1]
     assert front[0] == 3
-    assert opacities([IN, UNDECIDED, UNDECIDED])[0][1] > 0.8
+    assert opacities([KEEP, UNDECIDED, UNDECIDED])[0][1] > 0.8
 
 
 def test_in_a_list_each_arm_is_in_a_line_of_its_own_or_counted(snapshot: SnapshotAssertion) -> None:
     values = np.random.default_rng(8).uniform(1.0, 2.0, (300, 1))
     values[299] = 1e6
-    result = made_result(values, [IN] * 10 + [UNDECIDED] * 100 + [OUT] * 190, (MEMORY,))
+    result = made_result(values, [KEEP] * 10 + [UNDECIDED] * 100 + [BEATEN] * 190, (MEMORY,))
     picture = plot.front(result)
     assert len(drawn(picture)) == 40
-    assert picture.panels[0].y.names[40:] == ("190 more out", "70 more undecided")
+    assert picture.panels[0].y.names[40:] == ("190 more beaten", "70 more undecided")
     assert [layer.counts.sum() for layer in densities_of(picture).values()] == [189, 70]
     assert said(picture.caption) == snapshot

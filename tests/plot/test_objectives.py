@@ -15,12 +15,12 @@ from frontguard.objectives import Objective
 from frontguard.plot.picture import VERDICTS, Band, Bars, Lines, Points, Rule, Spans
 from frontguard.results import Profile
 from frontguard.verdicts import Verdict
-from tests.plot.made import COVERED, IN, MEMORY, OUT, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
+from tests.plot.made import BEATEN, KEEP, MATCHED, MEMORY, QUALITY, SECONDS, UNDECIDED, made_result, many_arms
 from tests.support.snapshots import refused, said
 
 THREE = (SECONDS, QUALITY, MEMORY)
 VALUES = [[1.0, 3.0, 10.0], [2.0, 4.0, 30.0], [3.0, 2.0, 20.0], [1.5, 2.5, 25.0]]
-CODES = [IN, IN, OUT, UNDECIDED]
+CODES = [KEEP, KEEP, BEATEN, UNDECIDED]
 
 
 def test_pairs_are_the_lower_triangle_of_a_matrix() -> None:
@@ -51,11 +51,11 @@ def test_more_than_two_objectives_are_pairs_unless_two_are_chosen() -> None:
 
 def test_more_than_five_objectives_are_left_out_and_named(snapshot: SnapshotAssertion) -> None:
     objectives = [Objective(f"metric {d}", "maximize") for d in range(7)]
-    picture = plot.pairs(made_result(np.arange(14.0).reshape(2, 7), [IN, OUT], objectives))
+    picture = plot.pairs(made_result(np.arange(14.0).reshape(2, 7), [KEEP, BEATEN], objectives))
     assert len(picture.panels) == 10
     assert said(picture.caption) == snapshot
     with refused(BadInput, snapshot):
-        plot.pairs(made_result([[1.0]], [IN], (SECONDS,)))
+        plot.pairs(made_result([[1.0]], [KEEP], (SECONDS,)))
 
 
 def test_in_parallel_coordinates_better_is_up() -> None:
@@ -81,7 +81,7 @@ def test_in_parallel_coordinates_better_is_up() -> None:
 
 
 def test_equal_values_stand_in_the_middle() -> None:
-    picture = plot.parallel(made_result([[1.0, 2.0], [1.0, 3.0]], [IN, OUT]))
+    picture = plot.parallel(made_result([[1.0, 2.0], [1.0, 3.0]], [KEEP, BEATEN]))
     for layer in picture.panels[0].layers:
         if isinstance(layer, Lines):
             assert (layer.y[:, 0] == 0.5).all()
@@ -91,7 +91,7 @@ def test_the_band_holds_four_fifths_of_those_not_drawn() -> None:
     result = many_arms(800, THREE)
     (panel,) = plot.parallel(result).panels
     (band,) = [layer for layer in panel.layers if isinstance(layer, Band)]
-    rest = result.verdict_codes == OUT
+    rest = result.verdict_codes == BEATEN
     ends = [layer.written for layer in panel.layers if isinstance(layer, Points) and layer.look.size < 1.0]
     for d, objective in enumerate(THREE):
         head, foot = (float(texts[d].replace(",", "")) for texts in ends)
@@ -165,7 +165,7 @@ def test_robustness_takes_the_analysis_own_profile_and_refuses_to_guess(snapshot
     assert found.log.profile is not None
     arms = plot.robustness(found).panels[0]
     (first, *_) = arms.y.names
-    assert found.stands_up_to[first] == pytest.approx(min(found.stands_up_to[name] for name in found.pareto_set))
+    assert found.holds_up_to[first] == pytest.approx(min(found.holds_up_to[name] for name in found.pareto_set))
     with refused(BadInput, snapshot):
         plot.robustness(made_result(VALUES, CODES, THREE))
     with refused(BadInput, snapshot):
@@ -174,7 +174,7 @@ def test_robustness_takes_the_analysis_own_profile_and_refuses_to_guess(snapshot
 
 def test_robustness_of_many_arms_shows_the_fragile_ones() -> None:
     K = 300
-    result = made_result(np.ones((K, 2)), [IN] * 60 + [OUT] * 200 + [COVERED] * 40)
+    result = made_result(np.ones((K, 2)), [KEEP] * 60 + [BEATEN] * 200 + [MATCHED] * 40)
     stands = np.linspace(0.49, 0.11, K)
     many = Profile(stands, 0.2, np.array([0.1, 0.2]), np.array([60, 59]), 0.001)
     panel = plot.robustness(result, many).panels[0]

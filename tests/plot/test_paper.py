@@ -102,8 +102,8 @@ def test_pyplot_is_left_alone() -> None:
 
 
 def test_boxes_and_marks_are_where_they_belong() -> None:
-    boxes = Boxes(array(1, 2), array(3, 4), array(1.5, 2.5), array(3.5, 4.5), looks.IN)
-    (axes,) = drawn(only(boxes, Points(array(1.2, 2.2), array(3.3, 4.4), looks.IN))).axes
+    boxes = Boxes(array(1, 2), array(3, 4), array(1.5, 2.5), array(3.5, 4.5), looks.KEEP)
+    (axes,) = drawn(only(boxes, Points(array(1.2, 2.2), array(3.3, 4.4), looks.KEEP))).axes
     (drawn_boxes,) = (item for item in axes.collections if isinstance(item, PolyCollection))
     ends = [path.get_extents() for path in drawn_boxes.get_paths()]
     assert [tuple(end.extents) for end in ends] == [(1.0, 3.0, 1.5, 3.5), (2.0, 4.0, 2.5, 4.5)]
@@ -141,7 +141,7 @@ def test_axes_have_their_scale_direction_and_words(snapshot: SnapshotAssertion) 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_arrow_points_to_where_good_lies(reverse: bool) -> None:
-    picture = only(Points(array(1), array(1), looks.IN), x=Axis("x", "lower", reverse=reverse))
+    picture = only(Points(array(1), array(1), looks.KEEP), x=Axis("x", "lower", reverse=reverse))
     (axes,) = drawn(picture).axes
     assert axes.xaxis_inverted() == reverse
     assert axes.get_xlabel() == ("x   lower is better →" if reverse else "x   ← lower is better")
@@ -167,8 +167,8 @@ def test_words_beside_marks_cover_neither_each_other_nor_the_marks() -> None:
 def test_crowded_names_are_left_out_rather_than_on_top_of_each_other() -> None:
     at = np.linspace(0.0, 0.01, 40)
     names = tuple(f"arm number {i}" for i in range(40))
-    far = Points(array(-1, 1), array(-1, 1), looks.OUT)
-    figure = drawn(only(Points(at, at, looks.IN, written=names), far))
+    far = Points(array(-1, 1), array(-1, 1), looks.BEATEN)
+    figure = drawn(only(Points(at, at, looks.KEEP, written=names), far))
     figure.canvas.draw()
     places = [text.get_window_extent() for text in figure.axes[0].texts]
     assert 1 <= len(places) < 40

@@ -24,7 +24,7 @@ from tests.plot.svg_reading import SVG, found, frame, of_class, one, parsed, pla
 
 
 def test_marks_lie_where_the_ticks_say() -> None:
-    root = parsed(one(Points(array(2.5, 8, 5), array(5, 1, 10), looks.IN, keys=(7, 8, 9))), prefix="f-")
+    root = parsed(one(Points(array(2.5, 8, 5), array(5, 1, 10), looks.KEEP, keys=(7, 8, 9))), prefix="f-")
     across, down = ticks_of(root)
     x0, x10, y0, y10 = across["0"], across["10"], down["0"], down["10"]
     for key, x, y in ((7, 2.5, 5), (8, 8, 1), (9, 5, 10)):
@@ -35,7 +35,7 @@ def test_marks_lie_where_the_ticks_say() -> None:
 
 def test_log_axes_place_by_ratios() -> None:
     axis = Axis(scale="log", low=1.0, high=10_000.0)
-    root = parsed(one(Points(array(1, 100, 31.6228), array(10, 10, 10), looks.IN, keys=(0, 1, 2)), x=axis, y=axis))
+    root = parsed(one(Points(array(1, 100, 31.6228), array(10, 10, 10), looks.KEEP, keys=(0, 1, 2)), x=axis, y=axis))
     across, _ = ticks_of(root)
     at = [place(found(root, data_key=f"mark-{key}"))[0] for key in range(3)]
     assert at[0] == pytest.approx(across["1"], abs=0.11)
@@ -45,7 +45,7 @@ def test_log_axes_place_by_ratios() -> None:
 
 
 def test_names_are_read_from_the_top_if_reversed() -> None:
-    bars = Bars(array(0, 1, 2), array(3, 2, 1), looks.IN, keys=(0, 1, 2))
+    bars = Bars(array(0, 1, 2), array(3, 2, 1), looks.KEEP, keys=(0, 1, 2))
     root = parsed(one(bars, x=Axis(low=0.0), y=Axis(names=("first", "second", "third"), reverse=True)))
     across, down = ticks_of(root)
     assert down["first"] < down["second"] < down["third"]
@@ -59,7 +59,7 @@ def test_names_are_read_from_the_top_if_reversed() -> None:
 
 
 def test_boxes_span_from_low_to_high() -> None:
-    root = parsed(one(Boxes(array(2), array(1), array(4), array(7), looks.IN, ("hint",), (5,))), prefix="f-")
+    root = parsed(one(Boxes(array(2), array(1), array(4), array(7), looks.KEEP, ("hint",), (5,))), prefix="f-")
     across, down = ticks_of(root)
     box = found(root, id="f-box-5")
     x, y, wide, high = (float(box.get(name, "nan")) for name in ("x", "y", "width", "height"))
@@ -73,7 +73,7 @@ def test_boxes_span_from_low_to_high() -> None:
 def test_open_boxes_end_at_the_frame_without_an_edge(opens: tuple[bool, bool, bool, bool]) -> None:
     left, top, right, bottom = opens
     ends = (-INF if left else 3.0, -INF if bottom else 3.0, INF if right else 7.0, INF if top else 7.0)
-    root = parsed(one(Boxes(*(array(end) for end in ends), looks.IN, keys=(1,))))
+    root = parsed(one(Boxes(*(array(end) for end in ends), looks.KEEP, keys=(1,))))
     box = found(root, data_key="box-1")
     x, y, wide, high = (float(box.get(name, "nan")) for name in ("x", "y", "width", "height"))
     edges = frame(root)
@@ -89,14 +89,14 @@ def test_open_boxes_end_at_the_frame_without_an_edge(opens: tuple[bool, bool, bo
 
 
 def test_boxes_of_which_nothing_is_known_or_seen_are_not_drawn() -> None:
-    boxes = Boxes(array(-INF, NAN, 20, 1), array(-INF, 1, 1, 1), array(INF, 2, 30, 2), array(INF, 2, 2, 2), looks.IN,
+    boxes = Boxes(array(-INF, NAN, 20, 1), array(-INF, 1, 1, 1), array(INF, 2, 30, 2), array(INF, 2, 2, 2), looks.KEEP,
                   keys=(0, 1, 2, 3))  # fmt: skip
     assert [box.get("data-key") for box in of_class(parsed(one(boxes)), "box")] == ["box-3"]
 
 
 def test_points_beyond_the_frame_are_not_drawn() -> None:
     points = Points(
-        array(5, 11, NAN, INF), array(5, 5, 5, 5), looks.IN, keys=(0, 1, 2, 3), written=("a", "b", "c", "d")
+        array(5, 11, NAN, INF), array(5, 5, 5, 5), looks.KEEP, keys=(0, 1, 2, 3), written=("a", "b", "c", "d")
     )
     root = parsed(one(points))
     assert [mark.get("data-key") for mark in of_class(root, "mark")] == ["mark-0"]
@@ -105,7 +105,7 @@ def test_points_beyond_the_frame_are_not_drawn() -> None:
 
 
 def test_lines_are_interrupted() -> None:
-    lines = Lines(array(0, 2, 4, 6, 8)[None, :], array(1, 2, NAN, 4, 5)[None, :], looks.IN, keys=(1,))
+    lines = Lines(array(0, 2, 4, 6, 8)[None, :], array(1, 2, NAN, 4, 5)[None, :], looks.KEEP, keys=(1,))
     path = found(parsed(one(lines)), data_key="line-1").find(f"{SVG}path").get("d", "")  # type: ignore[union-attr]
     assert re.sub(r"[\d. ]+", "", path) == "MLML"
 
@@ -129,7 +129,7 @@ def test_unkeyed_marks_without_hints_are_one_path() -> None:
 
 
 def test_regions_are_hatched() -> None:
-    region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.IN)
+    region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.KEEP)
     root = parsed(one(region), prefix="r-")
     assert found(root, id="r-hatch-0072B2").tag == f"{SVG}pattern"
 
@@ -139,7 +139,7 @@ def test_regions_are_hatched() -> None:
 ])  # fmt: skip
 def test_arrows_point_to_where_good_lies(better: str, reverse: bool, x_arrow: str, y_arrow: str) -> None:
     axis = Axis("seconds", better, reverse=reverse)  # type: ignore[arg-type]
-    root = parsed(one(Points(array(1, 2), array(1, 2), looks.IN, keys=(1, 2)), x=axis, y=axis))
+    root = parsed(one(Points(array(1, 2), array(1, 2), looks.KEEP, keys=(1, 2)), x=axis, y=axis))
     y_title, x_title = ("".join(title.itertext()) for title in of_class(root, "title"))
     assert x_title == f"seconds{x_arrow} {better} is better"
     assert y_title == f"seconds{y_arrow} {better} is better"

@@ -77,7 +77,7 @@ def test_no_text_is_read_as_markup_or_mathematics() -> None:
 
 def test_what_a_name_says_of_our_own_tags_is_escaped_too() -> None:
     name = "<b>bold</b><br><i>x</i>"
-    figure = drawn(only(Points(array(1), array(1), looks.IN, (name,), (name,))))
+    figure = drawn(only(Points(array(1), array(1), looks.KEEP, (name,), (name,))))
     marks, labels = figure.data
     assert unescape(labels.text[0]) == name
     assert marks.hovertext[0] == "&lt;b&gt;bold&lt;/b&gt;&lt;br&gt;&lt;i&gt;x&lt;/i&gt;"
@@ -108,7 +108,7 @@ def read_back(word: str) -> float:
 @pytest.mark.parametrize(("low", "high"), [(900, 140_000), (3, 7), (0.002, 0.9), (1e-9, 1e9), (1e3, 1.2e3)])
 def test_ticks_of_log_axes_say_whole_numbers(low: float, high: float, width: float) -> None:
     axis = Axis(scale="log", low=low, high=high)
-    picture = Picture(((Panel(axis, axis, (Points(array(low, high), array(low, high), looks.IN),)),),), width=width)
+    picture = Picture(((Panel(axis, axis, (Points(array(low, high), array(low, high), looks.KEEP),)),),), width=width)
     layout = drawn(picture).layout
     for shown in (layout.xaxis, layout.yaxis):
         assert shown.tickmode == "array"
@@ -120,7 +120,7 @@ def test_ticks_of_log_axes_say_whole_numbers(low: float, high: float, width: flo
 
 def test_large_numbers_of_linear_axes_are_written_out() -> None:
     def axis(high: float) -> Any:
-        return drawn(only(Points(array(0, high), array(0, 1), looks.IN))).layout.xaxis
+        return drawn(only(Points(array(0, high), array(0, 1), looks.KEEP))).layout.xaxis
 
     assert (axis(40_000.0).separatethousands, axis(40_000.0).exponentformat) == (True, "none")
     assert axis(1e12).exponentformat == axis(1e-7).exponentformat == "power"
@@ -153,7 +153,7 @@ def test_infinite_ends_lie_outside_the_range() -> None:
 
 
 def test_a_band_is_interrupted_where_a_number_is_missing() -> None:
-    band = Band(array(1, 2, 3, 4, 5), array(0, 0, math.nan, 0, 0), array(1, 1, 1, 1, 1), looks.IN, "arm")
+    band = Band(array(1, 2, 3, 4, 5), array(0, 0, math.nan, 0, 0), array(1, 1, 1, 1, 1), looks.KEEP, "arm")
     pieces = drawn(only(band)).data
     assert [list(piece.x) for piece in pieces] == [[1, 2, 2, 1], [4, 5, 5, 4]]
 
@@ -170,17 +170,17 @@ def test_density_counts_are_in_their_cells() -> None:
 
 
 def test_hints_of_boxes_are_there_even_without_marks() -> None:
-    boxes = Boxes(array(1), array(1), array(2), array(3), looks.IN, ("the box",), (7,))
+    boxes = Boxes(array(1), array(1), array(2), array(3), looks.KEEP, ("the box",), (7,))
     assert [trace.hovertext for trace in drawn(only(boxes)).data if trace.hovertext] == [("the box",)]
-    marks = Points(array(1.4), array(2), looks.IN, ("the mark",), keys=(7,))
+    marks = Points(array(1.4), array(2), looks.KEEP, ("the mark",), keys=(7,))
     hinted = [trace.hovertext for trace in drawn(only(boxes, marks)).data if trace.hovertext]
     assert hinted == [("the mark",)]
 
 
 def test_names_that_would_lie_upon_each_other_are_only_in_the_hints() -> None:
     names = tuple(f"a name that is long {k}" for k in range(20))
-    marks = Points(np.full(20, 0.45), np.append(np.full(19, 0.5), 0.1), looks.IN, names, names)
-    shown, _, labels = drawn(only(marks, Points(array(0, 1), array(0, 1), looks.COVERED))).data
+    marks = Points(np.full(20, 0.45), np.append(np.full(19, 0.5), 0.1), looks.KEEP, names, names)
+    shown, _, labels = drawn(only(marks, Points(array(0, 1), array(0, 1), looks.MATCHED))).data
     assert shown.hovertext == names
     assert 1 < len(labels.text) < 20
     assert {names[0], names[19]} <= set(labels.text)
@@ -188,7 +188,7 @@ def test_names_that_would_lie_upon_each_other_are_only_in_the_hints() -> None:
 
 def test_rules_cross_the_panel_with_their_words_at_the_end() -> None:
     rules = Rule(0.5, looks.GOAL, True, "<i>declared</i>"), Rule(0.25, looks.GOAL, written="goal")
-    picture = only(Points(array(0, 1), array(0, 1), looks.IN), *rules)
+    picture = only(Points(array(0, 1), array(0, 1), looks.KEEP), *rules)
     (x_low, x_high), (y_low, y_high) = limits(picture.panels[0])
     _, upright, level, *labels = drawn(picture).data
     assert (upright.x, upright.y) == ((0.5, 0.5), (y_low, y_high))
@@ -198,8 +198,8 @@ def test_rules_cross_the_panel_with_their_words_at_the_end() -> None:
 
 
 def test_an_infinite_mark_lies_on_the_edge_and_a_span_reaches_beyond_it() -> None:
-    marks = Points(array(1, 2, np.inf), array(1, 2, 1.5), looks.IN)
-    spans = Spans(array(1, 2), array(-np.inf, 1.2), array(1.5, 1.8), looks.IN, hints=("a", "b"))
+    marks = Points(array(1, 2, np.inf), array(1, 2, 1.5), looks.KEEP)
+    spans = Spans(array(1, 2), array(-np.inf, 1.2), array(1.5, 1.8), looks.KEEP, hints=("a", "b"))
     picture = only(marks, spans)
     (x_low, x_high), _ = limits(picture.panels[0])
     points, lines = drawn(picture).data

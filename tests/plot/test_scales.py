@@ -176,5 +176,5 @@ def test_names_are_ticks_and_too_many_are_thinned_out_evenly() -> None:
 
 
 def test_given_ticks_are_kept_where_they_are_seen() -> None:
-    axis = Axis(ticks=((5.0, "some"), (0.0, "none"), (99.0, "beyond")))
+    axis = Axis(ticks=((5.0, "some"), (0.0, "none"), (99.0, "infeasible")))
     assert ticks(axis, 0.0, 10.0, 1) == ((0.0, "none"), (5.0, "some"))

@@ -11,10 +11,10 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, plot
 from frontguard.errors import BadInput
 from frontguard.plot.picture import FAILED, FORECAST, SUSPECT, VALUE, Band, Bars, Lines, Panel, Points, Rule
-from frontguard.plot.studies import BEYOND
+from frontguard.plot.studies import INFEASIBLE
 from frontguard.studies.overview import History, Moment, Rate
 from frontguard.suspects import suspects
-from tests.plot.made import IN, MEMORY, OUT, POINTS, QUALITY, SECONDS, UNDECIDED, made_history, made_measurements
+from tests.plot.made import BEATEN, KEEP, MEMORY, POINTS, QUALITY, SECONDS, UNDECIDED, made_history, made_measurements
 from tests.support.snapshots import refused, said
 
 
@@ -51,7 +51,7 @@ def test_boxes_that_were_wide_once_do_not_squash_what_came_of_them() -> None:
 
 def test_the_front_and_its_nearest_rivals_are_chosen() -> None:
     medians = np.array([[1.0], [9.0], [2.0], [1.1], [5.0], [1.4], [7.0], [8.0]])
-    codes = np.array([IN, OUT, OUT, OUT, UNDECIDED, OUT, OUT, OUT])
+    codes = np.array([KEEP, BEATEN, BEATEN, BEATEN, UNDECIDED, BEATEN, BEATEN, BEATEN])
     pulls = np.array([9, 5, 20, 40, 8, 30, 10, 7])
     moment = Moment(100, 0.0, pulls, codes, medians, medians - 0.1, medians + 0.1, np.array([0.3]))
     history = History(tuple("abcdefgh"), (MEMORY,), (moment,))
@@ -164,7 +164,7 @@ def test_each_pull_is_shown_once_as_what_it_is() -> None:
     everything = [x for group in shown.values() for x in group]
     assert sorted(everything) == [float(k) for k in range(1, 301)]
     assert list(shown[FAILED.label]) == [18.0]
-    assert list(shown[BEYOND.label]) == [6.0]
+    assert list(shown[INFEASIBLE.label]) == [6.0]
     marked = {k + 1.0 for k in np.flatnonzero(suspected).tolist()} - {6.0}
     assert set(shown[SUSPECT.label]) == marked
     assert {k * 10 + 1.0 for k in range(30)} <= marked
@@ -173,8 +173,8 @@ def test_each_pull_is_shown_once_as_what_it_is() -> None:
             assert y == values[int(x) - 1, 1]
     assert panel.y.low is not None
     assert panel.y.high is not None
-    assert -20.0 < panel.y.low <= shown[BEYOND.label][6.0]
-    assert shown[BEYOND.label][6.0] <= -1.0
+    assert -20.0 < panel.y.low <= shown[INFEASIBLE.label][6.0]
+    assert shown[INFEASIBLE.label][6.0] <= -1.0
     assert suspected.sum() == 31
     assert panel.note == "31 of 300 suspected (10%; 15% declared); 1 failed"
     assert panel.title == ""

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from frontguard import Certified, Objective, Oblivious, Prescient, Question, Study
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import rank_table, read_rank
-from frontguard.evidence.boxes import HIGH, LOW
+from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.certified import BLOCK_GROWTH
 from frontguard.statements import Statement
 from frontguard.storage.open import open_storage
@@ -40,7 +40,7 @@ def test_whole_blocks_of_the_arms_that_are_not_out() -> None:
         asked = policy.ask()
         arms, counts = np.unique(asked, return_counts=True)
         assert len(set(counts.tolist())) == 1
-        assert set(arms.tolist()) == set(np.flatnonzero(policy.verdict_codes != Verdict.OUT).tolist())
+        assert set(arms.tolist()) == set(np.flatnonzero(policy.verdict_codes != Verdict.BEATEN).tolist())
         seen.append(len(arms))
         policy.tell(asked, (middles[asked] + rng.normal(0.0, 0.5, len(asked)))[:, None])
     assert seen[0] == 4
@@ -61,7 +61,7 @@ def test_an_interval_holds_the_median_of_the_moments() -> None:
             asked = asked[np.lexsort((rng.random(len(asked)), rank))]
             policy.tell(asked, speeds[slot : slot + len(asked)][:, None])
             slot += len(asked)
-            low, high = policy.standing.boxes[:, LOW, 0], policy.standing.boxes[:, HIGH, 0]
+            low, high = policy.standing.intervals[:, LOW, 0], policy.standing.intervals[:, HIGH, 0]
             middle = np.median(speeds[:slot])
             wrong |= bool(((low > middle) | (high < middle)).any())
         missed += wrong
@@ -86,7 +86,7 @@ def test_an_arm_that_is_out_is_shown_as_it_would_be_in_the_moments_of_the_others
     study = measured_on_a_step(blocks=True, apart=1.03, seed=2)
     result = study.result()
     ratios = [effect.ratio for found in result.against("0") for effect in found.effects]
-    assert result.verdicts["3"] == "out"
+    assert result.verdicts["3"] == "beaten"
     assert result.pulls_per_arm[3] < result.pulls_per_arm[0]
     for ratio, true in zip(ratios, (1.03, 1.03**2, 1.03**3), strict=True):
         assert ratio is not None
@@ -105,7 +105,7 @@ def test_without_blocks_what_contradicts_itself_is_not_certified() -> None:
         assert refuted.names
         assert guarantee(result).startswith(Statement.NO_PROMISE.text.partition("{")[0])
         assert {result.verdicts[name] for name in refuted.names} <= {"undecided"}
-        assert "in" not in result.verdicts.values()
+        assert "keep" not in result.verdicts.values()
     for study in found:
         inner = study.result().inner
         assert ((inner.lower <= inner.estimates) & (inner.estimates <= inner.upper)).all()

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat, simulate
 from frontguard.errors import OutOfTurn
-from frontguard.evidence.boxes import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.notices import SpreadRefuted
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import rule
@@ -31,16 +31,16 @@ Floats = npt.NDArray[np.float64]
 class NaiveDecision:
     """`decide` over all pairs, from the definitions."""
 
-    def __init__(self, boxes: Floats, accuracy: Floats, coverage: Floats, margin: Floats) -> None:
-        low, high = boxes[:, LOW], boxes[:, HIGH]
-        K = len(boxes)
+    def __init__(self, intervals: Floats, accuracy: Floats, coverage: Floats, margin: Floats) -> None:
+        low, high = intervals[:, LOW], intervals[:, HIGH]
+        K = len(intervals)
         everyone = range(K)
         self.out = {
             i for i in everyone
             if any((high[i] <= low[j]).all() and (high[i] < low[j]).any() for j in everyone if j != i)
         }  # fmt: skip
         alive = [i for i in everyone if i not in self.out]
-        least, most = boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH]
+        least, most = intervals[:, DOUBT_LOW], intervals[:, DOUBT_HIGH]
 
         def beaten(i: int, j: int) -> bool:
             lead = least[j] - most[i]
@@ -83,22 +83,22 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     rng = np.random.default_rng(seed)
     policy = Certified(arms, objectives, threat=Oblivious(0.0), accuracy=accuracy, coverage=coverage, margin=0.5)
     standing = policy.standing
-    boxes, table, control = standing.boxes, standing.arms, standing.control
+    intervals, table, control = standing.intervals, standing.arms, standing.control
     centre = rng.integers(0, 5, (arms, objectives)).astype(float)  # whole numbers: ties and equal bounds abound
-    boxes[:, LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
-    boxes[:, HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
-    boxes[:, LOW_FLOOR] = boxes[:, HIGH_FLOOR] = boxes[:, ESTIMATE] = centre
-    boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
+    intervals[:, LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
+    intervals[:, HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
+    intervals[:, LOW_FLOOR] = intervals[:, HIGH_FLOOR] = intervals[:, ESTIMATE] = centre
+    intervals[:, DOUBT_LOW], intervals[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10
     tolerances = np.array(accuracy), np.full(objectives, coverage), np.full(objectives, 0.5)
     rule.decide(standing, records.Goal(*tolerances))
 
-    naive = NaiveDecision(boxes, *tolerances)
+    naive = NaiveDecision(intervals, *tolerances)
     status = table["status"]
-    assert {i for i in range(arms) if status[i] == Verdict.OUT} == naive.out
+    assert {i for i in range(arms) if status[i] == Verdict.BEATEN} == naive.out
     assert {i for i in range(arms) if table["candidate"][i]} == naive.candidates
-    assert {i for i in range(arms) if status[i] == Verdict.IN} == naive.inside
-    assert {i for i in range(arms) if status[i] == Verdict.COVERED} == naive.covered
+    assert {i for i in range(arms) if status[i] == Verdict.KEEP} == naive.inside
+    assert {i for i in range(arms) if status[i] == Verdict.MATCHED} == naive.covered
     assert (control["stop"][0] == records.CERTIFIED) == naive.certified
     assert control["alive"][0] == arms - len(naive.out)
     tie = np.finfo(float).tiny  # the least that is not nothing
@@ -228,7 +228,7 @@ def test_the_certificate_holds_at_any_time_and_only_grows_better_for_decided_arm
         accuracy = result.certificate.accuracy
         for i in np.flatnonzero(policy.standing.arms["candidate"] == 1):
             assert environment.gaps[i] <= accuracy
-        newly = {name for name, verdict in result.verdicts.items() if verdict == "out"}
+        newly = {name for name, verdict in result.verdicts.items() if verdict == "beaten"}
         assert out <= newly
         out = newly
     assert policy.result().pareto_set == ["0", "1"]
@@ -289,7 +289,7 @@ def test_pulls_asked_for_together_go_to_arms_that_matter(snapshot: SnapshotAsser
     environment = gaussian([[0.5], [0.45], [-5.0], [-5.0]], 0.2)
     rng = np.random.default_rng(5)
     policy = Certified(4, 1, threat=Oblivious(0.0), accuracy=0.01)
-    while policy.result().verdicts["3"] != "out" or policy.result().verdicts["2"] != "out":
+    while policy.result().verdicts["3"] != "beaten" or policy.result().verdicts["2"] != "beaten":
         arms = policy.ask()
         policy.tell(arms, environment.medians[arms] + 0.2 * rng.normal(size=(len(arms), 1)))
     assert set(policy.ask(20).tolist()) <= {0, 1}
@@ -408,14 +408,14 @@ def test_the_cost_of_arms_that_are_out_is_nothing() -> None:
     """Only alive arms are looked at: a decision leaves the records of the others untouched."""
     policy = Certified(50, 1, threat=Oblivious(0.0), accuracy=0.1)
     rng = np.random.default_rng(0)
-    while (policy.verdict_codes == Verdict.OUT).sum() < 40:
+    while (policy.verdict_codes == Verdict.BEATEN).sum() < 40:
         arms = policy.ask()
         policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
-    before = policy.standing.arms[policy.verdict_codes == Verdict.OUT].copy()
+    before = policy.standing.arms[policy.verdict_codes == Verdict.BEATEN].copy()
     for _ in itertools.repeat(None, 3):
         if not policy.done:
             arms = policy.ask()
-            assert (policy.verdict_codes[arms] != Verdict.OUT).all()
+            assert (policy.verdict_codes[arms] != Verdict.BEATEN).all()
             policy.tell(arms, (arms[:, None] // 45) * 5.0 + rng.normal(size=(len(arms), 1)))
     np.testing.assert_array_equal(
         policy.standing.arms[np.isin(np.arange(50), np.flatnonzero(before["status"] == 2))][:0], before[:0]

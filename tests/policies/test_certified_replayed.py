@@ -1,4 +1,4 @@
-"""The calls by which a study keeps a log and replays it: next_pulls, expect, take, decide, set_aside, copy."""
+"""The calls by which a study keeps a log and replays it: next_pulls, expect, take, decide, excluded, copy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from frontguard import Certified, Gaussian, Prescient
-from frontguard.evidence.boxes import HIGH, LOW
+from frontguard.evidence.intervals import HIGH, LOW
 from tests.policies.states import state_of
 
 
@@ -43,9 +43,9 @@ def test_take_decides_nothing_even_when_nothing_is_out() -> None:
     policy = policy_for()
     arms = policy.ask()
     policy.take(arms, measured(np.random.default_rng(0), arms))
-    assert np.isinf(policy.standing.boxes[:, [LOW, HIGH]]).all()
+    assert np.isinf(policy.standing.intervals[:, [LOW, HIGH]]).all()
     policy.decide()
-    assert np.isfinite(policy.standing.boxes[:, [LOW, HIGH]]).all()
+    assert np.isfinite(policy.standing.intervals[:, [LOW, HIGH]]).all()
 
 
 def test_next_pulls_begin_with_a_probe_and_count_what_is_out() -> None:
@@ -78,17 +78,17 @@ def test_arms_that_are_set_aside_are_no_longer_asked_for_and_hinder_nobody() -> 
     values = measured(rng, arms)
     values[arms == broken] = np.nan
     policy.take(arms, values)
-    policy.set_aside([broken])
+    policy.exclude([broken])
     policy.decide()
-    assert policy.aside.tolist() == [broken]
+    assert policy.excluded.tolist() == [broken]
     while not policy.done:
         arms = policy.ask()
         assert broken not in arms
         policy.tell(arms, measured(rng, arms))
     assert policy.status == "certified"
-    assert policy.result().verdicts == {"0": "in", "1": "in", "2": "set aside"}
+    assert policy.result().verdicts == {"0": "keep", "1": "keep", "2": "excluded"}
     again = policy.copy()
-    assert again.aside.tolist() == [broken]
+    assert again.excluded.tolist() == [broken]
 
 
 def test_a_copy_goes_its_own_way() -> None:
@@ -102,7 +102,7 @@ def test_a_copy_goes_its_own_way() -> None:
     for name, array in state_of(copied).items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
     copied.tell(arms, measured(rng, arms))
-    copied.set_aside([0])
+    copied.exclude([0])
     for name, array in state_of(policy).items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 

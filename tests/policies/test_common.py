@@ -59,13 +59,13 @@ def assert_same(a: Policy, b: Policy) -> None:
 def test_it_finds_a_plain_front_and_says_so(make: Make) -> None:
     result = play(make(3, 2), Rewards(THREE)).result(arm_names=["a", "b", "c"], objective_names=["x", "y"])
     assert result.pareto_set == ["a", "b"]
-    assert result.verdicts == {"a": "in", "b": "in", "c": "out"}
+    assert result.verdicts == {"a": "keep", "b": "keep", "c": "beaten"}
     assert result.status == "certified"
     assert result.pulls == result.pulls_per_arm.sum() > 0
     assert (result.lower <= THREE).all()
     assert (result.upper >= THREE).all()
     assert result.to_dict()["intervals"]["a"]["x"] == [result.lower[0, 0], result.upper[0, 0]]
-    assert list(result.to_frame()["verdict"]) == ["in", "in", "out"]
+    assert list(result.to_frame()["verdict"]) == ["keep", "keep", "beaten"]
     assert "certified" in repr(result)
 
 
@@ -218,15 +218,15 @@ def test_constant_rewards(make: Make) -> None:
 def test_ties_in_one_objective_end_and_never_put_the_better_arm_out(make: Make) -> None:
     verdicts = play(make(3, 2), Rewards([[1.0, 0.0], [1.0, -1.0], [1.0, 0.0]], noise=0.0)).result().verdicts
     assert "undecided" not in verdicts.values()
-    assert "out" not in (verdicts["0"], verdicts["2"])
-    assert "in" in (verdicts["0"], verdicts["2"])
+    assert "beaten" not in (verdicts["0"], verdicts["2"])
+    assert "keep" in (verdicts["0"], verdicts["2"])
 
 
 def test_duplicate_arms_never_put_each_other_out(make: Make) -> None:
     result = play(make(4, 2), Rewards([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], labels=[0, 0, 0, 1])).result()
-    assert result.verdicts["3"] == "out"
+    assert result.verdicts["3"] == "beaten"
     assert result.pareto_set
-    assert "out" not in [result.verdicts[name] for name in "012"]
+    assert "beaten" not in [result.verdicts[name] for name in "012"]
 
 
 @pytest.mark.parametrize(("arms", "objectives"), [(0, 1), (1, 0), (2.5, 1), (True, 1), ("3", 1)])

@@ -14,7 +14,7 @@ from frontguard import Malicious, Objective, Prescient, Share
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
 from frontguard.policies import Certified
 from frontguard.policies.baseline import CANDIDATE, SEEN_HIGH, SEEN_LOW
@@ -91,10 +91,10 @@ def test_boxes_are_those_of_the_present_sample_under_any_drift() -> None:
     values = [np.sort(each) for each in told]
     starts = np.array([[0, len(values[0]), len(values[0]) + len(values[1])]])
     log = Ordered(["a", "b"], ("value",), np.diff(starts[0]), starts, (np.concatenate(values),))
-    boxes = BoxReader(log, [VALUE], 0.05, anytime=True).read(Prescient(0.1))
+    intervals = IntervalReader(log, [VALUE], 0.05, anytime=True).read(Prescient(0.1))
     own = policy.against.seen[1, CANDIDATE]
-    assert own[SEEN_LOW, 0] == pytest.approx(boxes.lower[1, 0], abs=0.2)  # ranks of a table are a little coarser
-    assert own[SEEN_HIGH, 0] == pytest.approx(boxes.upper[1, 0], abs=0.2)
+    assert own[SEEN_LOW, 0] == pytest.approx(intervals.lower[1, 0], abs=0.2)  # ranks of a table are a little coarser
+    assert own[SEEN_HIGH, 0] == pytest.approx(intervals.upper[1, 0], abs=0.2)
     assert own[SEEN_LOW, 0] < own[SEEN_HIGH, 0]
 
 
@@ -137,13 +137,13 @@ def test_failed_pulls_may_have_been_anything() -> None:
 def test_an_arm_that_is_set_aside_is_pulled_no_more_and_without_a_baseline_there_is_no_gate() -> None:
     policy = keeper(3)
     arms = policy.ask()
-    policy.set_aside([2])
+    policy.exclude([2])
     policy.tell(arms, normal([0.0, 0.0, 0.0])(np.random.default_rng(0), arms, 0))
     assert not policy.done
     assert 2 not in policy.ask()
     policy = keeper(3)
     arms = policy.ask()
-    policy.set_aside([0])
+    policy.exclude([0])
     policy.tell(arms, normal([0.0, 0.0, 0.0])(np.random.default_rng(0), arms, 0))
     assert policy.status == "unreachable"
 
@@ -257,7 +257,7 @@ def test_a_copy_and_a_saved_gate_go_on_with_their_evidence(tmp_path: Path) -> No
         for each in (loaded, policy.copy(), policy):
             each.tell(arms, values)
             assert np.array_equal(each.against.apart, loaded.against.apart)
-            assert np.array_equal(each.standing.boxes, loaded.standing.boxes)
+            assert np.array_equal(each.standing.intervals, loaded.standing.intervals)
 
 
 @pytest.mark.parametrize(("spread", "outcome"), [(0.1, "not worse"), (2.0, "worse")])

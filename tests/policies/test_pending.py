@@ -113,10 +113,10 @@ def test_it_decides_as_a_copy_that_takes_what_is_pending(seed: int, pulls: int, 
         copied.take(arms, values)
     tried = policy.with_pending(pending)
     for each in (tried, copied):
-        each.set_aside([2])
+        each.exclude([2])
         each.carry_on()
         each.decide()
-    np.testing.assert_array_equal(tried.standing.boxes, copied.standing.boxes)
+    np.testing.assert_array_equal(tried.standing.intervals, copied.standing.intervals)
     assert forecast(tried) == forecast(copied)
     assert tried.result().to_dict() == copied.result().to_dict()
     assert_same(policy, before)

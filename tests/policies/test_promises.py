@@ -1,4 +1,4 @@
-"""What the certified policy promises: of the set it returns, of ties, of arms that are set aside; and that it ends."""
+"""What the certified policy promises: of the set it returns, of ties, of arms that are excluded; and that it ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_tie_does_not_stand_in_the_way_for_ever() -> None:
 
 def test_arms_that_are_equal_in_everything_are_all_on_the_front() -> None:
     policy = run(Certified(3, 2, threat=Prescient(0.1), accuracy=0.0), lambda arm: np.array([1.0, 0.0 - (arm == 2)]))
-    assert policy.result().verdicts == {"0": "in", "1": "in", "2": "out"}
+    assert policy.result().verdicts == {"0": "keep", "1": "keep", "2": "beaten"}
     assert policy.status == "certified"
 
 
@@ -82,13 +82,13 @@ def test_what_was_put_out_by_an_arm_that_is_set_aside_comes_back() -> None:
     truth = np.array([[2.0, 2.0], [1.0, 1.0], [0.9, 3.0]])
     policy = Certified(3, 2, threat=Oblivious(0.0), accuracy=0.0)
     run(policy, lambda arm: truth[arm] + 0.1 * rng.normal(size=2), looks=2)
-    assert policy.result().verdicts["1"] == "out"
+    assert policy.result().verdicts["1"] == "beaten"
     policy.carry_on()
-    policy.set_aside([0])
+    policy.exclude([0])
     policy.decide()
     result = run(policy, lambda arm: truth[arm] + 0.1 * rng.normal(size=2)).result()
-    assert result.verdicts == {"0": "set aside", "1": "in", "2": "in"}
-    assert (result.certificate.arms, result.certificate.aside) == (2, ("0",))
+    assert result.verdicts == {"0": "excluded", "1": "keep", "2": "keep"}
+    assert (result.certificate.arms, result.certificate.excluded) == (2, ("0",))
 
 
 @settings(max_examples=25, deadline=None)

@@ -62,7 +62,7 @@ def test_same_answer_and_same_pulls_as_algorithm_1_over_all_pairs(
     found, eliminated, pulls = naive.rpsi(schedule, accuracy, take)
     result = policy.result()
     assert {int(name) for name in result.pareto_set} == found
-    assert {int(name) for name, verdict in result.verdicts.items() if verdict == "out"} == eliminated
+    assert {int(name) for name, verdict in result.verdicts.items() if verdict == "beaten"} == eliminated
     assert dict(enumerate(result.pulls_per_arm.tolist())) == pulls
 
 
@@ -105,7 +105,7 @@ def test_arms_left_over_are_covered_by_a_returned_arm() -> None:
         batch = policy.ask()
         policy.tell(batch, medians[batch])
     result = policy.result()
-    assert result.verdicts == {"0": "covered", "1": "in"}
+    assert result.verdicts == {"0": "matched", "1": "keep"}
     assert result.decided_by.tolist() == [1, -1]
 
 
@@ -167,7 +167,7 @@ def test_it_stops_in_the_very_phase_in_which_every_width_is_a_quarter_of_alpha(f
     policy = RPSI(2, 1, threat=threat, spread=spread, accuracy=4 * width * factor)
     while not policy.done:
         policy.tell(batch := policy.ask(), np.where(batch == 0, 0.0, 4 * width + 0.05)[:, None])
-    assert policy.result().verdicts == {"0": "covered", "1": "in"}
+    assert policy.result().verdicts == {"0": "matched", "1": "keep"}
     assert policy.phases.tolist() == [phases, phases]
 
 

@@ -158,7 +158,7 @@ def test_a_halt_is_saved(tmp_path: Path) -> None:
 
 def test_a_policy_that_a_log_drives_is_not_saved(tmp_path: Path) -> None:
     policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
-    policy.set_aside([1])
+    policy.exclude([1])
     with pytest.raises(BadInput):
         policy.save(tmp_path / "state.json")
     assert not (tmp_path / "state.json").exists()

@@ -128,7 +128,7 @@ def test_it_opens_with_the_answer_and_the_picture(
     assert order == sorted(order)
     assert said(report.answer) == snapshot
     verdicts = {row[0].text: row[1].text for row in report.table.rows}
-    assert verdicts == {**study.result().verdicts, "broken": "set aside"}
+    assert verdicts == {**study.result().verdicts, "broken": "excluded"}
 
 
 def test_names_are_data(reports: dict[str, Report]) -> None:
@@ -154,9 +154,9 @@ def test_of_very_many_arms_the_front_is_shown_and_the_rest_counted(snapshot: Sna
     report = report_on(found)
     assert len(report.table.rows) == 1000
     shown = [row[1].text for row in report.table.rows]
-    assert shown.count("in") == found.counts["in"]
-    assert shown == sorted(shown, key=["in", "undecided", "covered", "out"].index)
-    left = found.counts["out"] - shown.count("out")
+    assert shown.count("keep") == found.counts["keep"]
+    assert shown == sorted(shown, key=["keep", "undecided", "matched", "beaten"].index)
+    left = found.counts["beaten"] - shown.count("beaten")
     assert left == 2000
     assert said(report.table.rest) == snapshot
 
@@ -194,9 +194,9 @@ def test_the_table_can_be_sorted_and_filtered(open_page: OpenPage, tmp_path: Pat
     assert time.get_attribute("aria-sort") is None
     sizes = [float(text.split()[0].replace(",", "")) for text in column(page, 4)]
     assert sizes == sorted(sizes)  # as numbers: 9,985 comes after 10,000 in no case
-    page.get_by_label("Show rows with").fill("covered")
-    assert set(column(page, 2)) == {"covered"}
-    assert page.get_by_role("status").text_content() == f"{flags().counts['covered']} of 20 rows"
+    page.get_by_label("Show rows with").fill("matched")
+    assert set(column(page, 2)) == {"matched"}
+    assert page.get_by_role("status").text_content() == f"{flags().counts['matched']} of 20 rows"
     page.keyboard.press("Escape")
     assert len(column(page, 1)) == 20
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

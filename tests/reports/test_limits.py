@@ -39,7 +39,7 @@ def test_report_of_a_study(study: Study, tmp_path: Path, ending: str) -> None:
     file = write_report(study, tmp_path / f"report.{ending}")
     text = file.read_text()
     assert "p75(memory) ≤ 4" in text
-    assert "beyond" in text
+    assert "infeasible" in text
 
 
 def test_report_says_what_limits_do_to_the_answer(study: Study, snapshot: SnapshotAssertion) -> None:
@@ -71,13 +71,13 @@ def test_live_page_and_its_twins(study: Study, snapshot: SnapshotAssertion) -> N
     overview = follower.catch_up()
     page = document(study_page(overview, Address(1)))
     assert page.count("p75(memory) ≤ 4") >= 3  # answer, table, settings
-    assert "beyond" in page
+    assert "infeasible" in page
     measured = follower.measurements(0)
     arm = document(arm_page(overview, Address(1, 0), measured))
     assert "memory" in arm
     twin = study_twin(overview, Address(1))
     assert twin["certificate"]["limits"] == ["p75(memory) ≤ 4"]
-    assert twin["keeping"]["fast"][0]["keeping"] == "beyond"
+    assert twin["keeping"]["fast"][0]["keeping"] == "infeasible"
     assert said(arm_twin(overview, Address(1, 0), measured)["why"]) == snapshot
 
 

@@ -98,7 +98,7 @@ def test_a_run_comes_back_with_its_failures() -> None:
     plain = run_json()
     found = Answer.from_dict(plain, "run.json")
     assert found.metrics == tuple(each.spelled_out for each in OBJECTIVES)
-    assert found.aside == ["broken"]
+    assert found.excluded == ["broken"]
     assert found.state.failures["broken"] == plain["study"]["failures"]["broken"]
     assert found.state.failures["broken"]["exit code 3"] >= 5
     study = study_in(None).result()
@@ -179,7 +179,7 @@ def test_broken_json_gives_a_report_or_one_clear_line(kind: str) -> None:
         lambda j: j["certificate"].update(confidence=1),
         lambda j: j["certificate"].update(accuracy=[1]),
         lambda j: j["objectives"][0].update(direction="up"),
-        lambda j: j["log"]["stands_up_to"].update(b=0.7),
+        lambda j: j["log"]["holds_up_to"].update(b=0.7),
         lambda j: j["log"]["more_pulls"].update(b="soon"),
         lambda j: j["log"].update(mean_set=["zz"]),
     ],

@@ -49,7 +49,7 @@ def test_the_table_is_the_result(study: Study, report: Report, snapshot: Snapsho
         assert found is None or row[7].text.startswith(f"take {found.by} instead: ")
         assert bool(row[7].text) == (found is not None or bool(result.best_at(row[0].text)))
         i = ARMS.index(row[0].text)
-        assert row[1].text == ("set aside" if row[0].text == "broken" else result.verdicts[row[0].text])
+        assert row[1].text == ("excluded" if row[0].text == "broken" else result.verdicts[row[0].text])
         assert row[4].order == result.pulls_per_arm[i]
         assert row[5].order == sum(failures.get(row[0].text, {}).values())
         if row[0].text != "broken":
@@ -101,7 +101,7 @@ def naive_stands(study: Study, arms: list[str]) -> dict[str, float]:
         if len(stands) == len(arms):
             break
     own = study.result().verdicts
-    words = ["undecided", "in", "out", "covered"]
+    words = ["undecided", "keep", "beaten", "matched"]
     return {arm: stands.get(arm, 0.499) for arm, code in zip(arms, before, strict=True) if words[code] == own[arm]}
 
 
@@ -121,7 +121,7 @@ def test_where_the_log_would_decide_otherwise_no_figure_is_given(snapshot: Snaps
     while pulls := study.ask(6):
         study.tell_many([(pull, [1.0 + 1.0 * pull.index + rng.normal(0.0, 0.05)]) for pull in pulls])
     result = study.result()
-    assert result.verdicts == {"a": "out", "b": "in"}
+    assert result.verdicts == {"a": "beaten", "b": "keep"}
     assert result.pulls < 40
     found, differing = own_answer(read_study(study))
     assert found.log.profile is not None
@@ -170,12 +170,12 @@ def test_a_study_on_its_way_says_what_would_settle_it(snapshot: SnapshotAssertio
 
 
 def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Answer, str]:
-    """An arm that is out and gets another verdict, the profile before, and what is found and said then."""
+    """A beaten arm and gets another verdict, the profile before, and what is found and said then."""
     result, log = study.result(), read_study(study)
     before = own_answer(log)[0].log.profile
     assert before is not None
     codes = result.verdict_codes.copy()
-    arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.OUT and not np.isnan(before.per_arm[i]))
+    arm = next(i for i in range(len(ARMS)) if codes[i] == Verdict.BEATEN and not np.isnan(before.per_arm[i]))
     codes[arm] = verdict
     found, differing = own_answer(replace(log, result=replace(result, verdict_codes=codes)))
     return arm, before, found, where_they_differ(differing)
@@ -184,7 +184,7 @@ def judged_otherwise(study: Study, verdict: Verdict) -> tuple[int, Profile, Answ
 def test_an_arm_with_another_verdict_than_the_log_gives_has_no_figure(
     study: Study, snapshot: SnapshotAssertion
 ) -> None:
-    arm, before, after, note = judged_otherwise(study, Verdict.COVERED)
+    arm, before, after, note = judged_otherwise(study, Verdict.MATCHED)
     assert after.log.profile is not None
     assert np.isnan(after.log.profile.per_arm[arm])
     others = np.arange(len(ARMS)) != arm
@@ -196,7 +196,7 @@ def test_arms_that_have_a_figure_are_shown_where_the_front_as_a_whole_has_none(
     study: Study, snapshot: SnapshotAssertion
 ) -> None:
     """One arm is in for the study and not for the log: the others keep their bars, and nothing is said of the front."""
-    arm, before, after, note = judged_otherwise(study, Verdict.IN)
+    arm, before, after, note = judged_otherwise(study, Verdict.KEEP)
     part = robustness_part(after, note)
     assert part.words[-1] == note
     (picture,) = (each.picture for each in part.shown)

@@ -115,8 +115,8 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
     low, high = result.lower, result.upper
     failures = study.failures()
     for i, row in enumerate(read):
-        aside = ARMS[i] == "broken"
-        assert row["verdict"] == ("set aside" if aside else result.verdicts[ARMS[i]])
+        excluded = ARMS[i] == "broken"
+        assert row["verdict"] == ("excluded" if excluded else result.verdicts[ARMS[i]])
         assert int(row["pulls"]) == result.pulls_per_arm[i]
         assert int(row["failed pulls"]) == sum(failures.get(ARMS[i], {}).values())
         for d, name in enumerate(("seconds", "quality")):
@@ -128,7 +128,7 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
 
 def test_texts_are_quoted_and_numbers_are_not() -> None:
     written = "".join(text_of(report_on(flags()), "csv")).splitlines()
-    assert written[1].startswith('"\'-O1","covered",1.31654,')
+    assert written[1].startswith('"\'-O1","matched",1.31654,')
     assert ",3339.0," in written[1]  # not 3338.9999999999986, which logarithms make of it
     rows_read = list(csv.DictReader(io.StringIO("".join(text_of(report_on(rows()), "csv")))))
     assert [row["policy"] for row in rows_read] == ["rpsi", "rpsi", "certified", "certified", "auer-a1"]

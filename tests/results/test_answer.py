@@ -36,10 +36,10 @@ def test_the_plain_values_follow_the_contract() -> None:
     values = json.loads(json.dumps(result().to_dict(), allow_nan=False))
     assert values["status"] == "certified"
     assert values["pareto_set"] == ["<b>a</b>", "b"]
-    assert values["verdicts"] == {"<b>a</b>": "in", "b": "in", "c": "out", "d": "covered"}
+    assert values["verdicts"] == {"<b>a</b>": "keep", "b": "keep", "c": "beaten", "d": "matched"}
     assert values["certificate"] == {
         "accuracy": 0.5, "coverage": 0.25, "confidence": 0.9, "threat": "oblivious", "contamination": 0.1,
-        "void": "", "arms": None, "aside": [], "limits": [],
+        "void": "", "arms": None, "excluded": [], "limits": [],
     }  # fmt: skip
     assert values["pulls"] == 35
     assert values["intervals"]["b"] == {"speed": [2.8, 3.2], "quality": [0.8, 1.2]}
@@ -104,7 +104,7 @@ def test_the_repr_of_a_certificate_is_short_however_many_arms_were_set_aside(sna
     given = Certificate(0.5, 0.25, 0.9, "oblivious", 0.1)
     assert eval(repr(given)) == given
     assert said(repr(given)) == snapshot
-    many = replace(given, arms=3, aside=tuple(f"arm {i}" for i in range(10_000)))
+    many = replace(given, arms=3, excluded=tuple(f"arm {i}" for i in range(10_000)))
     assert "arms=3, aside=('arm 0', 'arm 1'" in repr(many)
     assert repr(many).endswith(" and 9,992 more))")
     assert len(repr(many)) < 300

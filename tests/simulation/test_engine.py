@@ -191,9 +191,9 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
 
 
 def test_runs_show_themselves_in_a_few_lines(snapshot: SnapshotAssertion) -> None:
-    verdicts = np.full((3, 40), int(Verdict.OUT), np.int8)
-    verdicts[:, [4, 7]] = int(Verdict.IN)
-    verdicts[1, 9] = int(Verdict.IN)
+    verdicts = np.full((3, 40), int(Verdict.BEATEN), np.int8)
+    verdicts[:, [4, 7]] = int(Verdict.KEEP)
+    verdicts[1, 9] = int(Verdict.KEEP)
     pulls = np.full((3, 40), 1000)
     pulls[2, 0] = 2001
     assert said(repr(Runs(verdicts, pulls, np.zeros((3, 40, 2)), 12.34))) == snapshot

@@ -44,7 +44,7 @@ def test_a_study_is_created_once(storage: Storage, snapshot: SnapshotAssertion) 
     assert storage.settings("s") == "first"
     assert storage.studies() == ["s"]
     assert storage.told("s").values.shape == (0, 2)
-    storage.create("S", "capital", 2)  # another name
+    storage.create("S", "wealth", 2)  # another name
 
 
 def test_an_unknown_study_is_named(storage: Storage, snapshot: SnapshotAssertion) -> None:

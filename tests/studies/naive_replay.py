@@ -33,7 +33,7 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
             replay._taken.failed[arm] += np.isnan(row)
         taken = up_to
         policy.carry_on()
-        policy.set_aside(replay._hopeless())
+        policy.exclude(replay._hopeless())
         policy.decide()
 
     for plan in log:

@@ -128,7 +128,7 @@ def test_what_does_not_count_decides_nothing() -> None:
             good = (pull.arm == "a") == (n % 2 == 1)
             study.tell(pull, [float(rng.normal(1.0 if good else 9.0, 0.5))], cluster=f"day {(n + 1) // 2}")
     assert study.status == "certified"
-    assert study.result().verdicts == {"a": "in", "b": "out"}
+    assert study.result().verdicts == {"a": "keep", "b": "beaten"}
 
 
 def test_a_study_with_few_clusters_ends(snapshot: SnapshotAssertion) -> None:
@@ -167,7 +167,7 @@ def test_failed_pulls_of_a_cluster_count_once_and_raise_no_alarm() -> None:
     result = study.result()
     assert not study.alarms()
     assert sum(study.failures()["a"].values()) == 1
-    assert result.verdict_codes.max() < 4  # none was set aside
+    assert result.verdict_codes.max() < 4  # none was excluded
 
 
 def test_a_function_may_return_its_cluster() -> None:

@@ -151,7 +151,7 @@ def test_an_exact_value_is_known_by_one_pull_however_many_fail() -> None:
     while pulls := study.ask(10):
         for pull in pulls:
             study.tell(pull, values(pull.arm, pull.id), "no size")
-    assert study.result().aside == []  # where three of four medians fail, an arm is set aside
+    assert study.result().excluded == []  # where three of four medians fail, an arm is excluded
 
 
 # Medians of two values ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Arms of a study that fail: set aside early, or borne."""
+"""Arms of a study that fail: excluded early, or borne."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_an_arm_that_always_fails_is_set_aside_early(snapshot: SnapshotAssertion
                 study.tell(pull, measure(pull))
     result = study.result()
     assert study.status == "certified"
-    assert result.verdicts == {"fast": "in", "small": "set aside", "bad": "out"}
+    assert result.verdicts == {"fast": "keep", "small": "excluded", "bad": "beaten"}
     assert result.pulls_per_arm[1] <= PROBE + 2
     assert said(result.warnings[0]) == snapshot
 
@@ -38,7 +38,7 @@ def test_a_study_against_any_share_is_stored_taken_up_and_certified(snapshot: Sn
     assert study.settings.question.threat == Share(0.1)
     work(study)
     result = study.result()
-    assert result.verdicts == {"fast": "in", "small": "in", "bad": "out"}
+    assert result.verdicts == {"fast": "keep", "small": "keep", "bad": "beaten"}
     assert (result.certificate.threat, result.certificate.contamination) == ("share", 0.1)
     with refused(BadInput, snapshot):
         Study(ARMS, [SECONDS, BYTES], Malicious(0.1), seed=5, storage=storage, name="s")
@@ -54,7 +54,7 @@ def test_what_a_share_takes_counts_when_an_arm_fails_too_often_to_be_judged() ->
                 study.fail(pull, "crashed")
             else:
                 study.tell(pull, measure(pull))
-    assert study.result().verdicts["small"] == "set aside"
+    assert study.result().verdicts["small"] == "excluded"
 
 
 def test_an_arm_that_fails_too_often_to_be_judged_is_set_aside() -> None:
@@ -66,7 +66,7 @@ def test_an_arm_that_fails_too_often_to_be_judged_is_set_aside() -> None:
             else:
                 study.tell(pull, measure(pull))
     assert study.status == "certified"
-    assert study.result().verdicts["small"] == "set aside"
+    assert study.result().verdicts["small"] == "excluded"
     assert study.result().pulls_per_arm[1] < 200
 
 
@@ -79,7 +79,7 @@ def test_failures_within_the_contamination_change_no_verdict() -> None:
             else:
                 study.tell(pull, measure(pull))
     assert study.status == "certified"
-    assert study.result().verdicts == {"fast": "in", "small": "in", "bad": "out"}
+    assert study.result().verdicts == {"fast": "keep", "small": "keep", "bad": "beaten"}
     assert sum(count["flaky"] for count in study.failures().values()) > 3
 
 

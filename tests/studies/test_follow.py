@@ -15,7 +15,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Gaussian, Objective, Prescient, Study
-from frontguard.evidence.boxes import HIGH, LOW
+from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import Plan, Storage, Tell, UnknownStudy
 from frontguard.storage.memory import MemoryStorage
@@ -77,17 +77,17 @@ def check(overview: Overview, storage: Storage) -> None:
     result = overview.answer
     assert_same(result, study.result())
     policy, pulls = naive_policy(storage, "s")
-    np.testing.assert_array_equal(result.inner.lower, policy.standing.boxes[:, LOW])
-    np.testing.assert_array_equal(result.inner.upper, policy.standing.boxes[:, HIGH])
+    np.testing.assert_array_equal(result.inner.lower, policy.standing.intervals[:, LOW])
+    np.testing.assert_array_equal(result.inner.upper, policy.standing.intervals[:, HIGH])
     np.testing.assert_array_equal(result.verdict_codes, policy.verdict_codes)
     np.testing.assert_array_equal(result.pulls_per_arm, policy.pulls_per_arm)
-    aside = tuple(ARMS[arm] for arm in policy.aside.tolist())
-    certificate = replace(policy.certificate(), arms=len(ARMS) - len(aside), aside=aside)
+    excluded = tuple(ARMS[arm] for arm in policy.excluded.tolist())
+    certificate = replace(policy.certificate(), arms=len(ARMS) - len(excluded), excluded=excluded)
     assert result.certificate == certificate.in_units(OBJECTIVES)
     assert result.pulls == pulls
     snapshot = overview.answer
     assert snapshot.state.failures == study.failures()
-    assert snapshot.aside == [ARMS[arm] for arm in policy.aside.tolist()]
+    assert snapshot.excluded == [ARMS[arm] for arm in policy.excluded.tolist()]
     assert snapshot.state.pulls_left == forecast(policy).pulls_left
     assert overview.told == storage.size("s")[1]
     assert overview.out == snapshot.state.under_way == len(storage.leases("s"))
@@ -136,7 +136,7 @@ def test_it_knows_what_a_worker_knows_at_every_moment(places: Places, monkeypatc
                 check(follower.catch_up(), places.writer)
         late = Follower(storage, "s").catch_up()
     check(late, places.writer)
-    assert "broken" in late.answer.aside
+    assert "broken" in late.answer.excluded
     assert late.answer.state.failures["flaky"]["exit code 1"] > 0
     assert late.answer.warnings
 

@@ -12,7 +12,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.logs.sides import with_robustness
-from frontguard.notices import SetAside
+from frontguard.notices import Excluded
 from tests.support.snapshots import refused
 
 SECONDS = Objective("seconds", "minimize", tolerance="5%")
@@ -55,11 +55,11 @@ def test_robustness_of_a_study_is_that_of_its_log() -> None:
     study = gated()
     told(study)
     found = with_robustness(study.result().gate, study)
-    assert found.pairs[0].checks[1].stands_up_to == pytest.approx(0.499)  # exact, so at every ε
-    worse = found.pairs[0].checks[0].stands_up_to
+    assert found.pairs[0].checks[1].holds_up_to == pytest.approx(0.499)  # exact, so at every ε
+    worse = found.pairs[0].checks[0].holds_up_to
     assert worse is not None
     assert 0.1 <= worse < 0.499
-    assert found.stands_up_to == pytest.approx(0.499)  # other is worse in bytes, whatever lies
+    assert found.holds_up_to == pytest.approx(0.499)  # other is worse in bytes, whatever lies
 
 
 def test_taken_up_again_and_again_it_finds_the_same(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_what_cannot_be_measured_is_open(broken: str) -> None:
                 study.tell(pull, measured(pull.arm, pull.id))
     answer = study.result()
     found = answer.gate
-    assert any(isinstance(notice, SetAside) and notice.arm == broken for notice in answer.notices)
+    assert any(isinstance(notice, Excluded) and notice.arm == broken for notice in answer.notices)
     assert found.broken
     if broken == "main":
         assert {check.outcome for pair in found.pairs for check in pair.checks} == {Outcome.OPEN}
@@ -139,7 +139,7 @@ def test_the_front_of_a_gate_is_said_as_far_as_its_boxes_tell() -> None:
     result = study.result()
     assert result.status in ("certified", "running")
     assert (result.status == "certified") == ("undecided" not in result.verdicts.values())
-    assert result.verdicts["pr"] in ("out", "undecided", "covered")
+    assert result.verdicts["pr"] in ("beaten", "undecided", "matched")
 
 
 def test_settings_of_a_gate_are_read_back_and_strangers_refused(snapshot: SnapshotAssertion) -> None:

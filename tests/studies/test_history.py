@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient, Study
-from frontguard.evidence.boxes import HIGH, LOW
+from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.storage.memory import MemoryStorage
 from frontguard.studies import follow as history
 from frontguard.studies.follow import MOST_MOMENTS, Follower, RateCounter, Recorder
@@ -46,7 +46,7 @@ def assert_is(moment: Moment, storage: MemoryStorage, plan: int | None) -> None:
     assert moment.pulls == pulls
     np.testing.assert_array_equal(moment.pulls_per_arm, policy.pulls_per_arm)
     np.testing.assert_array_equal(moment.verdict_codes, policy.verdict_codes)
-    low, high, estimates = policy.standing.boxes[:, LOW], policy.standing.boxes[:, HIGH], policy.estimates
+    low, high, estimates = policy.standing.intervals[:, LOW], policy.standing.intervals[:, HIGH], policy.estimates
     np.testing.assert_array_equal(moment.low[:, 0], np.exp(-high[:, 0]))  # minimised, and relative
     np.testing.assert_array_equal(moment.high[:, 0], np.exp(-low[:, 0]))
     np.testing.assert_array_equal(moment.low[:, 1], low[:, 1])

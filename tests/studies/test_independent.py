@@ -13,7 +13,7 @@ from frontguard._common.compiled import INTERPRETED, kernels
 from frontguard.commands.spec import spec_from_arms
 from frontguard.errors import BadInput
 from frontguard.evidence.apart import Apart
-from frontguard.evidence.boxes import COLUMNS
+from frontguard.evidence.intervals import COLUMNS
 from frontguard.pareto.feasible import LimitRule
 from frontguard.policies import Certified
 from frontguard.question import Question
@@ -32,7 +32,7 @@ def test_a_study_compares_in_pairs_and_says_what_it_takes_for_granted(snapshot: 
     while pulls := study.ask(8):
         study.tell_many([(pull, {"volts": draw.normal(0.4 * pull.index)}) for pull in pulls])
     found = study.result()
-    assert (found.status, found.verdicts["b"]) == ("certified", "in")
+    assert (found.status, found.verdicts["b"]) == ("certified", "keep")
     (notice,) = [notice for notice in found.notices if notice.kind == "independent_arms"]
     assert said(notice) == snapshot
     assert found.differences is not None
@@ -56,8 +56,8 @@ def test_tolerances_that_were_changed_by_looking_leave_rivals_out() -> None:
     assert not changed.taken_up(begun, 5).foreseen  # what was looked at was looked at
     again = Settings.from_json(changed.to_json())
     assert again == changed
-    arms, boxes = 3, [each.policy().standing.boxes.shape[1] for each in (begun, changed)]
-    assert boxes == [COLUMNS + 2 * arms, COLUMNS + arms]
+    arms, intervals = 3, [each.policy().standing.intervals.shape[1] for each in (begun, changed)]
+    assert intervals == [COLUMNS + 2 * arms, COLUMNS + arms]
     plain = Settings(("a", "b", "c"), Question((VOLTS,), CLEAN))
     assert plain.taken_up(replace(plain, question=plain.question.but(tolerance=0.2)), 1).foreseen
 
@@ -95,9 +95,9 @@ def test_simulated_runs_are_those_of_ask_and_tell_and_a_saved_policy_goes_on(tmp
         drive_by_turns(live, streams)
     assert isinstance(simulated, Certified)
     assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()
-    np.testing.assert_array_equal(simulated.standing.boxes, live.standing.boxes)
+    np.testing.assert_array_equal(simulated.standing.intervals, live.standing.intervals)
     np.testing.assert_array_equal(simulated.differences.levels, live.differences.levels)
-    assert (simulated.standing.boxes[:, COLUMNS:] < np.inf).any()
+    assert (simulated.standing.intervals[:, COLUMNS:] < np.inf).any()
 
 
 def test_simulated_runs_keep_to_limits() -> None:
@@ -109,4 +109,4 @@ def test_simulated_runs_keep_to_limits() -> None:
         live = policy.fresh()
         drive_by_turns(live, Streams(RewardSource(environment, None), seed=3, run=0))
     assert simulated.pulls_per_arm.tolist() == live.pulls_per_arm.tolist()
-    assert simulated.result().verdicts == live.result().verdicts == {"0": "out", "1": "out"}
+    assert simulated.result().verdicts == live.result().verdicts == {"0": "beaten", "1": "beaten"}

@@ -100,7 +100,7 @@ def test_workers_that_die_on_long_runs_do_not_put_the_best_arm_out() -> None:
     wrong = 0
     for seed in range(20):
         study = died_on_long_runs(seed)
-        wrong += study.result().verdicts["b"] == "out"
+        wrong += study.result().verdicts["b"] == "beaten"
         log = study.storage.told("study")
         assert sorted(log.pulls.tolist()) == list(range(1, len(log) + 1))
     assert wrong <= 3  # of 20, at a confidence of 95 %
@@ -131,8 +131,8 @@ def test_an_arm_is_set_aside_for_its_failures_and_not_because_its_users_stop_it(
                     study.tell(pull, measure(pull))
         return dict(study.result().verdicts)
 
-    assert after(End.LOST)["fast"] == "set aside"
-    assert after(End.STOPPED)["fast"] != "set aside"
+    assert after(End.LOST)["fast"] == "excluded"
+    assert after(End.STOPPED)["fast"] != "excluded"
 
 
 def test_tells_after_the_end_are_kept_and_the_answer_stands() -> None:

@@ -22,7 +22,7 @@ from frontguard import (
 )
 from frontguard.storage.open import open_storage
 from frontguard.studies.follow import Follower
-from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from frontguard.words.plan import out_of_reach
 from tests.support.snapshots import refused, said
 
@@ -50,9 +50,9 @@ def test_front_of_the_arms_within() -> None:
     study = Study(ARMS, [Objective("seconds", "minimize", 0.5)], CLEAN, limits=["memory<=4"])
     result = measured(study, 1)
     assert result.status == "certified"
-    assert result.verdicts == {"fast": "out", "good": "in", "slow": "out", "worst": "out"}
+    assert result.verdicts == {"fast": "beaten", "good": "keep", "slow": "beaten", "worst": "beaten"}
     assert result.limits is not None
-    assert result.limits.codes[:2, 0].tolist() == [BEYOND, WITHIN]
+    assert result.limits.codes[:2, 0].tolist() == [INFEASIBLE, FEASIBLE]
     assert result.decided_by.tolist() == [-1, -1, 1, 1]
     assert result.objectives == ("seconds",)
     assert result.lower.shape == (4, 1)  # everything that shows objectives shows these
@@ -79,14 +79,14 @@ def test_no_arm_is_within() -> None:
     study = Study(ARMS, [Objective("seconds", "minimize", 0.5)], CLEAN, limits=["memory<=1"])
     result = measured(study, 4)
     assert (result.status, result.pareto_set) == ("certified", [])
-    assert set(result.verdicts.values()) == {"out"}
+    assert set(result.verdicts.values()) == {"beaten"}
 
 
 def test_one_arm_that_is_open_is_not_returned() -> None:
     study = Study(["good"], [Objective("seconds", "minimize", 0.5)], CLEAN, limits=["memory<=2"], max_pulls=200)
     assert measured(study, 5).verdicts == {"good": "undecided"}
     study = Study(["good"], [Objective("seconds", "minimize", 0.5)], CLEAN, limits=["memory<=3"], max_pulls=200)
-    assert measured(study, 5).verdicts == {"good": "in"}
+    assert measured(study, 5).verdicts == {"good": "keep"}
 
 
 def test_limit_that_no_number_of_pulls_resolves_ends_the_study() -> None:
@@ -98,7 +98,7 @@ def test_limit_that_no_number_of_pulls_resolves_ends_the_study() -> None:
     assert result.pulls < 20_000
     tolerant = [Limit("memory", at_most=2.0, tolerance=0.5)]
     study = Study(["good", "slow"], [Objective("seconds", "minimize", 0.5)], Prescient(0.1), limits=tolerant)
-    assert measured(study, 6, lies=0.1).verdicts == {"good": "in", "slow": "out"}
+    assert measured(study, 6, lies=0.1).verdicts == {"good": "keep", "slow": "beaten"}
 
 
 def test_metric_that_always_fails_sets_its_arm_aside() -> None:
@@ -106,7 +106,7 @@ def test_metric_that_always_fails_sets_its_arm_aside() -> None:
     while pulls := study.ask(10):
         for pull in pulls:
             study.tell(pull, [1.0, None if pull.arm == "a" else 2.0], "no memory" if pull.arm == "a" else None)
-    assert study.result().verdicts == {"a": "set aside", "b": "in"}
+    assert study.result().verdicts == {"a": "excluded", "b": "keep"}
 
 
 def test_study_goes_on_with_its_limits_and_follower_says_the_same(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -152,7 +152,7 @@ def test_identify_with_limits() -> None:
     )  # fmt: skip
     assert result.pareto_set == ["short"]
     assert result.limits is not None
-    assert result.limits.of_arms.tolist()[1:] == [BEYOND, BEYOND]
+    assert result.limits.of_arms.tolist()[1:] == [INFEASIBLE, INFEASIBLE]
 
 
 def false_claims(result: Answer, limit: float) -> bool:
@@ -160,13 +160,15 @@ def false_claims(result: Answer, limit: float) -> bool:
     assert result.limits is not None
     for arm, (seconds, memory) in MEDIANS.items():
         place = result.arms.index(arm)
-        keeping, verdict = Keeping(int(result.limits.codes[place, 0])), result.verdict(place)
-        if (keeping is Keeping.WITHIN and memory > limit) or (keeping is Keeping.BEYOND and memory <= limit):
+        keeping, verdict = Feasibility(int(result.limits.codes[place, 0])), result.verdict(place)
+        if (keeping is Feasibility.FEASIBLE and memory > limit) or (
+            keeping is Feasibility.INFEASIBLE and memory <= limit
+        ):
             return True
         better = [other for other, (its, uses) in MEDIANS.items() if uses <= limit and its < seconds]
-        if verdict is Verdict.IN and (memory > limit or any(seconds - MEDIANS[each][0] > 0.5 for each in better)):
+        if verdict is Verdict.KEEP and (memory > limit or any(seconds - MEDIANS[each][0] > 0.5 for each in better)):
             return True
-        if verdict is Verdict.OUT and memory <= limit and not better:
+        if verdict is Verdict.BEATEN and memory <= limit and not better:
             return True
     return False
 

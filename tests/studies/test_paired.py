@@ -72,7 +72,7 @@ def test_a_list_that_is_measured_is_known_and_no_item_is_measured_twice(snapshot
         ends = found.lower[found.arms.index(arm), 0], found.upper[found.arms.index(arm), 0]
         assert ends == (0.6, 0.6) if arm in whole else ends[0] <= 0.6 <= ends[1]
     assert found.status == "certified"
-    assert set(found.verdicts.values()) <= {"in", "covered"}
+    assert set(found.verdicts.values()) <= {"keep", "matched"}
     (paired,) = [notice for notice in found.notices if isinstance(notice, InPairs)]
     assert (paired.complete, paired.arms, paired.hidden) == (len(whole), 2, 0.0)
     assert said(paired) == snapshot
@@ -121,7 +121,7 @@ def test_true_whoever_comes_back_first(threat: Threat, items: int | None, snapsh
             true = skills - skills[found.decided_by]
             decided = found.decided_by >= 0
             assert ((low[:, 0] <= true + 1e-9) & (true <= high[:, 0] + 1e-9))[decided].all()
-            if found.verdicts["0"] == "out":
+            if found.verdicts["0"] == "beaten":
                 assert said(found.explain("0")) == snapshot
 
 
@@ -173,7 +173,7 @@ def test_a_saved_policy_goes_on(tmp_path: Path, snapshot: SnapshotAssertion) -> 
     pull(policy, pulled, 500)
     pull(other, again, 500)
     assert pulled == again
-    assert np.array_equal(policy.standing.boxes, other.standing.boxes)
+    assert np.array_equal(policy.standing.intervals, other.standing.intervals)
 
 
 @pytest.mark.parametrize(

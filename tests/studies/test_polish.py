@@ -54,7 +54,7 @@ def test_a_study_goes_on_until_no_estimate_moves_by_more_than_a_share_of_its_tol
     frame = study.to_frame()
     for arm, verdict in found.verdicts.items():
         values = np.log(frame.loc[frame["arm"] == arm, "loss"].to_numpy())
-        if verdict != "out":
+        if verdict != "beaten":
             moves = [abs(np.median(values[:n]) - np.median(values[: n // 2])) for n in range(20, len(values) + 1)]
             assert min(moves) <= POLISH * math.log1p(0.1)
     assert Study.open(tmp_path / "s.db").status == "certified"

@@ -162,7 +162,7 @@ def test_limits_on_true_and_false_are_on_rates() -> None:
     while pulls := study.ask(8):
         study.tell_many([(pull, {"seconds": 1.0 + (pull.arm == "a"), "safe": pull.arm == "a"}) for pull in pulls])
     assert study.settings.question.limits == (Limit("safe", at_least=0.5, statistic="mean", bounds=(0, 1)),)
-    assert study.result().verdicts == {"a": "in", "b": "out"}
+    assert study.result().verdicts == {"a": "keep", "b": "beaten"}
 
 
 def test_a_limit_that_no_rate_can_have_is_refused_before_it_is_stored(snapshot: SnapshotAssertion) -> None:
@@ -204,7 +204,7 @@ def test_identify_takes_true_and_false_as_rates(workers: int) -> None:
         contamination=0.0,
         workers=workers,
     )
-    assert result.verdicts["a"] == "in"
+    assert result.verdicts["a"] == "keep"
     assert result.metrics[0].statistic_word == "mean"
     assert TakenAsRate("solved") in result.notices
 
@@ -215,7 +215,7 @@ def test_a_relative_tolerance_does_not_make_false_a_failure() -> None:
         lambda arm: arm == "a", arms=["a", "b"], objectives=[relative], contamination=0.0, workers=1, max_pulls=80
     )
     assert result.metrics[0].statistic_word == "mean"
-    assert not any(each.kind == "set_aside" for each in result.notices)
+    assert not any(each.kind == "excluded" for each in result.notices)
 
 
 def test_what_is_not_settled_stays_true_or_false() -> None:

@@ -50,7 +50,7 @@ def test_the_state_is_that_of_a_plain_loop_over_the_log() -> None:
         twin.expect(plan.arms)
     assert twin.status == "certified"
     assert twin.result(ARMS).verdicts == study.result().verdicts
-    np.testing.assert_array_equal(twin.standing.boxes, study._replay.policy.standing.boxes)
+    np.testing.assert_array_equal(twin.standing.intervals, study._replay.policy.standing.intervals)
     np.testing.assert_array_equal(twin.estimates, study._replay.policy.estimates)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frontguard import Objective, Prescient, Study
-from frontguard.notices import SetAside
+from frontguard.notices import Excluded
 from frontguard.reports.of_results import study_report
 from frontguard.reports.report import FAILED
 from frontguard.storage.contract import Plan
@@ -28,7 +28,7 @@ def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:
     result = study.result()
     assert study.done
     assert study.status == result.status == "certified"
-    assert result.verdicts == {"fast": "in", "small": "in", "bad": "out"}
+    assert result.verdicts == {"fast": "keep", "small": "keep", "bad": "beaten"}
     for arm, (seconds, size) in TRUTH.items():
         low, high = result.intervals[arm]["seconds"]
         assert low <= seconds <= high
@@ -36,7 +36,7 @@ def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:
         assert low <= size <= high
     certificate = result.to_dict()["certificate"]
     assert set(certificate) == {
-        "accuracy", "coverage", "confidence", "threat", "contamination", "void", "arms", "aside", "limits"
+        "accuracy", "coverage", "confidence", "threat", "contamination", "void", "arms", "excluded", "limits"
     }  # fmt: skip
     assert certificate["accuracy"][0] <= 0.1 + 1e-12  # a share, as the tolerance was given
     assert certificate["accuracy"][1] <= 5.0
@@ -144,14 +144,14 @@ def test_what_failed_pulls_said_survives_a_resume(place: Place) -> None:
         assert study.failures() == {"bad": Counter({"exit code 1": study.failures()["bad"].total()})}
     with place.open() as storage:
         again = Study.open(storage)
-        (aside,) = [notice for notice in again.result().notices if isinstance(notice, SetAside)]
-        assert re.fullmatch(r"exit code 1: line \d+: no such  flag", aside.last)
-        assert aside.reasons == (("exit code 1", aside.failed),)
+        (excluded,) = [notice for notice in again.result().notices if isinstance(notice, Excluded)]
+        assert re.fullmatch(r"exit code 1: line \d+: no such  flag", excluded.last)
+        assert excluded.reasons == (("exit code 1", excluded.failed),)
         assert again.result().notices == before.notices
         snapshot = Follower(storage, "study").catch_up().answer
-        assert snapshot.state.said == {"bad": aside.last}
+        assert snapshot.state.said == {"bad": excluded.last}
         assert set(again.to_frame()["failure"]) == {"", "exit code 1"}
         report = study_report(storage, "study")
         shown = str(report)
-        assert aside.last in shown
-        assert " ".join(aside.last.split()) in str(report.part(FAILED))
+        assert excluded.last in shown
+        assert " ".join(excluded.last.split()) in str(report.part(FAILED))

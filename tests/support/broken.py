@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 BROKEN_VALUES: list[Any] = [
-    None, True, 0, 1, -1, 0.5, -3.5, 1e300, -1e308, 1e-320, 10**400, 2**63, "", "x", "in", "2%", "NaN", "\ud800",
+    None, True, 0, 1, -1, 0.5, -3.5, 1e300, -1e308, 1e-320, 10**400, 2**63, "", "x", "keep", "2%", "NaN", "\ud800",
     "<script>", [], [1], [None, None], {}, {"a": 1}, {"seconds": [1, 2]}, [[[]]],
 ]  # fmt: skip
 

@@ -1,27 +1,28 @@
-"""How often boxes miss the truth when the worst attackers are at work: cells, a kernel that runs them, and a verdict.
+"""How often intervals miss the truth when the worst attackers are at work: cells, a kernel that runs them, and a
+verdict.
 
-A box misses at n when its low end L lies above the true quantile m or its high end H below it. No sorting is needed to
-see that. L is the largest x_(q) − R(t) over the shifts t, with q = q_t(n), so
+An interval misses at n when its low end L lies above the true quantile m or its high end H below it. No sorting is
+needed to see that. L is the largest x_(q) − R(t) over the shifts t, with q = q_t(n), so
 
     L > m   iff, for some t,   #{i ≤ n: x_i − R(t) ≤ m} < q_t(n),
 
 and likewise H < m iff #{i ≤ n: x_i + R(t) ≥ m} < q'_t(n): two counts for each shift tell everything, at every n, and
-the box that was intersected over all n misses iff one of them ever fell short. (A box that contradicts itself goes on
-without R. By then a count has fallen short, so such runs are among those counted here.)
+the interval that was intersected over all n misses iff one of them ever fell short. (An interval that contradicts
+itself goes on without R. By then a count has fallen short, so such runs are among those counted here.)
 
-With several shifts the box goes farther: it is what the mean of their evidence leaves, and misses iff W_n(m) ever
+With several shifts the interval goes farther: it is what the mean of their evidence leaves, and misses iff W_n(m) ever
 reaches 1/δ' (`find_average_misses`). No term of W reaches that before a count falls short of the rank that its shift
 alone would have with all of δ', so W is computed only then.
 
-**Atoms.** Where the law is flat at the level p, every m in [Q_L(p), Q_R(p)] is a quantile of that level. The box holds
-all of them at once: P(Y ≤ Q_L) ≥ p bounds L by Q_L, P(Y ≥ Q_R) ≥ 1 − p bounds H by Q_R, and Definition 2 asks R to hold
-for every median. So L is held against Q_L and H against Q_R, the strictest choice; the median of interest lies between
-the two. Both counts include observations equal to the end itself (≤ and ≥, never < and >). An atom that straddles the
-level leaves slack (P(Y ≤ Q_L) > p), and the box then errs less often than δ allows; the law "discrete, flat" has no
-slack at 1/2 and at 0.9, and no discrete law is harder than that.
+**Atoms.** Where the law is flat at the level p, every m in [Q_L(p), Q_R(p)] is a quantile of that level. The interval
+holds all of them at once: P(Y ≤ Q_L) ≥ p bounds L by Q_L, P(Y ≥ Q_R) ≥ 1 − p bounds H by Q_R, and Definition 2 asks R
+to hold for every median. So L is held against Q_L and H against Q_R, the strictest choice; the median of interest lies
+between the two. Both counts include observations equal to the end itself (≤ and ≥, never < and >). An atom that
+straddles the level leaves slack (P(Y ≤ Q_L) > p), and the interval then errs less often than δ allows; the law
+"discrete, flat" has no slack at 1/2 and at 0.9, and no discrete law is harder than that.
 
 Each law has two arms; an attacker that pushes to one side pushes the first up and the second down (the other way round
-in the next objective). With boxes for one arm, runs take the two in turn.
+in the next objective). With intervals for one arm, runs take the two in turn.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from scipy.stats import beta
 
 from frontguard._common.compiled import entry, kernel
 from frontguard.evidence.boundaries import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
-from frontguard.evidence.boxes import BoxRule, box_rule
+from frontguard.evidence.intervals import IntervalRule, interval_rule
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
 from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
@@ -128,7 +129,8 @@ def clean_rewards(law: str, objectives: int) -> env.Quantiled:
 
 @dataclass(frozen=True)
 class Cell:
-    """One law under one attacker, and the boxes that are to hold it: of `arms` arms, an objective for each level."""
+    """One law under one attacker, and the intervals that are to hold it: of `arms` arms, an objective for each
+    level."""
 
     attacker: str
     law: str
@@ -152,12 +154,12 @@ class Cell:
         return ATTACKERS[self.attacker](self.environment, self.eps, self.levels)
 
     @cached_property
-    def rule(self) -> BoxRule:
-        """The boxes, with the smallest R that holds for the law, so that it leaves no slack either."""
+    def rule(self) -> IntervalRule:
+        """The intervals, with the smallest R that holds for the law, so that it leaves no slack either."""
         spread: SpreadBound | None = None
         if self.with_spread:
             spread = Gaussian(1.0) if self.law == "Gaussian" else exact_spread(self.environment)
-        return box_rule(
+        return interval_rule(
             self.adversary.threat,
             arms=self.arms,
             objectives=len(self.levels),
@@ -213,8 +215,8 @@ SHARPEST = [cell for cell in CELLS if cell.law != "discrete, atom" and (cell.att
 share of 0.05 is half of what lies above: hundreds of pulls bound nothing there, and cannot miss either."""
 
 
-def read_ranks(rule: BoxRule, length: int = LENGTH) -> Ints:
-    """The ranks as boxes read them: (2, M, S, length + 1), low and high, entry n for n observations."""
+def read_ranks(rule: IntervalRule, length: int = LENGTH) -> Ints:
+    """The ranks as intervals read them: (2, M, S, length + 1), low and high, entry n for n observations."""
     tables = np.stack([rule.low_ranks, rule.high_ranks])
     kept = np.empty((*tables.shape[:-1], length + 1), np.int64)
     for place in np.ndindex(*kept.shape[:-1]):
@@ -228,7 +230,7 @@ def _read_each(table: Ints, ranks: Ints) -> None:
         ranks[n] = read_rank(table, n)
 
 
-def taken(rule: BoxRule, length: int = LENGTH) -> Ints:
+def taken(rule: IntervalRule, length: int = LENGTH) -> Ints:
     """What is taken from every rank: (M, 1, length + 1)."""
     return np.stack([taken_away_each(share, np.arange(length + 1))[None] for share in rule.taken.tolist()])
 
@@ -239,7 +241,7 @@ def ranks_alone(keep: float, share: float, length: int) -> Ints:
     return anytime_rank(np.arange(length + 1), keep, share)
 
 
-def bolder(rule: BoxRule, ranks: Ints, factor: float = 1.5) -> Ints:
+def bolder(rule: IntervalRule, ranks: Ints, factor: float = 1.5) -> Ints:
     """The same ranks, but `factor` times nearer to what is to be expected: a mistake that no guarantee may survive."""
     keep = np.stack([rule.low_keep, rule.high_keep])[..., None]
     expected = keep * np.arange(ranks.shape[-1]) - taken(rule, ranks.shape[-1] - 1)
@@ -297,7 +299,8 @@ def most_of_blocks(ranks: Ints) -> Ints:
 
 
 def find_misses(cell: Cell, runs: int, *, seed: int, ranks: Ints | None = None, length: int = LENGTH) -> Bools:
-    """Whether each side of each box ever missed: (runs, arms, M, 2). The ranks are those of the cell unless given."""
+    """Whether each side of each interval ever missed: (runs, arms, M, 2). The ranks are those of the cell unless
+    given."""
     wanted = read_ranks(cell.rule, length) if ranks is None else ranks
     misses = np.zeros((runs, cell.arms, len(cell.levels), 2), np.bool_)
     source = RewardSource(cell.environment, cell.adversary)
@@ -361,8 +364,8 @@ def _find_average_misses(
 
 
 def find_average_misses(cell: Cell, runs: int, *, seed: int, length: int = LENGTH, bolder: float = 1.0) -> Bools:
-    """Whether each side of each box ever missed by the mean of its shifts' evidence, at a δ' that is `bolder` times
-    what it may be. The runs are those of `find_misses`."""
+    """Whether each side of each interval ever missed by the mean of its shifts' evidence, at a δ' that is `bolder`
+    times what it may be. The runs are those of `find_misses`."""
     rule, share = cell.rule, bolder * DELTA / (2 * cell.arms * len(cell.levels))
     each = [[ranks_alone(p, share, length) for p in of] for of in rule.low_keep.tolist()]
     less = np.ascontiguousarray(taken(rule, length)[None])

@@ -1,13 +1,14 @@
-"""How often boxes of means miss the truth when the worst attackers are at work: cells, a kernel, and nothing sorted.
+"""How often intervals of means miss the truth when the worst attackers are at work: cells, a kernel, and nothing
+sorted.
 
-The high end of a box lies below the true mean μ at n exactly when the bets of `evidence.means` refute keep(μ):
+The high end of an interval lies below the true mean μ at n exactly when the bets of `evidence.means` refute keep(μ):
 
     H < μ   iff   W_n(keep(μ)) = Σ_l w_l Π_{s ≤ n} (1 − θ_l ξ_s) / (1 − θ_l keep(μ))  >  1/δ',
 
-with ξ the observed values; L > μ likewise, with what they lack of 1. So a run needs the capital at one number, and no
-root: it is multiplied up as it is written, which is a twin of the code that boxes are made with. The box that was
-intersected over all n misses iff the capital was ever large enough. Where any share may be taken, the ⌊εn⌋ smallest ξ
-count as 1; they are kept sorted for that.
+with ξ the observed values; L > μ likewise, with what they lack of 1. So a run needs the wealth at one number, and no
+root: it is multiplied up as it is written, which is a twin of the code that intervals are made with. The interval that
+was intersected over all n misses iff the wealth was ever large enough. Where any share may be taken, the ⌊εn⌋ smallest
+ξ count as 1; they are kept sorted for that.
 
 A law is a thousand equally likely values, so that its mean, and what an attacker can take of it, are sums. An attacker
 who pushes one way pushes even runs down, which makes H miss, and odd ones up.
@@ -25,10 +26,10 @@ from scipy.stats import beta
 
 from frontguard._common.compiled import kernel
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import BoxRule, box_rule
+from frontguard.evidence.intervals import IntervalRule, interval_rule
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import statistics_of
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
@@ -87,9 +88,11 @@ class MeanCell:
         return ATTACKERS[self.attacker](self.eps)
 
     @cached_property
-    def rule(self) -> BoxRule:
-        """The boxes that are to hold."""
-        return box_rule(self.threat, arms=1, objectives=1, delta=DELTA, statistics=statistics_of([MEAN]), largest=1)
+    def rule(self) -> IntervalRule:
+        """The intervals that are to hold."""
+        return interval_rule(
+            self.threat, arms=1, objectives=1, delta=DELTA, statistics=statistics_of([MEAN]), largest=1
+        )
 
     def __str__(self) -> str:
         return f"{self.attacker} | {self.law}"
@@ -126,12 +129,12 @@ _WEIGHTS = np.exp(LOG_WEIGHTS)
 
 
 @kernel(over="atoms")
-def _largest_capitals(atoms: Any, hits: Any, xi_of: Floats, c: float, share: float, largest: Floats) -> None:
+def _largest_wealth(atoms: Any, hits: Any, xi_of: Floats, c: float, share: float, largest: Floats) -> None:
     """The largest W_n(c) (runs,) over all n, of ξ that are 0 where they are hit."""
     length = atoms.shape[1]
-    capital, ordered = np.empty(BETS), np.empty(length)
+    wealth, ordered = np.empty(BETS), np.empty(length)
     for run in range(atoms.shape[0]):
-        capital[:] = _WEIGHTS
+        wealth[:] = _WEIGHTS
         taken = 0
         for n in range(length):
             xi = 0.0 if hits[run, n] else xi_of[atoms[run, n]]
@@ -147,19 +150,19 @@ def _largest_capitals(atoms: Any, hits: Any, xi_of: Floats, c: float, share: flo
                 taken += more  # never by more than one
             total = 0.0
             for l in range(BETS):  # noqa: E741
-                capital[l] *= (1.0 - THETAS[l] * xi) / (1.0 - THETAS[l] * c)
+                wealth[l] *= (1.0 - THETAS[l] * xi) / (1.0 - THETAS[l] * c)
                 if more:
-                    capital[l] *= (1.0 - THETAS[l]) / (1.0 - THETAS[l] * back)
-                total += capital[l]
+                    wealth[l] *= (1.0 - THETAS[l]) / (1.0 - THETAS[l] * back)
+                total += wealth[l]
             largest[run] = max(largest[run], total)
 
 
-def largest_capitals(
+def largest_wealth(
     cell: MeanCell, runs: int, *, seed: int, length: int = LENGTH, believed: Threat | None = None
 ) -> Floats:
-    """The largest capital that is ever made against the true mean, (runs, 2), by the low side and by the high side.
+    """The largest wealth that is ever made against the true mean, (runs, 2), by the low side and by the high side.
 
-    `believed` is the threat model that boxes are made for: the cell's, unless it is to be caught.
+    `believed` is the threat model that intervals are made for: the cell's, unless it is to be caught.
     """
     found = np.zeros((runs, 2))
     threat = cell.threat if believed is None else believed
@@ -175,13 +178,13 @@ def largest_capitals(
                 hits = hits & (np.arange(len(hits)) % 2 == 1 - side)[:, None]
             column = np.zeros(len(hits))
             if c > 0.0:
-                _largest_capitals(atoms, hits, xi_of, c, threat.taken, column)
+                _largest_wealth(atoms, hits, xi_of, c, threat.taken, column)
             found[some, side] = column
     return found
 
 
 def allowed(cell: MeanCell) -> float:
-    """The capital from which on a box misses."""
+    """The wealth from which on an interval misses."""
     return float(np.exp(cell.rule.thresholds[0]))
 
 
@@ -191,7 +194,8 @@ def allowed(cell: MeanCell) -> float:
 def missed_at_one_look(
     cell: MeanCell, runs: int, *, seed: int, length: int, believed: Threat | None = None, delta: float = DELTA
 ) -> Bools:
-    """Whether a log's interval of the mean, read once, misses it, (runs, 2), below and above: by `BoxReader` itself.
+    """Whether a log's interval of the mean, read once, misses it, (runs, 2), below and above: by `IntervalReader`
+    itself.
 
     A log has many arms, one for each run, of which each is read at the δ of a log of one arm.
     """
@@ -206,8 +210,8 @@ def missed_at_one_look(
         arms = len(observed)
         starts = (length * np.arange(arms + 1, dtype=np.int64))[None]
         log = Ordered([f"{arm:06}" for arm in range(arms)], ("y",), np.full(arms, length), starts, (observed.ravel(),))
-        reader = BoxReader(log, [MEAN], delta)
+        reader = IntervalReader(log, [MEAN], delta)
         reader._share = delta / 2.0  # each by itself
-        boxes = reader.read(threat)
-        missed[some, 0], missed[some, 1] = boxes.lower[:, 0] > cell.mean, boxes.upper[:, 0] < cell.mean
+        intervals = reader.read(threat)
+        missed[some, 0], missed[some, 1] = intervals.lower[:, 0] > cell.mean, intervals.upper[:, 0] < cell.mean
     return missed

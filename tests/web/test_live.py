@@ -118,8 +118,8 @@ def story(watched: Watched, storage: Path, log: Path, while_served: Callable[[Se
         assert first
         study.go(200)
         # A verdict changes while one looks, and those who listen are told.
-        until(page, lambda: {"in", "out"} <= set(verdicts(page).values()), "verdicts")
-        until(page, lambda: "is now" in (page.text_content("#news") or ""), "news")
+        until(page, lambda: {"keep", "beaten"} <= set(verdicts(page).values()), "verdicts")
+        until(page, lambda: ": " in (page.text_content("#news") or ""), "news")
         assert study.arrived()["result"]["verdicts"] == {**verdicts_when(page, 200)}
         moved = boxes(page)
         assert len(moved) >= len(ARMS) - 1

@@ -315,7 +315,7 @@ def test_many_events_in_one_frame_are_shown_at_once(harness: Harness, visit: Vis
 
 def test_verdicts_are_announced_politely(harness: Harness, visit: Visit, snapshot: SnapshotAssertion) -> None:
     page = visit(made_of(table=rows("1", "2"))).page
-    harness.send({"table": rows("1", "2", verdict="in")})
+    harness.send({"table": rows("1", "2", verdict="keep")})
     page.wait_for_function("() => document.getElementById('news').textContent !== ''")
     assert page.text_content("#news") == snapshot
     assert page.get_attribute("#news", "aria-live") == "polite"
@@ -327,9 +327,9 @@ def test_a_changed_status_is_announced_and_many_changes_are_counted(harness: Har
 
     arms = [str(number) for number in range(9)]
     page = visit(made_of(head=head("running"), table=rows(*arms))).page
-    harness.send({"head": head("certified"), "table": rows(*arms, verdict="in")})
+    harness.send({"head": head("certified"), "table": rows(*arms, verdict="keep")})
     page.wait_for_function("() => document.getElementById('news').textContent !== ''")
-    told = "the study is now: certified; arm arm 0 is now in; arm arm 1 is now in; and 7 more changes"
+    told = "the study is now: certified; arm arm 0: keep; arm arm 1: keep; and 7 more changes"
     assert page.text_content("#news") == told
 
 

@@ -41,7 +41,7 @@ def test_words_can_be_read_on_their_ground_in_both_themes() -> None:
     assert len(palettes) == 3  # light, dark by the system, dark by choice
     assert palettes[1] == palettes[2]
     for each in palettes:
-        for ink in ("ink", "soft", "accent", "in", "undecided", "covered", "out", "warn", "good"):
+        for ink in ("ink", "soft", "accent", "keep", "undecided", "matched", "beaten", "warn", "good"):
             for ground in ("ground", "sheet", "warn-ground") if ink in ("ink", "soft", "warn") else ("ground", "sheet"):
                 light, dark = sorted((luminance(each[ink]), luminance(each[ground])), reverse=True)
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
@@ -51,10 +51,10 @@ def test_verdicts_have_the_colours_of_pictures_and_no_others() -> None:
     text = static_files()[0]["page.css"].decode()
     marks = dict(re.findall(r"--mark-([a-z]+): (#[0-9A-Fa-f]{6});", text))
     assert marks == {
-        "in": COLOURS[Verdict.IN],
+        "keep": COLOURS[Verdict.KEEP],
         "undecided": COLOURS[Verdict.UNDECIDED],
-        "covered": COLOURS[Verdict.COVERED],
-        "out": COLOURS[Verdict.OUT],
-        "aside": COLOURS[Verdict.SET_ASIDE],
+        "matched": COLOURS[Verdict.MATCHED],
+        "beaten": COLOURS[Verdict.BEATEN],
+        "excluded": COLOURS[Verdict.EXCLUDED],
     }
     assert not re.findall(r"--(?:in|undecided|covered|out): #", text)

@@ -140,9 +140,9 @@ def test_failures_are_told_with_reason_and_count_and_alarms_are_warnings() -> No
     last = max(at for at, reason in zip(told.at.tolist(), told.reasons, strict=True) if reason)
     when = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC"
     assert [cell.text() for cell in found(page, "failures", "td")] == [HOSTILE, f"{count:,}", when]
-    assert "was set aside" in page.regions["warnings"].text()
+    assert "was excluded" in page.regions["warnings"].text()
     arm = arm_page(example.overview, Address(1, 1), example.follower.measurements(1))
-    assert arm.title == "slow: set aside"
+    assert arm.title == "slow: excluded"
     assert f"{count} of {count} pulls failed" in arm.regions["verdict"].text()
     assert [cell.text() for cell in found(arm, "failures", "td")] == [HOSTILE, f"{count:,}", when]
 
@@ -254,7 +254,7 @@ def test_the_list_of_studies(certified: Example) -> None:
         [cell.text() for cell in each.children if isinstance(cell, Element)] for each in found(page, "studies", "tr")
     ]
     assert texts[1][:4] == ["flags", "certified", "4", f"{certified.overview.answer.pulls:,}"]
-    assert texts[1][4].split() == ["2", "in", "2", "out"]
+    assert texts[1][4].split() == ["2", "keep", "2", "beaten"]
     assert texts[2][:2] == ["second", "being read"]
     assert "10 of 40 pulls" in texts[2][2]
     assert texts[3] == ["third", "cannot be read", "locked"]

@@ -76,7 +76,7 @@ def test_an_arm_has_its_history_and_what_was_measured(certified: Example) -> Non
     overview = certified.overview  # which reads the study
     measured = certified.follower.measurements(2)
     twin = through_json(arm_twin(overview, Address(1, 2), measured))
-    assert (twin["name"], twin["verdicts"]) == ("good", {"good": "in"})
+    assert (twin["name"], twin["verdicts"]) == ("good", {"good": "keep"})
     assert twin["why"] == certified.study.result().explain("good")
     own = certified.study.result()
     others = [arm for arm in own.pareto_set if arm != "good"]
@@ -100,9 +100,9 @@ def test_failures_are_told_and_failed_values_are_null() -> None:
     last = max(at for at, reason in zip(told.at.tolist(), told.reasons, strict=True) if reason)
     assert twin["study"]["failures"] == {"slow": {HOSTILE: count}}
     assert twin["failed_at"] == {"slow": {HOSTILE: last}}
-    assert twin["certificate"]["aside"] == ["slow"]
+    assert twin["certificate"]["excluded"] == ["slow"]
     arm = through_json(arm_twin(example.overview, Address(1, 1), example.follower.measurements(1)))
-    assert arm["verdicts"] == {"slow": "set aside"}
+    assert arm["verdicts"] == {"slow": "excluded"}
     assert arm["measurements"]["values"] == [[None, None]] * count
     assert set(arm["measurements"]["reasons"]) == {HOSTILE}
 
@@ -127,5 +127,5 @@ def test_the_list_of_studies(certified: Example) -> None:
     assert [each["status"] for each in twin["studies"]] == ["certified", "reading", "trouble"]
     assert [each["twin"] for each in twin["studies"]] == ["/study/1.json", "/study/2.json", "/study/7.json"]
     assert twin["studies"][0]["pulls"] == certified.study.result().pulls
-    assert twin["studies"][0]["counts"] == {"in": 2, "out": 2}
+    assert twin["studies"][0]["counts"] == {"keep": 2, "beaten": 2}
     assert reading_twin(listed[1]) == twin["studies"][1]

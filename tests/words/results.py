@@ -16,7 +16,7 @@ from frontguard.results import Answer, Certificate, Intervals, LogDetails
 from frontguard.verdicts import Verdict
 
 SECONDS, BYTES = Objective("seconds", "minimize"), Objective("bytes", "minimize")
-WITHIN = Objective("seconds", "minimize", 0.5), Objective("bytes", "minimize", 10.0)
+FEASIBLE = Objective("seconds", "minimize", 0.5), Objective("bytes", "minimize", 10.0)
 
 
 def certificate(
@@ -39,7 +39,8 @@ def result(
     upper: Any = None,
     **more: Any,
 ) -> Any:
-    """A result with these verdicts of the arms a, b, c, …; boxes (K, M) are inner values, of which more is better."""
+    """A result with these verdicts of the arms a, b, c, …; intervals (K, M) are inner values, of which more is
+    better."""
     shape = len(verdicts), len(metrics)
     low = np.zeros(shape) if lower is None else np.array(lower, np.float64)
     high = np.ones(shape) if upper is None else np.array(upper, np.float64)

@@ -53,8 +53,8 @@ def result_of(arms: int, metrics: tuple[Objective, ...]) -> Answer:
     ).in_units(metrics)
 
 
-def set_aside(result: Answer, *arms: str) -> Answer:
+def exclude(result: Answer, *arms: str) -> Answer:
     """The result of a study in which some arms cannot be measured."""
     codes = result.verdict_codes.copy()
-    codes[[result.arms.index(arm) for arm in arms]] = Verdict.SET_ASIDE
+    codes[[result.arms.index(arm) for arm in arms]] = Verdict.EXCLUDED
     return replace(result, verdict_codes=codes)

@@ -65,7 +65,7 @@ def test_cells_are_found_by_column_and_have_a_number_to_sort_by(few: Answer) -> 
     decided = arm_table(replace(result, goal="front"), [2, 1]).rows[0].cells["decided by"]
     assert decided.text == result.arms[int(result.decided_by[2])]
     assert (last.cells["stands up to"].text, second.cells["stands up to"].text) == ("< 50%", "")
-    assert made.rest == "… and 2 more: 2 in"
+    assert made.rest == "… and 2 more: 2 keep"
 
 
 def test_what_is_not_measured_is_said_and_comes_last(few: Answer) -> None:
@@ -92,7 +92,7 @@ def test_the_order_by_each_column(few: Answer) -> None:
 
 
 def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(few: Answer) -> None:
-    codes = np.array([Verdict.IN, Verdict.IN, Verdict.UNDECIDED, Verdict.UNDECIDED])
+    codes = np.array([Verdict.KEEP, Verdict.KEEP, Verdict.UNDECIDED, Verdict.UNDECIDED])
     result = replace(few, verdict_codes=codes)
     likely = np.array([False, False, False, True])
     assert order(result, likely).tolist() == [0, 1, 3, 2]
@@ -101,7 +101,7 @@ def test_open_arms_get_room_beside_a_large_front_and_the_likely_ones_come_first(
 
 def test_within_a_verdict_names_have_their_natural_order() -> None:
     result = replace(result_of(6, METRICS), arms=("x1024", "x128", "X9", "y", "x10", "a"))
-    codes = np.array([Verdict.IN, Verdict.IN, Verdict.IN, Verdict.OUT, Verdict.OUT, Verdict.OUT])
+    codes = np.array([Verdict.KEEP, Verdict.KEEP, Verdict.KEEP, Verdict.BEATEN, Verdict.BEATEN, Verdict.BEATEN])
     result = replace(result, verdict_codes=codes)
     named = [result.arms[arm] for arm in order(result)]
     assert named == ["X9", "x128", "x1024", "a", "x10", "y"]
@@ -118,7 +118,7 @@ def test_of_a_million_arms_only_those_that_are_shown_are_sorted(monkeypatch: pyt
 
     monkeypatch.setattr("frontguard.words.arm_table.natural", counted)
     result = replace(result_of(1, METRICS), arms=tuple(sorted(f"x{i}" for i in range(count))))
-    result = replace(result, verdict_codes=np.full(count, int(Verdict.OUT)))
+    result = replace(result, verdict_codes=np.full(count, int(Verdict.BEATEN)))
     chosen = [result.arms[arm] for arm in shown(result, 30)]
     assert chosen == sorted(result.arms[:30], key=natural)
     assert len(keyed) <= 30
@@ -127,22 +127,22 @@ def test_of_a_million_arms_only_those_that_are_shown_are_sorted(monkeypatch: pyt
 @pytest.mark.parametrize("status", ["certified", "budget", "running", "unreachable"])
 def test_no_answer_lists_more_than_a_handful_of_names(status: str) -> None:
     result = replace(result_of(40, METRICS), status=status, arms=tuple(f"<{i}>" for i in range(40, 0, -1)))
-    for verdict in (Verdict.IN, Verdict.SET_ASIDE):
+    for verdict in (Verdict.KEEP, Verdict.EXCLUDED):
         codes = np.full(40, int(verdict))
-        codes[0] = Verdict.IN
+        codes[0] = Verdict.KEEP
         said = answer(replace(result, verdict_codes=codes))
         said += guarantee(replace(result, verdict_codes=codes))
-        assert said.count("<") <= 6  # one that is in, and a handful
+        assert said.count("<") <= 6  # kept one, and a handful
         assert "… and" in said
-    inside = answer(replace(result, verdict_codes=np.full(40, int(Verdict.IN))))
+    inside = answer(replace(result, verdict_codes=np.full(40, int(Verdict.KEEP))))
     assert "<1>, <2>, <3>, <4>, <5> … and 35 more" in inside
 
 
 def test_what_is_exact_has_no_interval() -> None:
     size = Objective("bytes", "minimize", exact=True)
     rate = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
-    boxes = {"lower": [[-950.0, 0.8]], "upper": [[-950.0, 0.96]]}
-    made = arm_table(result([Verdict.IN], [size, rate], **boxes), [0])
+    ends = {"lower": [[-950.0, 0.8]], "upper": [[-950.0, 0.96]]}
+    made = arm_table(result([Verdict.KEEP], [size, rate], **ends), [0])
     assert [column.below for column in made.columns[2:4]] == ["exact", "mean [low, high]"]
     assert [made.rows[0].cells[name].full for name in ("m0", "m1")] == ["950", "0.88 [0.8, 0.96]"]
 
@@ -151,7 +151,7 @@ def test_what_is_exact_has_no_interval() -> None:
 def test_printed_intervals_contain_what_the_intervals_do(low: float, width: float) -> None:
     """Ends are rounded outwards, but for what is beyond twelve digits."""
     score = Objective("score", "maximize")
-    found = result([Verdict.IN], [score], lower=[[low]], upper=[[low + width]])
+    found = result([Verdict.KEEP], [score], lower=[[low]], upper=[[low + width]])
     cell = estimate_cells(found, 0, np.array([0]))[0]
     least, most = (float(end.replace(",", "")) for end in cell.beside.strip("[]").split(", "))
     assert least <= low + 1e-11 * abs(low)

@@ -12,9 +12,15 @@ from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import assumptions, explanation, guarantee, sentence, tolerance_in_words
 from frontguard.words.front import front_in_words
-from tests.words.results import BYTES, SECONDS, WITHIN, certificate, result
+from tests.words.results import BYTES, FEASIBLE, SECONDS, certificate, result
 
-IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (
+    Verdict.KEEP,
+    Verdict.BEATEN,
+    Verdict.MATCHED,
+    Verdict.UNDECIDED,
+    Verdict.EXCLUDED,
+)
 
 
 def in_both(seconds: float, size: float) -> str:
@@ -23,24 +29,28 @@ def in_both(seconds: float, size: float) -> str:
 
 
 def test_without_a_tolerance_arms_are_on_the_front_and_with_one_they_are_not_beaten_by_more() -> None:
-    exact, about = result([IN, OUT]), result([IN, OUT], WITHIN)
+    exact, about = result([KEEP, BEATEN]), result([KEEP, BEATEN], FEASIBLE)
     within, on_front = in_both(0.5, 10), Statement.ON_FRONT(names="seconds and bytes")
     assert on_front in front_in_words(exact)
-    assert Statement.IN_EXACTLY() in guarantee(exact)
+    assert Statement.KEPT_EXACTLY() in guarantee(exact)
     assert Statement.NEAR_FRONT(within=within) in front_in_words(about)
     assert on_front not in front_in_words(about)
-    assert Statement.IN_WITHIN(within=within) in guarantee(about)
-    assert Statement.IN_EXACTLY() not in guarantee(about)
+    assert Statement.KEPT_WITHIN(within=within) in guarantee(about)
+    assert Statement.KEPT_EXACTLY() not in guarantee(about)
 
 
 def test_a_policy_that_promises_less_than_the_tolerances_say_is_taken_at_its_word() -> None:
-    biased = result([IN, OUT], promise=certificate(0.3, 0.2), policy="R-PSI")
+    biased = result([KEEP, BEATEN], promise=certificate(0.3, 0.2), policy="R-PSI")
     assert Statement.NEAR_FRONT(within=in_both(0.3, 0.3)) in front_in_words(biased)
     assert Statement.MISSED_WITHIN(within=in_both(0.2, 0.2)) in guarantee(biased)
 
 
 def test_by_one_objective_the_best_is_named_up_to_the_tolerance(snapshot: SnapshotAssertion) -> None:
-    asked = [(verdicts, metrics) for metrics in ([SECONDS], WITHIN[:1]) for verdicts in ([IN, OUT], [IN, IN, OUT])]
+    asked = [
+        (verdicts, metrics)
+        for metrics in ([SECONDS], FEASIBLE[:1])
+        for verdicts in ([KEEP, BEATEN], [KEEP, KEEP, BEATEN])
+    ]
     assert [front_in_words(result(*each)) for each in asked] == snapshot
 
 
@@ -55,32 +65,32 @@ def test_by_one_objective_the_best_is_named_up_to_the_tolerance(snapshot: Snapsh
 )
 def test_against_whom_it_holds(threat: str, against: str, snapshot: SnapshotAssertion) -> None:
     promise = certificate(threat=threat)
-    assert against in guarantee(result([IN, OUT], promise=promise))
+    assert against in guarantee(result([KEEP, BEATEN], promise=promise))
     assert against in str(promise)
-    (first, *_) = assumptions(promise, [], policy="certified", anytime=None, spread=None, failed=0, aside=0)
+    (first, *_) = assumptions(promise, [], policy="certified", anytime=None, spread=None, failed=0, excluded=0)
     assert first == snapshot
 
 
 def test_both_clauses_speak_of_the_arms_that_could_be_measured(snapshot: SnapshotAssertion) -> None:
-    of = result([IN, OUT, ASIDE, ASIDE])
-    scope = Statement.SCOPE(arms="2 arms", aside="c, d")
+    of = result([KEEP, BEATEN, EXCLUDED_ARMS, EXCLUDED_ARMS])
+    scope = Statement.SCOPE(arms="2 arms", excluded="c, d")
     assert scope in guarantee(of)
-    assert scope in str(certificate(arms=2, aside=("c", "d")))
+    assert scope in str(certificate(arms=2, excluded=("c", "d")))
     assert scope not in str(certificate(arms=2))
     assert front_in_words(of) == snapshot
 
 
 def test_a_study_that_stopped_early_promises_what_holds_of_the_set_that_is_printed() -> None:
-    nothing = result([OPEN, OPEN], WITHIN, status="budget", promise=certificate(0.0, math.inf))
+    nothing = result([OPEN, OPEN], FEASIBLE, status="budget", promise=certificate(0.0, math.inf))
     assert Statement.SOME_MISSED() in guarantee(nothing)
     assert Statement.NONE_MISSED() not in guarantee(nothing)
-    some = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, math.inf))
-    assert Statement.IN_WITHIN(within=in_both(0.5, 10)) in guarantee(some)
+    some = result([KEEP, OPEN], FEASIBLE, status="budget", promise=certificate(0.0, math.inf))
+    assert Statement.KEPT_WITHIN(within=in_both(0.5, 10)) in guarantee(some)
     assert Statement.SOME_MISSED() in guarantee(some)
     assert Statement.SOME_MISSED() in str(certificate(0.0, math.inf))
-    unknown = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0, arms=None))
+    unknown = result([KEEP, OPEN], FEASIBLE, status="budget", promise=certificate(0.0, 3.0, arms=None))
     assert guarantee(unknown) == guarantee(some)  # as earlier versions printed it: not of the set that is printed
-    bounded = result([IN, OPEN], WITHIN, status="budget", promise=certificate(0.0, 3.0))
+    bounded = result([KEEP, OPEN], FEASIBLE, status="budget", promise=certificate(0.0, 3.0))
     assert Statement.OPEN() in guarantee(bounded)
     assert Statement.MISSED_WITHIN(within=in_both(3, 3)) in guarantee(bounded)
 
@@ -95,39 +105,39 @@ def test_a_study_that_stopped_early_promises_what_holds_of_the_set_that_is_print
 )
 def test_without_a_probability_none_is_printed_and_the_reason_is(void: str, why: Statement) -> None:
     promise = certificate(0.3, 0.2, None, void=void)
-    unproved = result([IN, OUT, COVERED], promise=promise, policy="R-PSI", decided_by=[1, 0, 0])
+    unproved = result([KEEP, BEATEN, MATCHED], promise=promise, policy="R-PSI", decided_by=[1, 0, 0])
     nothing = Statement.NO_PROMISE(why=why(policy="R-PSI"))
     assert guarantee(unproved) == nothing
     assert sentence(promise) == Statement.NO_CERTIFICATE(why=why(policy="the policy"))
     assert front_in_words(unproved) == Statement.RETURNED(count=1, measured="3 arms", are="is", arms="a")
     said = " ".join(explanation(unproved, arm) for arm in range(3))
     assert "certainly" not in said
-    last = assumptions(promise, [], policy="R-PSI", anytime=None, spread=None, failed=0, aside=0)[-1]
+    last = assumptions(promise, [], policy="R-PSI", anytime=None, spread=None, failed=0, excluded=0)[-1]
     assert last == nothing
 
 
 def test_a_probability_is_never_rounded_to_certainty_nor_upwards() -> None:
-    assert "99.995%" in guarantee(result([IN], promise=certificate(confidence=0.99995)))
+    assert "99.995%" in guarantee(result([KEEP], promise=certificate(confidence=0.99995)))
     assert "99.96%" in str(certificate(confidence=0.9996))
     assert " 0.01% " in str(certificate(contamination=0.0001))
-    rare = assumptions(certificate(confidence=0.9999), [], policy="x", anytime=None, spread=None, failed=0, aside=0)
+    rare = assumptions(certificate(confidence=0.9999), [], policy="x", anytime=None, spread=None, failed=0, excluded=0)
     assert " 0.01% " in rare[-1]
 
 
 def test_only_where_an_arm_is_strictly_worse_it_is_called_worse() -> None:
-    boxes = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}  # b is behind in seconds; in bytes H_b = L_a
-    tied = result([IN, OUT], decided_by=[1, 0], **boxes)
+    intervals = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}  # b is behind in seconds; in bytes H_b = L_a
+    tied = result([KEEP, BEATEN], decided_by=[1, 0], **intervals)
     assert explanation(tied, 1) == Statement.WORSE(rival="a", names="seconds") + Statement.NO_BETTER(names="bytes")
-    apart = result([IN, OUT], decided_by=[1, 0], **boxes | {"upper": [[5, 3], [1, 1]]})
+    apart = result([KEEP, BEATEN], decided_by=[1, 0], **intervals | {"upper": [[5, 3], [1, 1]]})
     assert explanation(apart, 1) == Statement.WORSE(rival="a", names="seconds and bytes")
     assert explanation(apart, 0) == Statement.BETTER(rival="b", names="seconds and bytes")
 
 
 def test_equal_arms_are_in_because_neither_is_worse_and_near_ones_because_it_is_tolerated() -> None:
     points = [[1, 1], [1, 1]]
-    equal = result([IN, IN], decided_by=[1, 0], lower=points, upper=points)
+    equal = result([KEEP, KEEP], decided_by=[1, 0], lower=points, upper=points)
     assert explanation(equal, 0) == Statement.NOWHERE_WORSE(rival="b")
-    near = result([IN, IN], WITHIN, decided_by=[1, 0], lower=[[0, 0], [0, 0]], upper=[[1, 1], [1, 1]])
+    near = result([KEEP, KEEP], FEASIBLE, decided_by=[1, 0], lower=[[0, 0], [0, 0]], upper=[[1, 1], [1, 1]])
     assert explanation(near, 0) == Statement.TOLERATED(rival="b")
     assert BYTES.name in front_in_words(near)
 
@@ -148,14 +158,14 @@ KNOWN = Objective("ms", "minimize", statistic="mean", sigma=0.25)
     ],
 )
 def test_what_the_intervals_contain_is_what_counts(metrics: list[Objective], what: str) -> None:
-    said = guarantee(result([Verdict.IN, Verdict.OUT], metrics))
+    said = guarantee(result([Verdict.KEEP, Verdict.BEATEN], metrics))
     assert Statement.INTERVALS(quantiles=what) in said
     assert ("median" in said) == ("median" in what)
 
 
 def test_what_is_declared_is_assumed_and_said(snapshot: SnapshotAssertion) -> None:
     said = assumptions(
-        certificate(), [RATE, STARS, SIZE, KNOWN], policy="certified", anytime=True, spread=None, failed=0, aside=0
+        certificate(), [RATE, STARS, SIZE, KNOWN], policy="certified", anytime=True, spread=None, failed=0, excluded=0
     )
     text = " ".join(said)
     assert "median" not in text

@@ -24,7 +24,7 @@ from frontguard.planning.reach import LimitFloor
 from frontguard.planning.task import Task
 from frontguard.results import Intervals, Kept, Needed, Profile, StudyDetails
 from frontguard.statements import NOTHING, Statement
-from frontguard.verdicts import Keeping, Verdict
+from frontguard.verdicts import Feasibility, Verdict
 from frontguard.words import answers, gate, plan
 from frontguard.words.asked import keeping_in_words
 from frontguard.words.certificate import (
@@ -37,12 +37,18 @@ from frontguard.words.certificate import (
 )
 from frontguard.words.comparisons import beside_in_words, choice_in_words
 from frontguard.words.front import front_in_words
-from tests.words.results import SECONDS, WITHIN, certificate, of_gate, of_log, result
+from tests.words.results import FEASIBLE, SECONDS, certificate, of_gate, of_log, result
 
 ROOT = Path(__file__).parents[2]
 THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
 
-IN, OUT, COVERED, OPEN, ASIDE = Verdict.IN, Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.SET_ASIDE
+KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (
+    Verdict.KEEP,
+    Verdict.BEATEN,
+    Verdict.MATCHED,
+    Verdict.UNDECIDED,
+    Verdict.EXCLUDED,
+)
 
 
 # All that can be said -------------------------------------------------------------------------------------------------
@@ -66,53 +72,59 @@ _FAILED = {"a": Counter({"exit code 1": 2})}
 
 
 def _of_certificates() -> Iterator[str]:
-    five = [IN, OUT, COVERED, OPEN, ASIDE]
-    for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
+    five = [KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS]
+    for metrics in ([SECONDS], FEASIBLE[:1], [*FEASIBLE], [SECONDS, Objective("bytes", "minimize")]):
         for promise in (certificate(), certificate(0.4, 0.3, threat="share"), certificate(0.0, math.inf)):
             found = result(five, metrics, status="budget", promise=promise)
             yield guarantee(replace(found, study=StudyDetails("s", _FAILED)))
             for anytime in (True, False):
                 yield guarantee(replace(found, log=of_log(5), anytime=anytime))
-    yield guarantee(result([IN], promise=certificate(contamination=0.0)))
-    yield guarantee(replace(result([IN]), question=Question(WITHIN[:1], blocks=True)))
-    for promise in (certificate(aside=("x",), arms=2), certificate(math.inf, math.inf)):
+    yield guarantee(result([KEEP], promise=certificate(contamination=0.0)))
+    yield guarantee(replace(result([KEEP]), question=Question(FEASIBLE[:1], blocks=True)))
+    for promise in (certificate(excluded=("x",), arms=2), certificate(math.inf, math.inf)):
         yield sentence(promise)
     for void in ("running", "contamination", "bias", "medians"):
         promise = certificate(confidence=None, void=void)
         yield sentence(promise)
         yield guarantee(result(five, promise=promise))
         yield front_in_words(result(five, promise=promise))
-        unproved = result([IN, OUT, COVERED], promise=promise, decided_by=[1, 0, 0])
+        unproved = result([KEEP, BEATEN, MATCHED], promise=promise, decided_by=[1, 0, 0])
         yield from (explanation(unproved, arm) for arm in range(3))
-        yield true_values(unproved, "boxes")
-    yield from assumptions(certificate(), [], policy="certified", anytime=True, spread=None, failed=2, aside=1)
-    yield true_values(result([IN]), "boxes")
-    yield certificate_against_goal(certificate(0.3, 0.4), WITHIN)
+        yield true_values(unproved, "intervals")
+    yield from assumptions(certificate(), [], policy="certified", anytime=True, spread=None, failed=2, excluded=1)
+    yield true_values(result([KEEP]), "intervals")
+    yield certificate_against_goal(certificate(0.3, 0.4), FEASIBLE)
 
 
 def _of_answers() -> Iterator[str]:
-    for metrics in ([SECONDS], WITHIN[:1], [*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
-        for verdicts in ([IN], [IN, ASIDE], [IN, OUT], [IN, IN, OUT], [IN, OUT, COVERED, OPEN]):
+    for metrics in ([SECONDS], FEASIBLE[:1], [*FEASIBLE], [SECONDS, Objective("bytes", "minimize")]):
+        for verdicts in (
+            [KEEP],
+            [KEEP, EXCLUDED_ARMS],
+            [KEEP, BEATEN],
+            [KEEP, KEEP, BEATEN],
+            [KEEP, BEATEN, MATCHED, OPEN],
+        ):
             yield front_in_words(result(verdicts, metrics))
             yield answers.by_verdict(result(verdicts, metrics))
 
 
 def _of_explanations() -> Iterator[str]:
-    boxes = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}
-    yield from (explanation(result([IN, OUT], decided_by=[1, 0], **boxes), arm) for arm in range(2))
+    intervals = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}
+    yield from (explanation(result([KEEP, BEATEN], decided_by=[1, 0], **intervals), arm) for arm in range(2))
     shared = (notices.InPairs(("question",), 30, 20, 30),)
-    paired = replace(result([IN, OUT], decided_by=[1, 0]), apart=np.full((2, 2, 2), -0.5), notices=shared)
+    paired = replace(result([KEEP, BEATEN], decided_by=[1, 0]), apart=np.full((2, 2, 2), -0.5), notices=shared)
     yield from (explanation(paired, arm) for arm in range(2))
-    yield explanation(result([IN, COVERED], decided_by=[1, 0]), 1)
-    yield explanation(result([IN, IN], decided_by=[1, 0]), 0)
-    yield explanation(result([IN, IN], WITHIN, decided_by=[1, 0]), 0)
+    yield explanation(result([KEEP, MATCHED], decided_by=[1, 0]), 1)
+    yield explanation(result([KEEP, KEEP], decided_by=[1, 0]), 0)
+    yield explanation(result([KEEP, KEEP], FEASIBLE, decided_by=[1, 0]), 0)
 
 
 def _of_gates() -> Iterator[str]:
     spans = Span(1.1, 1.06, 1.2), Span(1.0, 0.99, 1.01), Span(1.0, 0.9, 1.2)
     contrasts = Contrast.WORSE, Contrast.ALIKE, Contrast.OPEN
     worse, fine, opened = (
-        Check(Effect(WITHIN[0], span, span, contrast), 0.3) for span, contrast in zip(spans, contrasts, strict=True)
+        Check(Effect(FEASIBLE[0], span, span, contrast), 0.3) for span, contrast in zip(spans, contrasts, strict=True)
     )
     (memory,) = columns_for((SECONDS,), (Limit("memory", at_most=4.0),)).gates
     kept, broken = (LimitCheck(memory, Span(3.0, 2.0, 3.5), outcome) for outcome in (Outcome.NOT_WORSE, Outcome.WORSE))
@@ -120,7 +132,7 @@ def _of_gates() -> Iterator[str]:
     for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
         pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
         for status in ("decided", "unreachable"):
-            made = of_gate(pairs, Question(WITHIN[:1]), status, 18)
+            made = of_gate(pairs, Question(FEASIBLE[:1]), status, 18)
             yield gate.answer(made)
             yield gate.promise(made)
             yield gate.robustness(made) or ""
@@ -133,13 +145,13 @@ def _of_comparisons() -> Iterator[str]:
         for contrast in Contrast:
             for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
                 yield str(Comparison("pr", "main", (Effect(metric, difference, ratio, contrast),), 0.95))
-    found = result([IN, IN, OPEN], [SECONDS, Objective("bytes", "minimize")])
+    found = result([KEEP, KEEP, OPEN], [SECONDS, Objective("bytes", "minimize")])
     for asked in ({"rule": "knee"}, {"weights": {"seconds": 1, "bytes": 1}}, {"limit": "bytes<=-2"}):
         yield choice_in_words(found.pick(**asked))
     wide = replace(found, inner=Intervals(found.inner.estimates, found.inner.lower - 9, found.inner.upper + 9))
     yield choice_in_words(wide.pick(weights={"seconds": 1}))
     yield choice_in_words(wide.pick(limit="bytes<=-5"))
-    clear = result([IN, OUT], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
+    clear = result([KEEP, BEATEN], lower=[[4, 2], [0, 0]], upper=[[5, 3], [1, 1]])
     yield choice_in_words(clear.pick(weights={"seconds": 1}))
     yield choice_in_words(replace(found, certificate=certificate(confidence=None, void="bias")).pick("knee"))
     yield beside_in_words(found.against(found.arms[0]))
@@ -151,14 +163,14 @@ def _of_logs() -> Iterator[str]:
     decided_by = [-1, 0, 0]
     for front, first in ((0.3, 0.2), (0.5, 0.2)):
         profile = Profile(np.array([0.29, first, math.nan]), front, levels, counts, 0.001)
-        found = result([IN, OUT, OPEN], decided_by=decided_by, log=of_log(3, profile=profile))
+        found = result([KEEP, BEATEN, OPEN], decided_by=decided_by, log=of_log(3, profile=profile))
         yield answers.robustness(found) or ""
         picture = plot.robustness(found)
         yield picture.description
         yield from (panel.note for panel in picture.panels)
-    for metrics in ([*WITHIN], [SECONDS, Objective("bytes", "minimize")]):
+    for metrics in ([*FEASIBLE], [SECONDS, Objective("bytes", "minimize")]):
         log = of_log(3, mean_front=np.array([False, True, False]))
-        means = result([IN, OUT, OPEN], metrics, decided_by=decided_by, log=log)
+        means = result([KEEP, BEATEN, OPEN], metrics, decided_by=decided_by, log=log)
         yield answers.by_means(means) or ""
         picture = plot.front(means)
         yield picture.description
@@ -166,7 +178,7 @@ def _of_logs() -> Iterator[str]:
         yield answers.holds_now(means) or ""
     from frontguard.cli.demo import bombed_in_words  # what the demonstration says of its bombed movie
 
-    yield from (bombed_in_words(result([verdict, IN]), "a") for verdict in (IN, OUT))
+    yield from (bombed_in_words(result([verdict, KEEP]), "a") for verdict in (KEEP, BEATEN))
 
 
 def _of_refusals() -> Iterator[str]:
@@ -227,19 +239,19 @@ def _of_notices() -> Iterator[str]:
 def _of_limits() -> Iterator[str]:
     """Of a limit on a metric that is no objective: within, beyond, open."""
     keeping = {
-        Keeping.WITHIN: (-2.0, -1.0),
-        Keeping.OPEN: (-5.0, -3.0),
-        Keeping.BEYOND: (-7.0, -6.0),
+        Feasibility.FEASIBLE: (-2.0, -1.0),
+        Feasibility.OPEN: (-5.0, -3.0),
+        Feasibility.INFEASIBLE: (-7.0, -6.0),
     }
     gates = columns_for((SECONDS,), (Limit("memory", at_most=4.0, tolerance=0.5),)).gates
 
-    def kept(*stand: Keeping) -> Kept:
+    def kept(*stand: Feasibility) -> Kept:
         ends = np.array([keeping[each] for each in stand])
         return Kept(gates, np.array(stand)[:, None], Intervals(ends.mean(axis=1)[:, None], ends[:, :1], ends[:, 1:]))
 
-    within, opened, beyond = Keeping
+    within, opened, beyond = Feasibility
     for metrics in ([SECONDS], [SECONDS, Objective("bytes", "minimize")]):
-        whole = result([IN, OUT, OUT, OPEN], metrics, decided_by=[1, 0, -1, 0])
+        whole = result([KEEP, BEATEN, BEATEN, OPEN], metrics, decided_by=[1, 0, -1, 0])
         whole = whole.keeping_to(kept(within, within, beyond, opened))
         yield guarantee(whole)
         yield sentence(whole.certificate)
@@ -248,19 +260,24 @@ def _of_limits() -> Iterator[str]:
         yield from (explanation(whole, arm) for arm in range(4))
         yield from (look.label for look in plot.front(whole).legend)
         yield from (keeping_in_words(whole.limits, arm, 0) for arm in range(4))
-    none = result([OUT, OUT]).keeping_to(kept(beyond, beyond))
+    none = result([BEATEN, BEATEN]).keeping_to(kept(beyond, beyond))
     yield front_in_words(none)
     yield guarantee(none)
-    yield answers.answer(result([OPEN, OUT], status="unreachable").keeping_to(kept(opened, beyond)))
+    yield answers.answer(result([OPEN, BEATEN], status="unreachable").keeping_to(kept(opened, beyond)))
 
 
 def _of_lists() -> Iterator[str]:
     """Of short lists: what is enough, what to take instead, what is best."""
-    boxes = {"lower": [[4, 2], [0, 0], [3, 2]], "upper": [[5, 3], [1, 2], [4, 3]], "goal": "list"}
+    intervals = {"lower": [[4, 2], [0, 0], [3, 2]], "upper": [[5, 3], [1, 2], [4, 3]], "goal": "list"}
     for coverage in (0.0, 0.4):
         promise = certificate(0.1, coverage)
-        for verdicts in ([IN, IN, OUT], [IN, OUT, OUT], [IN, ASIDE, ASIDE], [IN, IN, IN]):
-            found = result(verdicts, [*WITHIN], promise=promise, decided_by=[1, 0, 0], **boxes)
+        for verdicts in (
+            [KEEP, KEEP, BEATEN],
+            [KEEP, BEATEN, BEATEN],
+            [KEEP, EXCLUDED_ARMS, EXCLUDED_ARMS],
+            [KEEP, KEEP, KEEP],
+        ):
+            found = result(verdicts, [*FEASIBLE], promise=promise, decided_by=[1, 0, 0], **intervals)
             yield front_in_words(found)
             yield from (explanation(found, arm) for arm in range(3))
     yield from (look.label for look in plot.front(found).legend)

@@ -16,7 +16,7 @@ from frontguard.verdicts import Verdict
 from frontguard.words.answers import answer, enough_pulls, left_to_do, looser, more_to_come
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee
-from tests.words.snapshots import SECONDS, in_state, set_aside, snapshot_of
+from tests.words.snapshots import SECONDS, exclude, in_state, snapshot_of
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(
     assert few.pareto_set == ["arm 0", "arm 1", "arm 3"]
     assert many.status == "budget"
     running = in_state(replace(few, status="running"), max_time=90.0)
-    nothing = in_state(set_aside(few, *few.arms), failures={"arm 0": Counter({"exit code 1": 20})})
+    nothing = in_state(exclude(few, *few.arms), failures={"arm 0": Counter({"exit code 1": 20})})
     ended = [answer(few), answer(many), answer(running, "cancelled"), answer(running, "time"), answer(nothing)]
     assert ended == snapshot
 
@@ -45,7 +45,7 @@ def test_the_best_by_one_objective_is_named() -> None:
     one = snapshot_of(3, 3000, (SECONDS,))
     best = {"measured": "3 arms", "arm": "arm 0", "best": "is the fastest"}
     assert answer(one) == Statement.NEAR_BEST(**best, within="5%")
-    assert Statement.IN_NEAR_BEST(within="5% in seconds") in guarantee(one)
+    assert Statement.KEPT_NEAR_BEST(within="5% in seconds") in guarantee(one)
 
 
 def test_a_looser_tolerance_is_above_what_can_be_reached(few: Answer) -> None:
@@ -65,7 +65,7 @@ def test_enough_pulls_are_more_than_the_forecast_says(few: Answer) -> None:
 def test_one_arm_is_spoken_of_as_one(snapshot: SnapshotAssertion) -> None:
     one = snapshot_of(1, 400, (SECONDS,))
     two = snapshot_of(1, 400)
-    failed = in_state(set_aside(one, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
+    failed = in_state(exclude(one, "arm 0"), failures={"arm 0": Counter({"exit code 1": 9})})
     assert [answer(each) for each in (one, two, failed)] == snapshot
 
 

@@ -48,7 +48,7 @@ def said_of(
         patch.setattr(Statement, "__call__", recorded)
         answer(found)
     order = [found.arms.index(str(i)) for i in range(len(medians))]
-    return said, np.isin(order, np.flatnonzero(found.verdict_codes == Verdict.IN))
+    return said, np.isin(order, np.flatnonzero(found.verdict_codes == Verdict.KEEP))
 
 
 def test_the_least_is_the_least_or_near_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def run(
     allow_failed_arms: Annotated[
         bool,
         options.flag(
-            "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were set aside.", options.OUTPUT
+            "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
         ),
     ] = False,
 ) -> None:
@@ -105,7 +105,7 @@ def run(
 
     Every measurement is stored as it comes: after an interruption the same command goes on. The first Ctrl-C waits for
     the pulls that are under way; the second gives them up, and they count as failed. Exit code 0 if certified, 3 if
-    stopped without a certificate or if arms were set aside (see --allow-failed-arms), 130 if interrupted.
+    stopped without a certificate or if arms were excluded (see --allow-failed-arms), 130 if interrupted.
     """
     given = locals()
     if report is not None:
@@ -140,7 +140,7 @@ def run(
             keep(with_beside(made_report, ended.answer, beside), report)
     certified = ended.answer.status == "certified"
     if certified:
-        raise typer.Exit(NOT_CERTIFIED if ended.answer.aside and not allow_failed_arms else 0)
+        raise typer.Exit(NOT_CERTIFIED if ended.answer.excluded and not allow_failed_arms else 0)
     raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
 
 

@@ -231,7 +231,7 @@ class Ended:
     def said(self) -> str:
         """The answer in a sentence or two; if no arm could be measured, why one could not."""
         said = answer(self.answer, self.how)
-        if len(self.answer.aside) == len(self.answer.arms) and self.failures:
+        if len(self.answer.excluded) == len(self.answer.arms) and self.failures:
             arm, outcome = next(iter(self.failures.items()))
             said += f" Arm {arm!r}, for one: {in_words(outcome)}"
         return said
@@ -361,7 +361,7 @@ class CommandedRun:
             self._say_once(StorageTrouble(failure_in_words(error)))
 
     def _tell_news(self, found: Answer) -> None:
-        """Arms that were set aside, alarms and other warnings, each once."""
+        """Arms that were excluded, alarms and other warnings, each once."""
         for notice in found.notices:
             if notice.warns or isinstance(notice, TakenAsRate):
                 self._say_once(notice)

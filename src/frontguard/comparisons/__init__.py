@@ -1,4 +1,4 @@
-"""How arms compare by their boxes: how much better one is than another, which one to take, what a front is worth.
+"""How arms compare by their intervals: how much better one is than another, which one to take, what a front is worth.
 
 May know: objectives, limits and notices; nothing of policies, studies and logs, whose results ask for it. Start with:
 

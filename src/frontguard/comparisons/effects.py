@@ -1,8 +1,8 @@
-"""Effect sizes: by how much, and how many times, arms differ from a baseline in each metric, as far as boxes tell.
+"""Effect sizes: by how much, and how many times, arms differ from a baseline in each metric, as far as intervals tell.
 
-All boxes hold at once with the probability of the certificate, and what is read off two of them holds whenever these
-do: so all pairs, all metrics, differences and ratios hold together, at no price (docs/theory.md, (v)). Where arms were
-measured on the same items, bounds of differences within pairs hold on that event too, and the sharper one counts.
+All intervals hold at once with the probability of the certificate, and what is read off two of them holds whenever
+these do: so all pairs, all metrics, differences and ratios hold together, at no price (docs/theory.md, (v)). Where arms
+were measured on the same items, bounds of differences within pairs hold on that event too, and the sharper one counts.
 Differences and ratios are in the metrics' units, arm against baseline; how arms stand to the tolerances is judged by
 inner values.
 """
@@ -285,10 +285,10 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Comparable:
-    """Arms with names, and inner values (K, M) of their metrics: point estimates, and boxes that hold at once.
+    """Arms with names, and inner values (K, M) of their metrics: point estimates, and intervals that hold at once.
 
     `apart` (K, K, M), where arms were measured in pairs, has upper bounds of an arm less another one, which hold with
-    the boxes; ∞ where pairs say nothing.
+    the intervals; ∞ where pairs say nothing.
     """
 
     arms: Sequence[str]
@@ -300,40 +300,42 @@ class Comparable:
     apart: Floats | None = None
 
 
-def against(boxes: Comparable, baseline: int, numbers: Ints) -> Comparisons:
+def against(intervals: Comparable, baseline: int, numbers: Ints) -> Comparisons:
     """The arms of these numbers against a baseline, which is none of them.
 
     >>> seconds = Objective("seconds", "minimize", tolerance="2%")
     >>> low, high = seconds.inward([[2.0], [1.0]]), seconds.inward([[1.8], [0.9]])
-    >>> boxes = Comparable(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
-    >>> effect = against(boxes, 0, np.array([1])).of(0)["seconds"]
+    >>> intervals = Comparable(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
+    >>> effect = against(intervals, 0, np.array([1])).of(0)["seconds"]
     >>> round(effect.ratio.low, 4), round(effect.ratio.high, 4), effect.contrast.word
     (0.45, 0.5556, 'better')
     """
-    n, M = len(numbers), len(boxes.metrics)
+    n, M = len(numbers), len(intervals.metrics)
     difference, ratio = (Intervals(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
     contrasts = np.full((n, M), int(Contrast.OPEN))
-    for d, metric in enumerate(boxes.metrics):
-        estimates = metric.outward(boxes.estimates[:, d])
-        low, high = _known(boxes.lower[:, d], boxes.upper[:, d])
+    for d, metric in enumerate(intervals.metrics):
+        estimates = metric.outward(intervals.estimates[:, d])
+        low, high = _known(intervals.lower[:, d], intervals.upper[:, d])
         least, most = metric.outward_interval(low, high)
         mine = estimates[numbers], least[numbers], most[numbers]
         its = estimates[baseline], least[baseline], most[baseline]
         for spans, found in ((difference, _differences(mine, its)), (ratio, _ratios(metric, mine, its))):
             spans.estimates[:, d], spans.lower[:, d], spans.upper[:, d] = found
         _, worst, best = _differences((0.0, low[numbers], high[numbers]), (0.0, low[baseline], high[baseline]))
-        if boxes.apart is not None:
-            worst, best = sharpened(worst, best, boxes.apart[numbers, baseline, d], boxes.apart[baseline, numbers, d])
+        if intervals.apart is not None:
+            worst, best = sharpened(
+                worst, best, intervals.apart[numbers, baseline, d], intervals.apart[baseline, numbers, d]
+            )
             ends = (-best, -worst) if metric.minimized else (worst, best)
             if metric.relative:  # inner values are logarithms
                 _sharpen(ratio, d, *map(np.exp, ends))
             else:
                 _sharpen(difference, d, *ends)
-        if boxes.confidence is not None:
+        if intervals.confidence is not None:
             contrasts[:, d] = contrasts_of(worst, best, metric.inner_tolerance)
-    names = tuple(boxes.arms[i] for i in numbers.tolist())
+    names = tuple(intervals.arms[i] for i in numbers.tolist())
     return Comparisons(
-        boxes.arms[baseline], names, numbers, boxes.metrics, difference, ratio, contrasts, boxes.confidence
+        intervals.arms[baseline], names, numbers, intervals.metrics, difference, ratio, contrasts, intervals.confidence
     )
 
 
@@ -361,7 +363,7 @@ def contrasts_of(worst: Floats, best: Floats, tolerance: float) -> Ints:
 
 
 def _known(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Boxes of which an empty one, which what is assumed does not allow, says nothing; and an end that is NaN."""
+    """Intervals of which an empty one, which what is assumed does not allow, says nothing; and an end that is NaN."""
     nothing = ~(low <= high)
     return np.where(nothing, -np.inf, low), np.where(nothing, np.inf, high)
 
@@ -376,10 +378,11 @@ def _differences(mine: _Ends, its: _Ends) -> _Ends:
 
 
 def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tuple[Floats, Floats]:
-    """Return by how much arms are ahead of the baseline, at least and at most, by boxes and by differences.
+    """Return by how much arms are ahead of the baseline, at least and at most, by intervals and by differences.
 
     `ahead` bounds the arm less the baseline from above, `behind` the baseline less the arm. They say nothing of an arm
-    that has no box, and together with it nothing where the two contradict each other: that refutes what is assumed.
+    that has no interval, and together with it nothing where the two contradict each other: that refutes what is
+    assumed.
     """
     most = np.where(best < np.inf, np.minimum(best, ahead), best)
     least = np.where(worst > -np.inf, np.maximum(worst, -behind), worst)
@@ -389,9 +392,9 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
 
 
 def _sharpen(spans: Intervals, d: int, low: Floats, high: Floats) -> None:
-    """Put these ends in the place of those that boxes give, where there are any; the estimate lies between them.
+    """Put these ends in the place of those that intervals give, where there are any; the estimate lies between them.
 
-    Where they say as much as boxes do, those stand: what was made of logarithms is rounded.
+    Where they say as much as intervals do, those stand: what was made of logarithms is rounded.
     """
     there = ~np.isnan(spans.lower[:, d])
     for ends, found in ((spans.lower, low), (spans.upper, high)):

@@ -1,11 +1,11 @@
 """The hypervolume of a front: how much of the space beyond a reference point it dominates, exactly.
 
-Of a result, two are known: that of the lower ends of the boxes that are returned, which the true front has at least,
-and that of the upper ends of all, which it has at most (docs/theory.md, (x)). Units are those of the metrics.
+Of a result, two are known: that of the lower ends of the intervals that are returned, which the true front has at
+least, and that of the upper ends of all, which it has at most (docs/theory.md, (x)). Units are those of the metrics.
 
 Larger is better in every coordinate of points. Two coordinates take a sort, more the recursion of While, Bradstreet and
-Barone ("A fast way of calculating exact hypervolumes", 2012): what a point adds to those after it is its own box less
-what these cover of that.
+Barone ("A fast way of calculating exact hypervolumes", 2012): what a point adds to those after it is its own interval
+less what these cover of that.
 """
 
 from __future__ import annotations
@@ -57,31 +57,31 @@ class Hypervolume:
 
 
 def front_volume(
-    boxes: Comparable, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
+    intervals: Comparable, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
 ) -> Hypervolume:
     """The hypervolumes of a result.
 
     The reference is given, or for metrics that it does not name a tenth of the range of the estimates of all arms
     beyond the worst of them, as is usual: on the worst itself, arms at the ends of a front would count for nothing.
     """
-    signs = np.array([-1.0 if metric.minimized else 1.0 for metric in boxes.metrics])
+    signs = np.array([-1.0 if metric.minimized else 1.0 for metric in intervals.metrics])
 
     def upward(inner: Floats) -> Floats:
-        return signs * np.stack([metric.outward(inner[:, d]) for d, metric in enumerate(boxes.metrics)], axis=1)
+        return signs * np.stack([metric.outward(inner[:, d]) for d, metric in enumerate(intervals.metrics)], axis=1)
 
-    centre = upward(boxes.estimates)
-    beyond = _reference(boxes, centre[contending], signs, reference or {})
-    sound = boxes.lower <= boxes.upper  # an empty box, which what is assumed does not allow, says nothing
-    low = upward(np.where(sound, boxes.lower, -np.inf)[listed])
-    high = upward(np.where(sound, boxes.upper, np.inf)[contending])
+    centre = upward(intervals.estimates)
+    beyond = _reference(intervals, centre[contending], signs, reference or {})
+    sound = intervals.lower <= intervals.upper  # an empty interval, which what is assumed does not allow, says nothing
+    low = upward(np.where(sound, intervals.lower, -np.inf)[listed])
+    high = upward(np.where(sound, intervals.upper, np.inf)[contending])
     there = listed & np.isfinite(centre).all(axis=1)
-    named = tuple((metric.name, float(value)) for metric, value in zip(boxes.metrics, signs * beyond, strict=True))
+    named = tuple((metric.name, float(value)) for metric, value in zip(intervals.metrics, signs * beyond, strict=True))
     certain, estimate, possible = (hypervolume(points, beyond) for points in (low, centre[there], high))
-    return Hypervolume(named, certain, estimate, possible, boxes.confidence)
+    return Hypervolume(named, certain, estimate, possible, intervals.confidence)
 
 
-def _reference(boxes: Comparable, centre: Floats, signs: Floats, given: Mapping[str, float]) -> Floats:
-    names = [metric.name for metric in boxes.metrics]
+def _reference(intervals: Comparable, centre: Floats, signs: Floats, given: Mapping[str, float]) -> Floats:
+    names = [metric.name for metric in intervals.metrics]
     for name in given:
         if name not in names:
             hint = did_you_mean(name, names) if isinstance(name, str) else ""
@@ -105,16 +105,16 @@ def hypervolume(points: Floats, reference: Floats) -> float | None:
     >>> hypervolume(np.array([[1.0, 3.0, 1.0], [2.0, 1.0, 1.0], [1.0, 1.0, 2.0]]), np.zeros(3))
     5.0
     """
-    boxes = points - reference
-    boxes = boxes[(boxes > 0.0).all(axis=1)]
-    if not len(boxes):
+    intervals = points - reference
+    intervals = intervals[(intervals > 0.0).all(axis=1)]
+    if not len(intervals):
         return 0.0
-    if np.isinf(boxes).any():
+    if np.isinf(intervals).any():
         return math.inf
-    M = boxes.shape[1]
-    if M > 2 and (len(boxes) > _FILTERED or int(standing_out(boxes).sum()) > MOST.get(M, _FURTHER)):
+    M = intervals.shape[1]
+    if M > 2 and (len(intervals) > _FILTERED or int(standing_out(intervals).sum()) > MOST.get(M, _FURTHER)):
         return None
-    return _volume(boxes)
+    return _volume(intervals)
 
 
 def standing_out(points: Floats) -> Bools:
@@ -131,27 +131,28 @@ def standing_out(points: Floats) -> Bools:
     return kept
 
 
-def _volume(boxes: Floats) -> float:
-    """What boxes from the origin cover together: each adds itself, less what those after it cover of it.
+def _volume(intervals: Floats) -> float:
+    """What intervals from the origin cover together: each adds itself, less what those after it cover of it.
 
-    They are in the order of their last coordinate, so that in it those after a box reach as far as the box does.
+    They are in the order of their last coordinate, so that in it those after an interval reach as far as the interval
+    does.
     """
-    if boxes.shape[1] == 1:
-        return float(boxes.max(initial=0.0))
-    if boxes.shape[1] == 2:
-        return _area(boxes)
-    boxes = boxes[standing_out(boxes)]
-    boxes = boxes[np.argsort(boxes[:, -1], kind="stable")]
+    if intervals.shape[1] == 1:
+        return float(intervals.max(initial=0.0))
+    if intervals.shape[1] == 2:
+        return _area(intervals)
+    intervals = intervals[standing_out(intervals)]
+    intervals = intervals[np.argsort(intervals[:, -1], kind="stable")]
     total = 0.0
-    for place, own in enumerate(boxes):
-        covered = _volume(np.minimum(boxes[place + 1 :, :-1], own[:-1]))
+    for place, own in enumerate(intervals):
+        covered = _volume(np.minimum(intervals[place + 1 :, :-1], own[:-1]))
         total += float(own[-1]) * (float(own[:-1].prod()) - covered)
     return total
 
 
-def _area(boxes: Floats) -> float:
-    order = np.lexsort((-boxes[:, 1], -boxes[:, 0]))  # the widest first
-    x, y = boxes[order, 0], boxes[order, 1]
+def _area(intervals: Floats) -> float:
+    order = np.lexsort((-intervals[:, 1], -intervals[:, 0]))  # the widest first
+    x, y = intervals[order, 0], intervals[order, 1]
     highest = np.maximum.accumulate(y)
     rises = np.diff(highest, prepend=0.0)
     return float((x * rises).sum())

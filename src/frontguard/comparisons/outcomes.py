@@ -107,11 +107,11 @@ def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
 class Check:
     """One metric of a candidate: how it compares with the baseline, and up to which ε that would be certain as well.
 
-    `stands_up_to` is None where nothing is certain, or where it is not known.
+    `holds_up_to` is None where nothing is certain, or where it is not known.
     """
 
     effect: Effect
-    stands_up_to: float | None = None
+    holds_up_to: float | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -125,7 +125,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        return {"outcome": self.outcome.word, **self.effect.to_dict(), "stands_up_to": self.stands_up_to}
+        return {"outcome": self.outcome.word, **self.effect.to_dict(), "holds_up_to": self.holds_up_to}
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class LimitCheck:
     limit: Gate
     span: Span
     outcome: Outcome
-    stands_up_to: float | None = None
+    holds_up_to: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        told = {"limit": str(self.limit), "outcome": self.outcome.word, "stands_up_to": self.stands_up_to}
+        told = {"limit": str(self.limit), "outcome": self.outcome.word, "holds_up_to": self.holds_up_to}
         return told | self.span.to_dict()
 
 
@@ -153,7 +153,7 @@ class GatePair:
     checks: tuple[Check, ...]
     pulls: int  # of the candidate
     baseline_pulls: int
-    aside: tuple[str, ...] = ()  # which of the two could not be measured
+    excluded: tuple[str, ...] = ()  # which of the two could not be measured
     limits: tuple[LimitCheck, ...] = ()  # to which the candidate has to keep
 
     @property
@@ -170,7 +170,7 @@ class GatePair:
         """Plain values that JSON can hold."""
         plain = {name: value for name, value in vars(self).items() if name != "checks"}
         return plain | {
-            "aside": list(self.aside),
+            "excluded": list(self.excluded),
             "outcome": self.outcome.word,
             "metrics": {check.metric.name: check.to_dict() for check in self.checks},
             "limits": [check.to_dict() for check in self.limits],
@@ -184,10 +184,10 @@ class GatePair:
         checks = ((metric, given.metrics[metric.name]) for metric in metrics)
         return cls(
             **plain,
-            checks=tuple(Check(Effect.of(metric, each), each.stands_up_to) for metric, each in checks),
-            aside=tuple(given.aside),
+            checks=tuple(Check(Effect.of(metric, each), each.holds_up_to) for metric, each in checks),
+            excluded=tuple(given.excluded),
             limits=tuple(
-                LimitCheck(gate, Span.of(each), outcomes[each.outcome], each.stands_up_to)
+                LimitCheck(gate, Span.of(each), outcomes[each.outcome], each.holds_up_to)
                 for gate, each in zip(gates, given.limits, strict=True)
             ),
         )
@@ -224,12 +224,12 @@ def gate_pair(
     M = len(question.objectives)
     bounds = np.full((2, 2, M), np.inf)
     bounds[1, 0], bounds[0, 1] = apart
-    boxes = Comparable(
+    intervals = Comparable(
         (baseline, candidate), question.objectives, ends.estimates[:, :M], ends.lower[:, :M], ends.upper[:, :M],
         question.confidence, bounds,
     )  # fmt: skip
     stands = [None] * (M + len(gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
-    effects = against(boxes, 0, np.array([1])).of(0).effects
+    effects = against(intervals, 0, np.array([1])).of(0).effects
     checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
     mine = ends.at(slice(1, None))
     limits = tuple(
@@ -278,17 +278,17 @@ class GateDetails:
     @property
     def broken(self) -> bool:
         """Whether a candidate or a baseline could not be measured."""
-        return any(pair.aside for pair in self.pairs)
+        return any(pair.excluded for pair in self.pairs)
 
     @property
-    def stands_up_to(self) -> float | None:
+    def holds_up_to(self) -> float | None:
         """The largest ε up to which the outcome would be certain; None where it is open, or where that is not known.
 
         Not worse needs all checks, worse the one that stands longest.
         """
         if self.outcome == Outcome.OPEN:
             return None
-        known = [check.stands_up_to for _, check in self.checks if check.outcome == self.outcome]
+        known = [check.holds_up_to for _, check in self.checks if check.outcome == self.outcome]
         if self.outcome == Outcome.WORSE:
             return max((eps for eps in known if eps is not None), default=None)
         return None if None in known else min(eps for eps in known if eps is not None)
@@ -298,7 +298,7 @@ class GateDetails:
         return {
             "outcome": self.outcome.word,
             "status": self.status,
-            "stands_up_to": self.stands_up_to,
+            "holds_up_to": self.holds_up_to,
             "pairs": [pair.to_dict() for pair in self.pairs],
             "only_baseline": list(self.only_baseline),
             "only_candidate": list(self.only_candidate),
@@ -322,7 +322,7 @@ class GateDetails:
 def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:
     """For each check that is decided at the first level the last one up to which it stands; NaN for open ones.
 
-    As ε rises boxes only widen, so that what is no longer certain never is again: bisection finds where it is lost.
+    As ε rises intervals only widen, so that what is no longer certain never is again: bisection finds where it is lost.
 
     >>> last = up_to(lambda eps: np.where(eps <= np.array([0.12, 0.31, -1.0]), 2, 1), np.arange(0.1, 0.5, 0.1))
     >>> last.round(3).tolist()

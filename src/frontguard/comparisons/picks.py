@@ -1,7 +1,7 @@
 """Choosing one: the arm with the best score, how sure that is, and what it gives up against the others on the list.
 
 A score rises with every metric (in the direction that is better), so that it lies between the scores of the two ends of
-an arm's box, and no arm that another one dominates has a higher one (docs/theory.md, (w)). There are two:
+an arm's interval, and no arm that another one dominates has a higher one (docs/theory.md, (w)). There are two:
 
 - *weights*: Σ w · y, where y is a metric in its own units, in per cent where its tolerance is a percentage (100 times
   the logarithm, so that percentages add up), and its negative where it is minimised. A weight is what one unit, or one
@@ -159,48 +159,48 @@ def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit 
 # Who has the best score -----------------------------------------------------------------------------------------------
 
 
-def pick(boxes: Comparable, listed: Bools, contending: Bools, within: Bools, wish: Wish) -> Pick:
+def pick(intervals: Comparable, listed: Bools, contending: Bools, within: Bools, wish: Wish) -> Pick:
     """Return the arm to choose of those that are `listed`, and how sure that is.
 
-    Those that are `contending` are neither set aside nor beyond a limit; of these, some are certainly `within` all.
+    Those that are `contending` are neither excluded nor beyond a limit; of these, some are certainly `within` all.
     """
-    boxes = _known(boxes)
+    intervals = _known(intervals)
     keeps, may_keep = within.copy(), contending.copy()
     for gate in wish.gates:
-        keeps &= boxes.lower[:, gate.column] >= gate.within
-        may_keep &= ~(boxes.upper[:, gate.column] < gate.beyond)
+        keeps &= intervals.lower[:, gate.column] >= gate.within
+        may_keep &= ~(intervals.upper[:, gate.column] < gate.beyond)
     numbers = np.flatnonzero(may_keep)
-    score = _score_for(boxes, numbers, listed & may_keep, wish)
-    centre, low, high = score.of(boxes.estimates[numbers]), *_ends(score, boxes, numbers)
+    score = _score_for(intervals, numbers, listed & may_keep, wish)
+    centre, low, high = score.of(intervals.estimates[numbers]), *_ends(score, intervals, numbers)
     able = keeps[numbers]
-    ahead = None if boxes.apart is None else _leads(score, boxes, numbers, low, high)
+    ahead = None if intervals.apart is None else _leads(score, intervals, numbers, low, high)
     best_low = float(low[able].max(initial=-np.inf))
     # The one with the highest score is among these.
     perhaps = np.asarray(high >= best_low if ahead is None else (ahead[:, able] >= 0.0).all(axis=1))
     wanted = _chosen(able, perhaps, listed[numbers], np.where(np.isnan(centre), -np.inf, centre))
-    if boxes.confidence is None:  # nothing is promised of any box
+    if intervals.confidence is None:  # nothing is promised of any interval
         perhaps[:] = True
     if wanted is None:
-        among = tuple(boxes.arms[i] for i in numbers.tolist())
-        return Pick(None, wish, False, among, np.inf, (np.nan, -np.inf, np.inf), None, boxes.confidence)
+        among = tuple(intervals.arms[i] for i in numbers.tolist())
+        return Pick(None, wish, False, among, np.inf, (np.nan, -np.inf, np.inf), None, intervals.confidence)
     rest = np.delete(high if ahead is None else ahead[:, wanted], wanted)
     gap = float(rest.max(initial=-np.inf)) - (float(low[wanted]) if ahead is None else 0.0) if len(rest) else 0.0
-    behind = np.inf if np.isnan(gap) else max(gap, 0.0)  # ∞ − ∞: boxes of which nothing can be told
-    certain = boxes.confidence is not None and behind == 0.0
+    behind = np.inf if np.isnan(gap) else max(gap, 0.0)  # ∞ − ∞: intervals of which nothing can be told
+    certain = intervals.confidence is not None and behind == 0.0
     chosen = int(numbers[wanted])
     perhaps[wanted] = True
-    among = (boxes.arms[chosen],) if certain else tuple(boxes.arms[i] for i in numbers[perhaps].tolist())
+    among = (intervals.arms[chosen],) if certain else tuple(intervals.arms[i] for i in numbers[perhaps].tolist())
     others = np.flatnonzero(listed)
     of_chosen = float(centre[wanted]), float(low[wanted]), float(high[wanted])
-    compared = against(boxes, chosen, others[others != chosen])
-    return Pick(boxes.arms[chosen], wish, certain, among, behind, of_chosen, compared, boxes.confidence)
+    compared = against(intervals, chosen, others[others != chosen])
+    return Pick(intervals.arms[chosen], wish, certain, among, behind, of_chosen, compared, intervals.confidence)
 
 
-def _known(boxes: Comparable) -> Comparable:
-    """Boxes of which an empty one, which what is assumed does not allow, says nothing."""
-    nothing = ~(boxes.lower <= boxes.upper)
-    lower, upper = np.where(nothing, -np.inf, boxes.lower), np.where(nothing, np.inf, boxes.upper)
-    return replace(boxes, lower=lower, upper=upper)
+def _known(intervals: Comparable) -> Comparable:
+    """Intervals of which an empty one, which what is assumed does not allow, says nothing."""
+    nothing = ~(intervals.lower <= intervals.upper)
+    lower, upper = np.where(nothing, -np.inf, intervals.lower), np.where(nothing, np.inf, intervals.upper)
+    return replace(intervals, lower=lower, upper=upper)
 
 
 def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int | None:
@@ -242,38 +242,41 @@ class _Score:
         return np.asarray((differences[..., self.columns] * self.weights).sum(axis=2))
 
 
-def _score_for(boxes: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> _Score:
+def _score_for(intervals: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> _Score:
     """What these arms are chosen by."""
     if wish.weights is not None:
-        names = [metric.name for metric in boxes.metrics]
+        names = [metric.name for metric in intervals.metrics]
         columns = np.array([names.index(name) for name, _ in wish.weights])
-        units = np.array([PER_CENT if boxes.metrics[d].relative else 1.0 for d in columns.tolist()])
+        units = np.array([PER_CENT if intervals.metrics[d].relative else 1.0 for d in columns.tolist()])
         weights = units * np.array([weight for _, weight in wish.weights])
         return _Score(columns, weights, np.zeros(len(columns)))
-    best, scale = _range(boxes.estimates[listed])
+    best, scale = _range(intervals.estimates[listed])
     if not (scale > 0.0).any():  # one arm on the list, or none
-        best, scale = _range(boxes.estimates[numbers])
+        best, scale = _range(intervals.estimates[numbers])
     used = np.flatnonzero(scale > 0.0)
     return _Score(used, scale[used], best[used], knee=True)
 
 
-def _ends(score: _Score, boxes: Comparable, numbers: Ints) -> tuple[Floats, Floats]:
+def _ends(score: _Score, intervals: Comparable, numbers: Ints) -> tuple[Floats, Floats]:
     """Between what (n,) the scores of these arms lie."""
     if not len(score.columns):
         return np.full(len(numbers), -np.inf), np.full(len(numbers), np.inf)
-    low, high = score.of(boxes.lower[numbers]), score.of(boxes.upper[numbers])
+    low, high = score.of(intervals.lower[numbers]), score.of(intervals.upper[numbers])
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _leads(score: _Score, boxes: Comparable, numbers: Ints, low: Floats, high: Floats) -> Floats:
-    """By how much (n, n) the score of each of these arms exceeds that of each other one at most, by boxes and pairs."""
-    assert boxes.apart is not None
+def _leads(score: _Score, intervals: Comparable, numbers: Ints, low: Floats, high: Floats) -> Floats:
+    """By how much (n, n) the score of each of these arms exceeds that of each other one at most, by intervals and
+    pairs."""
+    assert intervals.apart is not None
     with np.errstate(invalid="ignore"):
-        by_boxes = high[:, None] - low
-        alone = boxes.upper[numbers][:, None] - boxes.lower[numbers]
-        sharper = np.minimum(alone, boxes.apart[np.ix_(numbers, numbers)])
-        by_pairs = score.lead(np.where(alone < np.inf, sharper, np.inf))  # of an arm without a box pairs say nothing
-        leads = np.fmin(by_boxes, by_pairs)
+        by_intervals = high[:, None] - low
+        alone = intervals.upper[numbers][:, None] - intervals.lower[numbers]
+        sharper = np.minimum(alone, intervals.apart[np.ix_(numbers, numbers)])
+        by_pairs = score.lead(
+            np.where(alone < np.inf, sharper, np.inf)
+        )  # of an arm without an interval pairs say nothing
+        leads = np.fmin(by_intervals, by_pairs)
     leads[np.isnan(leads)] = np.inf
     np.fill_diagonal(leads, 0.0)
     return leads

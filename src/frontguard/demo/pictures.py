@@ -21,20 +21,20 @@ from frontguard.words.certificate import true_values
 from frontguard.words.front import place
 
 _WORDS = {
-    Verdict.IN: "returned",
+    Verdict.KEEP: "returned",
     Verdict.UNDECIDED: "undecided",
-    Verdict.COVERED: "covered by a returned one",
-    Verdict.OUT: "put out",
+    Verdict.MATCHED: "matched by a returned one",
+    Verdict.BEATEN: "put out",
 }
 _LOOKS = {verdict: replace(parts.VERDICTS[verdict], label=word) for verdict, word in _WORDS.items()}
 _LIES = replace(parts.SUSPECT, label="from the truth to where lies moved it", mark="bar", width=1.3)
 _WITHOUT = replace(parts.SUSPECT, label="without the campaign")
-_BEATEN = replace(parts.OUT, label="")
+_BEATEN = replace(parts.BEATEN, label="")
 
 
 def _by_verdict(codes: Ints) -> Iterator[tuple[parts.Look, Ints]]:
     """Where each verdict stands among codes (n,), and its look; what matters most comes last and lies on top."""
-    for verdict in (Verdict.OUT, Verdict.COVERED, Verdict.UNDECIDED, Verdict.IN):
+    for verdict in (Verdict.BEATEN, Verdict.MATCHED, Verdict.UNDECIDED, Verdict.KEEP):
         (some,) = np.nonzero(codes == verdict)
         if some.size:
             yield _LOOKS[verdict], some
@@ -57,9 +57,9 @@ def demo_picture(demo: Demo) -> parts.Picture:
     robust, by_means = demo.robust, demo.by_means
     panels = [
         _method(demo, robust, ring, "Medians with a guarantee",
-                true_values(robust, "boxes")),
+                true_values(robust, "intervals")),
         _method(demo, by_means, ring, "Means",
-                f"boxes are what it takes for certain{', although records lie' if attacked else ''}"),
+                f"intervals are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
     panels = _on_the_same_axes(panels)
     return parts.Picture(

@@ -8,7 +8,7 @@ Read in this order:
 - `boundaries`: how many of n observations surely lie on the right side of a quantile, at one n or at every n at once;
 - `samples`: growing samples of many arms in one pool of memory, with their medians; `ordered`: those kept sorted;
 - `statistics`: what of an arm's values counts; `quantiles`, `means`, `normals`, `exact`: a module for each;
-- `boxes`: intervals that hold at every number of pulls, as one array with named columns;
+- `intervals`: intervals that hold at every number of pulls, as one array with named columns;
 - `measurements`, `readers`: sorted logs, and their intervals, read of all arms at once at one look or at any;
 - `clusters`, `lists`, `pairs`, `apart`: measurements that depend on each other, or are compared in pairs, live
   (`differences`) and in logs;

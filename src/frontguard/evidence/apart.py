@@ -25,11 +25,11 @@ which the product reaches e^T with probability (1 + T) e^(−T) at most: T is th
 Proofs: docs/theory.md, (u).
 
 *Sorted measurements.* What those of an arm say of m is an end at every level: m < L(a) with probability e⁻ᵃ at most,
-and m > H(a) likewise. Two boxes bound m_j − m_i by H_j(a) − L_i(a) for one large a, so that none of all boxes fails.
-Where arms are independent, the level up to which both fail is a sum of two independent numbers; H_j(a) − L_i(b) is
-looked at for all a + b that are improbable enough, and the largest of these is a sharper bound. Since both levels may
-be those of any number of rows, the threshold is the one for evidence that is the largest of all time, whoever lies, and
-however the log came about. It serves quantiles, means and rates alike.
+and m > H(a) likewise. Two intervals bound m_j − m_i by H_j(a) − L_i(a) for one large a, so that none of all intervals
+fails. Where arms are independent, the level up to which both fail is a sum of two independent numbers; H_j(a) − L_i(b)
+is looked at for all a + b that are improbable enough, and the largest of these is a sharper bound. Since both levels
+may be those of any number of rows, the threshold is the one for evidence that is the largest of all time, whoever lies,
+and however the log came about. It serves quantiles, means and rates alike.
 """
 
 from __future__ import annotations
@@ -45,21 +45,30 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, LOW, REFUTED, ArmBoxes, BoxRule, usable_shifts
 from frontguard.evidence.differences import Compared, Differences, Sampled
+from frontguard.evidence.intervals import (
+    COLUMNS,
+    ESTIMATE,
+    HIGH,
+    LOW,
+    REFUTED,
+    ArmIntervals,
+    IntervalRule,
+    usable_shifts,
+)
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.ordered import Samples
 from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
-from frontguard.evidence.readers import Ahead, BoxReader
+from frontguard.evidence.readers import Ahead, IntervalReader
 from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 
 PAIRS, RIVALS = 0.2, 0.3
-"""Of δ, what evidence on pairs gets where arms are independent, and what that on rivals; boxes have the rest."""
+"""Of δ, what evidence on pairs gets where arms are independent, and what that on rivals; intervals have the rest."""
 
 STRENGTH = 8.0
 """Weight of the prior of a count's evidence: pairs decide where arms are close, so after many pulls."""
@@ -82,7 +91,8 @@ and how much they agree."""
 
 
 class ApartRule(NamedTuple):
-    """By what arms are compared that are independent of each other; beside the `BoxRule` of M objectives, S shifts."""
+    """By what arms are compared that are independent of each other; beside the `IntervalRule` of M objectives, S
+    shifts."""
 
     usable: Bools  # (M,): see `comparable`
     thresholds: Floats  # (2, M): T of each ordered pair (of means, of both orders together), and of rivals
@@ -128,8 +138,8 @@ class Shares(NamedTuple):
     rivals: float
 
     @property
-    def boxes(self) -> float:
-        """What is left for boxes."""
+    def intervals(self) -> float:
+        """What is left for intervals."""
         return 1.0 - self.pairs - self.rivals
 
 
@@ -147,13 +157,13 @@ def shares_of(statistics: Sequence[Statistic], compared: Compared, *, rivals: bo
 
 
 def apart_rule(
-    threat: Threat, statistics: Sequence[Statistic], rule: BoxRule, compared: Compared, *, delta: float,
+    threat: Threat, statistics: Sequence[Statistic], rule: IntervalRule, compared: Compared, *, delta: float,
     shares: Shares, rivals: bool = True,
 ) -> ApartRule:  # fmt: skip
     """Bounds of m_j − m_i for all ordered pairs that are compared, and for best rivals, each with its share of δ.
 
-    In all comparable objectives. `rule` is that of the boxes, of as many statistics. Without `rivals` their share is
-    given away.
+    In all comparable objectives. `rule` is that of the intervals, of as many statistics. Without `rivals` their share
+    is given away.
     """
     usable = comparable(statistics)
     objectives = int(usable.sum())
@@ -176,7 +186,7 @@ class Apart(Differences):
 
     Quantiles count, and means with a known deviation. Evidence on rivals does not unless the accuracy was `foreseen`,
     fixed before anything was measured: which arm is the best rival of another depends on it. Nor does it where there
-    are limits, and once an arm is set aside.
+    are limits, and once an arm is excluded.
     """
 
     def __init__(
@@ -194,10 +204,10 @@ class Apart(Differences):
                 "tolerance is no percentage; got no such objective: leave it away",
             )
         self._shares = shares_of(counted, compared, rivals=not limited)
-        self.of_intervals = self._shares.boxes
+        self.of_intervals = self._shares.intervals
         self._made_of = threat, counted, delta, foreseen
 
-    def adapt(self, rule: BoxRule) -> BoxRule:
+    def adapt(self, rule: IntervalRule) -> IntervalRule:
         """Return the rule as it is; bounds of differences are made of it."""
         threat, counted, delta, foreseen = self._made_of
         self._intervals = rule
@@ -231,16 +241,16 @@ class Apart(Differences):
         return False
 
     def _refresh(self, now: Sampled, arms: Ints, touched: Ints) -> None:
-        refresh_apart(now.boxes, self.levels, now.samples, now.asked, arms, touched, self._intervals, self.rule)
+        refresh_apart(now.intervals, self.levels, now.samples, now.asked, arms, touched, self._intervals, self.rule)
 
-    def forget(self, boxes: Floats, arms: Ints) -> None:
-        """Let boxes and evidence say nothing of these arms, nor of how others differ from them."""
-        super().forget(boxes, arms)
+    def forget(self, intervals: Floats, arms: Ints) -> None:
+        """Let intervals and evidence say nothing of these arms, nor of how others differ from them."""
+        super().forget(intervals, arms)
         self.levels[:, arms] = -np.inf
 
-    def set_aside(self, boxes: Floats) -> None:
+    def exclude(self, intervals: Floats) -> None:
         """Withdraw what is said of rivals: among the other arms, the best one was not fixed beforehand."""
-        boxes[:, COLUMNS + self.compared.arms :] = np.inf
+        intervals[:, COLUMNS + self.compared.arms :] = np.inf
 
     def notices(self) -> tuple[Notice, ...]:
         """Return that arms are taken to be independent."""
@@ -385,16 +395,16 @@ def ends_at_levels(
 
 @kernel
 def _refresh_levels(
-    levels: Floats, boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule, apart: ApartRule
+    levels: Floats, intervals: Floats, i: int, samples: Samples, pulls: int, rule: IntervalRule, apart: ApartRule
 ) -> None:
     """Bring what the evidence of arm i says up to date with its sorted samples; `pulls` counts all it was asked for."""
-    M, found = boxes.shape[2], np.empty(apart.evidence.shape[0])
+    M, found = intervals.shape[2], np.empty(apart.evidence.shape[0])
     for d in range(apart.usable.shape[0]):
         if rule.kinds[d] != QUANTILE or not apart.usable[d]:
             continue
         record: Record = samples.columns[i * M + d]
         lost = pulls - record.count + taken_away(rule.taken[d], pulls)
-        shifts = usable_shifts(boxes[i, :, d], rule)
+        shifts = usable_shifts(intervals[i, :, d], rule)
         for side in range(2):
             keep, priors = (rule.low_keep, apart.low_priors) if side == 0 else (rule.high_keep, apart.high_priors)
             ends_at_levels(
@@ -403,19 +413,19 @@ def _refresh_levels(
             )  # fmt: skip
             for level in range(found.shape[0]):
                 # Of all looks; unless what these rested on has been found false.
-                if apart.lasting[0] and boxes[i, REFUTED, d] == 0.0:
+                if apart.lasting[0] and intervals[i, REFUTED, d] == 0.0:
                     levels[side, i, d, level] = max(levels[side, i, d, level], found[level])
                 else:
                     levels[side, i, d, level] = found[level]
 
 
 @inlined
-def _by_levels(levels: Floats, boxes: Floats, j: int, i: int, d: int, needed: int) -> float:
+def _by_levels(levels: Floats, intervals: Floats, j: int, i: int, d: int, needed: int) -> float:
     """The largest m_j − m_i that two quantiles' evidence does not refute, if so many levels are needed.
 
-    What lies outside an arm's box is refuted by that arm alone.
+    What lies outside an arm's interval is refuted by that arm alone.
     """
-    most, high, low = -np.inf, boxes[j, HIGH, d], boxes[i, LOW, d]
+    most, high, low = -np.inf, intervals[j, HIGH, d], intervals[i, LOW, d]
     for level in range(needed):
         most = max(most, min(high, -levels[1, j, d, needed - 1 - level]) - max(low, levels[0, i, d, level]))
     return most
@@ -429,46 +439,53 @@ def _all_back(samples: Samples, asked: Ints, arm: int, column: int) -> bool:
 
 @inlined
 def _compare(
-    boxes: Floats, levels: Floats, samples: Samples, asked: Ints, j: int, i: int, rule: BoxRule, apart: ApartRule
+    intervals: Floats,
+    levels: Floats,
+    samples: Samples,
+    asked: Ints,
+    j: int,
+    i: int,
+    rule: IntervalRule,
+    apart: ApartRule,
 ) -> None:
     """Bring the bounds of m_j − m_i up to date in every objective: of the pair, and of rivals if there is room."""
-    M = boxes.shape[2]
+    M = intervals.shape[2]
     for d in range(apart.usable.shape[0]):
         if not apart.usable[d]:
             continue
-        for kind, column in enumerate(range(COLUMNS + i, boxes.shape[1], boxes.shape[0])):
+        for kind, column in enumerate(range(COLUMNS + i, intervals.shape[1], intervals.shape[0])):
             bound = np.inf
             if rule.kinds[d] == QUANTILE:
-                bound = _by_levels(levels, boxes, j, i, d, apart.levels[kind])
+                bound = _by_levels(levels, intervals, j, i, d, apart.levels[kind])
             elif _all_back(samples, asked, i, i * M + d) and _all_back(samples, asked, j, j * M + d):
                 reach = normal_apart(float(asked[i]), float(asked[j]), apart.thresholds[kind, d])
-                bound = boxes[j, ESTIMATE, d] - boxes[i, ESTIMATE, d] + reach * rule.scales[d, SIGMA]
-            boxes[j, column, d] = min(boxes[j, column, d], bound)
+                bound = intervals[j, ESTIMATE, d] - intervals[i, ESTIMATE, d] + reach * rule.scales[d, SIGMA]
+            intervals[j, column, d] = min(intervals[j, column, d], bound)
 
 
 @kernel
 def refresh_apart(
-    boxes: Floats, levels: Floats, samples: Samples, asked: Ints, arms: Ints, touched: Ints, rule: BoxRule,
+    intervals: Floats, levels: Floats, samples: Samples, asked: Ints, arms: Ints, touched: Ints, rule: IntervalRule,
     apart: ApartRule,
 ) -> None:  # fmt: skip
-    """Bring the columns of pairs in `boxes` up to date, of the pairs of each touched arm with each of `arms`.
+    """Bring the columns of pairs in `intervals` up to date, of the pairs of each touched arm with each of `arms`.
 
     `asked` (K,) counts all pulls of an arm that were asked for: one that failed, or is not back yet, may be anything.
     """
     for t in touched:
-        _refresh_levels(levels, boxes, t, samples, asked[t], rule, apart)
+        _refresh_levels(levels, intervals, t, samples, asked[t], rule, apart)
         for d in range(apart.usable.shape[0]):
-            if boxes[t, REFUTED, d] != 0.0:  # what was said with R, say, is not to be kept
-                boxes[t, COLUMNS:, d] = np.inf
-                boxes[:, COLUMNS + t :: boxes.shape[0], d] = np.inf
+            if intervals[t, REFUTED, d] != 0.0:  # what was said with R, say, is not to be kept
+                intervals[t, COLUMNS:, d] = np.inf
+                intervals[:, COLUMNS + t :: intervals.shape[0], d] = np.inf
     for t in touched:
         for k in arms:
             if k != t:
-                _compare(boxes, levels, samples, asked, t, k, rule, apart)
-                _compare(boxes, levels, samples, asked, k, t, rule, apart)
+                _compare(intervals, levels, samples, asked, t, k, rule, apart)
+                _compare(intervals, levels, samples, asked, k, t, rule, apart)
 
 
-# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+# Intervals of sorted measurements -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,34 +517,34 @@ def levels_for(delta: float) -> int:
     return N
 
 
-class IndependentBoxReader(BoxReader):
-    """Reads boxes off a log of independent arms, and what two of them say together, which has half of δ.
+class IndependentReader(IntervalReader):
+    """Reads intervals off a log of independent arms, and what two of them say together, which has half of δ.
 
     >>> from frontguard import Objective, Prescient
     >>> values = np.concatenate([np.arange(0.0, 1000.0), np.arange(90.0, 1090.0)])
     >>> log = IndependentLog(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> boxes = IndependentBoxReader(log, [Objective("speed", "maximize")], 0.05).read(Prescient(0.0))
-    >>> float(boxes.upper[0, 0] - boxes.lower[1, 0]), float(boxes.apart[0, 1, 0])
+    >>> intervals = IndependentReader(log, [Objective("speed", "maximize")], 0.05).read(Prescient(0.0))
+    >>> float(intervals.upper[0, 0] - intervals.lower[1, 0]), float(intervals.apart[0, 1, 0])
     (-11.0, -31.0)
     """
 
     ordered: IndependentLog
-    of_boxes = 1.0 - SHARE
+    of_intervals = 1.0 - SHARE
 
     def _begin(self) -> None:
         self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
         _, pairs, delta = self.ordered.sharing(self._delta)
         self._steps = levels_for(SHARE * delta / max(1, pairs * len(self._compared)))
 
-    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
-        """The boxes, and what pairs say."""
+    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+        """The intervals, and what pairs say."""
         n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
         if n > 1:
             low, high = self._at_levels(threat, ahead)
             for place, d in enumerate(self._compared):
                 apart[:, :, d] = _largest_left(low[:, :, place], high[:, :, place])
-        return replace(boxes, apart=apart)
+        return replace(intervals, apart=apart)
 
     def _at_levels(self, threat: Threat, ahead: Ahead) -> tuple[Floats, Floats]:
         """Lower and upper ends (N, n, compared) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""

@@ -11,7 +11,7 @@ bound of what that makes of a bet is linear in these values, so the dearest are 
 
 How many values a cluster has must not depend on what they are. Proofs: docs/theory.md, (n).
 
-A study has one value of each cluster (`studies.clusters`). Of sorted measurements `ClusterBoxReader` reads boxes with
+A study has one value of each cluster (`studies.clusters`). Of sorted measurements `ClusterReader` reads intervals with
 the cluster of each beside them; arms all of whose clusters have one value are read at ranks like any other: that is
 decided by numbers of values, which must not depend on what was measured.
 """
@@ -27,21 +27,21 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.boundaries import taken_away, taken_away_each
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.means import (
     AT_ONCE,
     BETS,
     THETAS,
     WORST,
     add_logarithms,
-    log_capital,
+    log_wealth,
     multiply_bets,
     threshold_of,
     unrefuted_mean,
     weights_for,
 )
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import Ahead, BoxReader
+from frontguard.evidence.readers import Ahead, IntervalReader
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, QUANTILE
 from frontguard.theory.threats import Threat
 
@@ -130,7 +130,7 @@ def bounding_place(
         add_clusters(sums, totals, sizes)
         if taken > 0:
             _take_shares(sums, totals, sizes, taken)
-        if log_capital(times * sums, times * sizes.shape[0], keep, weights)[0] >= threshold:
+        if log_wealth(times * sums, times * sizes.shape[0], keep, weights)[0] >= threshold:
             refuted = middle
         else:
             not_refuted = middle
@@ -248,7 +248,7 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
     fewest, enough = 0, most + 1
     middle = most
     while enough - fewest > 1:
-        if log_capital(taken_away(share, middle) * WORST, float(middle), keep, weights)[0] >= threshold:
+        if log_wealth(taken_away(share, middle) * WORST, float(middle), keep, weights)[0] >= threshold:
             enough = middle
         else:
             fewest = middle
@@ -256,7 +256,7 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
     return enough if enough <= most else -1
 
 
-# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+# Intervals of sorted measurements -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,8 +284,9 @@ class Clustered(Ordered):
         return np.asarray(self.clusters < self.pulls)
 
 
-class ClusterBoxReader(BoxReader):
-    """Reads boxes off a log with clusters; those of arms without a cluster of several rows as `BoxReader` does.
+class ClusterReader(IntervalReader):
+    """Reads intervals off a log with clusters; those of arms without a cluster of several rows as `IntervalReader`
+    does.
 
     >>> from frontguard import Objective, Prescient
     >>> values = np.arange(600.0)
@@ -293,8 +294,8 @@ class ClusterBoxReader(BoxReader):
     ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
     ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,), labels=np.arange(60),
     ... )
-    >>> boxes = ClusterBoxReader(log, [Objective("ms", "maximize")], 0.05).read(Prescient(0.1))
-    >>> boxes.lower.tolist(), boxes.upper.tolist()
+    >>> intervals = ClusterReader(log, [Objective("ms", "maximize")], 0.05).read(Prescient(0.1))
+    >>> intervals.lower.tolist(), intervals.upper.tolist()
     ([[238.0]], [[361.0]])
     """
 
@@ -313,7 +314,7 @@ class ClusterBoxReader(BoxReader):
         self._threshold = threshold_of(self._share)
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
-        """For both ends of the box of each objective the clusters before which it is not bounded, or None."""
+        """For both ends of the interval of each objective the clusters before which it is not bounded, or None."""
         if not len(self._dependent):
             return super().first_bounded(threat)
         found: list[int | None] = []
@@ -328,14 +329,14 @@ class ClusterBoxReader(BoxReader):
                 found.append(int(fewest) if fewest >= 0 else None)
         return found
 
-    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
-        """The boxes with those of arms with clusters of several rows in place of what ranks say.
+    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+        """The intervals with those of arms with clusters of several rows in place of what ranks say.
 
         Where more pulls are foreseen, they are in so many more clusters like those that there are.
         """
         if not len(self._dependent):
-            return boxes
-        boxes, pulls = replace(boxes, estimates=boxes.estimates.copy()), self.pulls[self._dependent]
+            return intervals
+        intervals, pulls = replace(intervals, estimates=intervals.estimates.copy()), self.pulls[self._dependent]
         taken, times = taken_away_each(threat.taken, pulls), ahead.pulls[self._dependent] / pulls
         for d, each in enumerate(self._statistics):
             if each.kind == QUANTILE:
@@ -344,12 +345,12 @@ class ClusterBoxReader(BoxReader):
                 low, high = self._mean(d, threat, taken, times)
             else:
                 continue
-            boxes.lower[self._dependent, d], boxes.upper[self._dependent, d] = low, high
+            intervals.lower[self._dependent, d], intervals.upper[self._dependent, d] = low, high
             # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
             # (`outside`, which is said).
-            some = boxes.estimates[self._dependent, d]
-            boxes.estimates[self._dependent, d] = np.where(np.isfinite(some), np.clip(some, low, high), some)
-        return boxes
+            some = intervals.estimates[self._dependent, d]
+            intervals.estimates[self._dependent, d] = np.where(np.isfinite(some), np.clip(some, low, high), some)
+        return intervals
 
     def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
         metric, log = self._columns[d], self.ordered

@@ -5,7 +5,7 @@ if the mean were m, the next value would have the mean of the items that are lef
 
     c_r(m) = (N m − Y_1 − … − Y_{r−1}) / (N − r + 1),
 
-given all before. So the bets of `evidence.means` are made against c_r(m) in place of one c: the capital
+given all before. So the bets of `evidence.means` are made against c_r(m) in place of one c: the wealth
 
     W_n(m) = Σ_l w_l Π_{r ≤ n} (1 − θ_l ξ_r) / (1 − θ_l keep(c_r(m)))
 
@@ -26,7 +26,7 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import anytime_rank, taken_away
-from frontguard.evidence.boxes import (
+from frontguard.evidence.intervals import (
     HIGH,
     HIGH_FLOOR,
     LOW,
@@ -34,7 +34,7 @@ from frontguard.evidence.boxes import (
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
-    BoxRule,
+    IntervalRule,
     lasting_bounds,
 )
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, add_bets
@@ -125,15 +125,15 @@ def unrefuted_list_mean(
         for l in range(BETS):  # noqa: E741
             bets[l] += LOG_WEIGHTS[l]
             largest = max(largest, bets[l])
-        capital, slope = 0.0, 0.0
+        wealth, slope = 0.0, 0.0
         for l in range(BETS):  # noqa: E741
             part = math.exp(bets[l] - largest)
-            capital += part
+            wealth += part
             slope += part * slopes[l]
-        over = largest + math.log(capital) - threshold
+        over = largest + math.log(wealth) - threshold
         if over <= 0.0 or slope <= 0.0:
             break
-        step = over * capital / slope
+        step = over * wealth / slope
         m -= step
         if step <= _SMALL_STEP:
             break
@@ -151,10 +151,10 @@ def counted_on(seen: Floats, taken: int) -> Floats:
     return xi
 
 
-# Boxes, read by item, in their order, and not from sorted samples ---------------------------------------------------
+# Intervals, read by item, in their order, and not from sorted samples -------------------------------------------------
 
 NEVER = 1e300
-"""The logarithm of a capital that no bets reach: the threshold of bounds that do not hold of a list."""
+"""The logarithm of a wealth that no bets reach: the threshold of bounds that do not hold of a list."""
 
 
 @kernel
@@ -191,39 +191,39 @@ def list_bounds(
 
 @kernel
 def refresh_lists(
-    boxes: Floats,
+    intervals: Floats,
     blocks: Floats,
     complete: Ints,
     pulls: Ints,
     touched: Bools,
     samples: Samples,
-    rule: BoxRule,
+    rule: IntervalRule,
     items: int,
     hits: Floats,
 ) -> bool:
-    """Bring the boxes of touched arms up to date in which means over a list count; whether one was found false.
+    """Bring the intervals of touched arms up to date in which means over a list count; whether one was found false.
 
     `blocks` (C, K, R) are values by item, of which the first `complete` (K,) are back; of `pulls` (K,) samples know.
     """
     found_false = False
-    C = boxes.shape[2]
-    for i in range(boxes.shape[0]):
+    C = intervals.shape[2]
+    for i in range(intervals.shape[0]):
         if not touched[i]:
             continue
         for d in range(C):
-            if rule.kinds[d] != BOUNDED_MEAN or boxes[i, REFUTED, d] != 0.0:
+            if rule.kinds[d] != BOUNDED_MEAN or intervals[i, REFUTED, d] != 0.0:
                 continue
-            box = boxes[i, :, d]
+            interval = intervals[i, :, d]
             low, high = list_bounds(
                 blocks[d, i], complete[i], pulls[i], items, hits, rule.surviving, rule.taken[d], rule.thresholds[d]
             )
             low, high = inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
-            box[LOW], box[HIGH] = max(box[LOW], low), min(box[HIGH], high)
-            if box[LOW] > box[HIGH]:
-                box[REFUTED], found_false = 2.0, True
-                box[LOW], box[HIGH] = -np.inf, np.inf
-            box[PLAIN_LOW], box[PLAIN_HIGH] = box[LOW], box[HIGH]
-            box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(
-                box, samples, samples.columns[i * C + d], pulls[i], rule, d
+            interval[LOW], interval[HIGH] = max(interval[LOW], low), min(interval[HIGH], high)
+            if interval[LOW] > interval[HIGH]:
+                interval[REFUTED], found_false = 2.0, True
+                interval[LOW], interval[HIGH] = -np.inf, np.inf
+            interval[PLAIN_LOW], interval[PLAIN_HIGH] = interval[LOW], interval[HIGH]
+            interval[LOW_FLOOR], interval[HIGH_FLOOR] = lasting_bounds(
+                interval, samples, samples.columns[i * C + d], pulls[i], rule, d
             )
     return found_false

@@ -1,10 +1,10 @@
-"""Means of values in [0, 1], bounded at every number of values at once: the capital of bets against a mean.
+"""Means of values in [0, 1], bounded at every number of values at once: the wealth of bets against a mean.
 
 Let ξ_1, ξ_2, … in [0, 1] have E(ξ_s | G_{s−1}) ≥ c. For fixed 0 ≤ θ < 1 the product of
 
     (1 − θ ξ_s) / (1 − θ c) = 1 + λ (c − ξ_s),   λ = θ / (1 − θ c) < 1 / (1 − c),
 
-is what becomes of a capital of 1 that is bet on values below c: a non-negative supermartingale. So is its mean over a
+is what becomes of a wealth of 1 that is bet on values below c: a non-negative supermartingale. So is its mean over a
 fixed grid of θ with weights w,
 
     W_n(c) = Σ_l w_l exp(S_l − n log(1 − θ_l c)),   S_l = Σ_s log(1 − θ_l ξ_s),
@@ -37,7 +37,7 @@ from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import DOUBT, LARGEST, inner_of_mean
 
 if TYPE_CHECKING:
-    from frontguard.evidence.boxes import BoxRule
+    from frontguard.evidence.intervals import IntervalRule
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
@@ -91,7 +91,7 @@ def weights_for(count: float, threshold: float, one_look: bool) -> Floats:
 
 
 @kernel
-def log_capital(sums: Floats, count: float, c: float, log_weights: Floats) -> tuple[float, float]:
+def log_wealth(sums: Floats, count: float, c: float, log_weights: Floats) -> tuple[float, float]:
     """log W_n(c) of the `sums` (BETS,) of `count` values, and its slope in c divided by `count`."""
     bets = np.empty(BETS)
     largest = -np.inf
@@ -121,8 +121,8 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float, log_weights: Fl
         if alone > count * WORST[l]:  # or it does not refute 1
             c = min(c, -math.expm1(alone / count) / THETAS[l])
     for _ in range(_MOST_STEPS):
-        capital, slope = log_capital(sums, count, c, log_weights)
-        step = (capital - threshold) / (count * slope)
+        wealth, slope = log_wealth(sums, count, c, log_weights)
+        step = (wealth - threshold) / (count * slope)
         c -= step
         if step <= _SMALL_STEP:
             break
@@ -293,7 +293,7 @@ def _power_sum(values: Floats, weights: Floats, first: int, last: int, centre: f
 
 
 def threshold_of(delta: float) -> float:
-    """The logarithm of the capital at which a mean is refuted with probability at most δ' of being the true one."""
+    """The logarithm of the wealth at which a mean is refuted with probability at most δ' of being the true one."""
     return -math.log(checked_delta(delta)) + _SAFETY
 
 
@@ -319,7 +319,7 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
 
 @kernel
 def mean_interval(
-    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
 ) -> tuple[float, float]:
     """The interval that bets leave of the mean of values with known bounds; `foreseen` as in `highest_means`."""
     if pulls == 0:
@@ -330,14 +330,14 @@ def mean_interval(
 
 
 @kernel
-def lasting_mean(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> tuple[float, float]:
+def lasting_mean(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
     """What would be left of it if the sample went on like this for ever."""
     lacking, most = lasting_means(samples, record, pulls, taken_away(rule.taken[d], pulls))
     return _in_inner_values(lacking, most, rule, d)
 
 
 @kernel
-def _in_inner_values(lacking: float, high: float, rule: BoxRule, d: int) -> tuple[float, float]:
+def _in_inner_values(lacking: float, high: float, rule: IntervalRule, d: int) -> tuple[float, float]:
     """The inner interval of a bounded mean, of which this much at most is left of it, and of what it lacks of 1."""
     times, less = rule.surviving[0], rule.surviving[1]
     low = 1.0 - min(1.0, (lacking + less) / times)

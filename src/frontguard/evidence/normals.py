@@ -17,7 +17,7 @@ from frontguard.evidence.samples import Record
 from frontguard.evidence.statistics import SIGMA, inner_of_mean
 
 if TYPE_CHECKING:
-    from frontguard.evidence.boxes import BoxRule
+    from frontguard.evidence.intervals import IntervalRule
 
 NORMAL_WEIGHT = 10.0
 """Observations that the prior of the normal mixture is worth: its boundary is narrowest at some ten times as many."""
@@ -35,7 +35,7 @@ def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
 
 @kernel
 def normal_interval(
-    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
 ) -> tuple[float, float]:
     """The interval of a mean with a known deviation, of `foreseen` pulls whose mean is that of these."""
     if record.count != pulls or pulls == 0:
@@ -46,7 +46,7 @@ def normal_interval(
 
 
 @kernel
-def lasting_normal(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> tuple[float, float]:
+def lasting_normal(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
     """What would be left of it if the sample went on like this for ever: its mean."""
     if record.count != pulls:
         return -np.inf, np.inf

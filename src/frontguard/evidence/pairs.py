@@ -14,7 +14,7 @@ Bounds hold at every number of blocks at once, and so at the one that an adaptiv
 in their order, up to the first that is not back. A failed measurement may have been anything. Proofs: docs/theory.md,
 (s).
 
-A study keeps values by block (`WithinBlocks`). Of sorted measurements `PairBoxReader` reads the same bounds: rows of
+A study keeps values by block (`WithinBlocks`). Of sorted measurements `PairReader` reads the same bounds: rows of
 one arm and block are one observation, as in `evidence.clusters`, and two arms are compared on the blocks that both
 have.
 """
@@ -31,9 +31,9 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import taken_away, taken_away_each
-from frontguard.evidence.boxes import COLUMNS, ArmBoxes, BoxRule
-from frontguard.evidence.clusters import ClusterBoxReader, Clustered
+from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.differences import Compared, Differences, Sampled
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals, IntervalRule
 from frontguard.evidence.lists import (
     NEVER,
     counted_on,
@@ -60,10 +60,10 @@ from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
-"""Of δ, what differences within pairs get where there are any; boxes have the rest."""
+"""Of δ, what differences within pairs get where there are any; intervals have the rest."""
 
 HITS_SHARE = 1 / 3
-"""Of δ of the boxes of a list, what is kept for how many measurements were replaced, where chance decides that."""
+"""Of δ of the intervals of a list, what is kept for how many measurements were replaced, where chance decides that."""
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
@@ -105,7 +105,7 @@ def pair_rule(
 ) -> PairRule:
     """Bounds of so many ordered pairs of arms in all usable objectives, which hold at once with probability 1 − δ.
 
-    With a list of items, `hits` is what `hits_at_most` gave the boxes of the arms, at a share of δ of theirs.
+    With a list of items, `hits` is what `hits_at_most` gave the intervals of the arms, at a share of δ of theirs.
 
     >>> from frontguard import Objective, Prescient
     >>> rule = pair_rule(Prescient(0.1), (Statistic(BOUNDED_MEAN, scale=(1, 4, 1, 0, 1)),), pairs=6, delta=0.05)
@@ -158,7 +158,7 @@ class WithinBlocks(Differences):
         self.usable = self.rule.usable
         self.begin()
 
-    def adapt(self, rule: BoxRule) -> BoxRule:
+    def adapt(self, rule: IntervalRule) -> IntervalRule:
         """Return the rule without intervals of means that a list, sampled without replacement, does not have."""
         self._intervals = rule
         if not self.items:
@@ -204,14 +204,14 @@ class WithinBlocks(Differences):
         if self.items:
             found_false = bool(
                 refresh_lists(
-                    now.boxes, self.blocks, complete, now.asked, touched, now.samples, self._intervals, self.items,
+                    now.intervals, self.blocks, complete, now.asked, touched, now.samples, self._intervals, self.items,
                     self.rule.hits,
                 )
             )  # fmt: skip
         its = self.compared.baseline
         sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
         for arms in sets:
-            refresh_pairs(now.boxes, self.blocks, complete, now.asked, arms, touched, self.rule)
+            refresh_pairs(now.intervals, self.blocks, complete, now.asked, arms, touched, self.rule)
         return found_false
 
     def notices(self) -> tuple[Notice, ...]:
@@ -287,9 +287,9 @@ def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
 
 @kernel
 def refresh_pairs(
-    boxes: Floats, blocks: Floats, complete: Ints, pulls: Ints, arms: Ints, touched: Bools, rule: PairRule
+    intervals: Floats, blocks: Floats, complete: Ints, pulls: Ints, arms: Ints, touched: Bools, rule: PairRule
 ) -> None:
-    """Bring the columns of pairs in `boxes` up to date, of pairs of these arms one of which was touched.
+    """Bring the columns of pairs in `intervals` up to date, of pairs of these arms one of which was touched.
 
     `blocks` (M, K, R) are values in [0, 1] by block, NaN where one failed, of which the first `complete` (K,) are back;
     `pulls` (K,) counts all measurements of an arm that are looked at.
@@ -307,7 +307,7 @@ def refresh_pairs(
                     taken = taken_away(rule.taken[d], pulls[i]) + taken_away(rule.taken[d], pulls[j])
                     seen = differences(blocks[d, j], blocks[d, i], 0, n)
                     bound = upper_difference(seen, taken, rule, d) * rule.reach[d]
-                    boxes[j, COLUMNS + i, d] = min(boxes[j, COLUMNS + i, d], bound)
+                    intervals[j, COLUMNS + i, d] = min(intervals[j, COLUMNS + i, d], bound)
 
 
 @kernel
@@ -341,7 +341,7 @@ def unrefuted_pairs(
     return found
 
 
-# Boxes of sorted measurements -----------------------------------------------------------------------------------------
+# Intervals of sorted measurements -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,8 +359,8 @@ class PairedLog(ComparedLog, Clustered):
         return np.zeros(len(self.pulls), np.bool_) if self.arms_of_study else super().dependent
 
 
-class PairBoxReader(ClusterBoxReader):
-    """Reads boxes off a log with blocks, and what the differences within pairs say beside them.
+class PairReader(ClusterReader):
+    """Reads intervals off a log with blocks, and what the differences within pairs say beside them.
 
     The latter have half of δ.
 
@@ -373,13 +373,13 @@ class PairBoxReader(ClusterBoxReader):
     ...     sizes=np.ones(400, np.int64), owners=(np.tile(order, 2),), labels=np.tile(np.arange(200), 2),
     ... )
     >>> score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
-    >>> boxes = PairBoxReader(log, [score], 0.05).read(Prescient(0.0))
-    >>> bool(boxes.upper[0, 0] > boxes.lower[1, 0]), bool(boxes.apart[0, 1, 0] < 0.0)
+    >>> intervals = PairReader(log, [score], 0.05).read(Prescient(0.0))
+    >>> bool(intervals.upper[0, 0] > intervals.lower[1, 0]), bool(intervals.apart[0, 1, 0] < 0.0)
     (True, True)
     """
 
     ordered: PairedLog
-    of_boxes = 1.0 - SHARE
+    of_intervals = 1.0 - SHARE
 
     def _begin(self) -> None:
         super()._begin()
@@ -413,15 +413,16 @@ class PairBoxReader(ClusterBoxReader):
         hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
         return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
 
-    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
-        """The boxes, and what pairs say; where more pulls are foreseen, on more blocks like those that there are."""
-        boxes, least = super()._designed(boxes, threat, ahead), ahead.least
+    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+        """The intervals, and what pairs say; where more pulls are foreseen, on more blocks like those that there
+        are."""
+        intervals, least = super()._designed(intervals, threat, ahead), ahead.least
         rule, items = self._rule(threat), self.ordered.items
         taken = taken_away_each(threat.taken, self.ordered.pulls)
         shown = int(self.pulls.max(initial=1))
         whole = items > 0 and least >= items  # what all of them would say, as far as these show it
         if items and not whole:
-            self._put_list_boxes(boxes, threat, rule)
+            self._put_list_intervals(intervals, threat, rule)
         n, usable = len(self._arms), np.flatnonzero(rule.usable)
         apart = np.full((n, n, len(self.objectives)), np.inf)
         factor, less = threat.surviving
@@ -439,9 +440,9 @@ class PairBoxReader(ClusterBoxReader):
                     self._left[key] = found
             nu = np.minimum(1.0, found if rule.items[d] else (found + less) / factor)
             apart[:, :, d] = (2.0 * nu - 1.0) * rule.reach[d]
-        return replace(boxes, apart=apart)
+        return replace(intervals, apart=apart)
 
-    def _put_list_boxes(self, boxes: ArmBoxes, threat: Threat, rule: PairRule) -> None:
+    def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat, rule: PairRule) -> None:
         """Put the intervals of means over the list in the place of those of a law."""
         chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
         threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
@@ -457,4 +458,7 @@ class PairBoxReader(ClusterBoxReader):
                     values, len(values), int(self.ordered.pulls[arm]), self.ordered.items, rule.hits,
                     rule.surviving, threat.taken, threshold,
                 )  # fmt: skip
-                boxes.lower[place, d], boxes.upper[place, d] = inner_of_mean(low, scale), inner_of_mean(high, scale)
+                intervals.lower[place, d], intervals.upper[place, d] = (
+                    inner_of_mean(low, scale),
+                    inner_of_mean(high, scale),
+                )

@@ -42,7 +42,7 @@ from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, checked_t_bar
 
 if TYPE_CHECKING:
-    from frontguard.evidence.boxes import BoxRule
+    from frontguard.evidence.intervals import IntervalRule
 
 SHIFTS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 """Where between h and t̄ the shifts lie for which R is used; see docs/choices.md for what others cost."""
@@ -59,7 +59,7 @@ def quantile_fields(
     t_bar: float,
     largest: int = LARGEST,
 ) -> dict[str, Any]:
-    """What a `BoxRule` has of quantiles, each end of which holds but with probability `share`.
+    """What a `IntervalRule` has of quantiles, each end of which holds but with probability `share`.
 
     R speaks of medians only. The shifts of a side have one part of δ' together, and weights by `UNSHIFTED_SHARE`.
     """
@@ -91,7 +91,7 @@ def quantile_fields(
     }  # fmt: skip
 
 
-def first_of_quantile(rule: BoxRule, d: int) -> list[int | None]:
+def first_of_quantile(rule: IntervalRule, d: int) -> list[int | None]:
     """For both ends of the interval of objective d the pulls, none of which fails, before which it is not bounded."""
     steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
     pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
@@ -214,7 +214,9 @@ def first_bounded_on_average(
 
 
 @kernel
-def between_ranks(samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, s: int) -> tuple[float, float]:
+def between_ranks(
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, s: int
+) -> tuple[float, float]:
     """The interval that order statistics give a quantile, with the shift s."""
     have = record.count
     lost = pulls - have + taken_away(rule.taken[d], pulls)  # those that failed, and those that may not be counted on
@@ -230,7 +232,7 @@ def between_ranks(samples: Samples, record: Record, pulls: int, rule: BoxRule, d
 
 @kernel
 def with_all_shifts(
-    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float, low: float, high: float
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float, low: float, high: float
 ) -> tuple[float, float]:
     """The interval of a median that the mean of all shifts' evidence leaves of one that holds already.
 
@@ -248,7 +250,7 @@ def with_all_shifts(
 
 @kernel
 def lasting_quantile(
-    low: float, high: float, shifts: int, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int
+    low: float, high: float, shifts: int, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int
 ) -> tuple[float, float]:
     """What would be left of an interval if the sample went on like this for ever, by so many of the shifts."""
     lost = pulls - record.count + taken_away(rule.taken[d], pulls)

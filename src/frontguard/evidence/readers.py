@@ -1,12 +1,13 @@
-"""Boxes of sorted measurements: for every arm and objective an interval that contains what counts of it.
+"""Intervals of sorted measurements: for every arm and objective an interval that contains what counts of it.
 
 They are read of all arms at once, at one look or at any, where a policy reads those of an arm whenever it was measured
-(`evidence.boxes`, with the proof). At one look: with n pulls and the quantile of inner level p, the bounds are the
+(`evidence.intervals`, with the proof). At one look: with n pulls and the quantile of inner level p, the bounds are the
 observations of the ranks q(n; keep(p), δ') from below and q(n; keep(1−p), δ') from above, where δ' = δ / (2 M K) and M
-counts the objectives that are not exact, so that all boxes hold at once with probability 1 − δ. Where any share of the
-rows may be wrong (`Threat.taken`), so many are taken from every rank. What is stored are raw values in ascending order.
-Quantiles commute with monotone maps, so directions and logarithms are applied to the K values that are read, never to
-all: for a minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at +∞ for H.
+counts the objectives that are not exact, so that all intervals hold at once with probability 1 − δ. Where any share of
+the rows may be wrong (`Threat.taken`), so many are taken from every rank. What is stored are raw values in ascending
+order. Quantiles commute with monotone maps, so directions and logarithms are applied to the K values that are read,
+never to all: for a minimised objective the sides change places. Failed pulls count in n, and stand at −∞ for L and at
++∞ for H.
 
 The mean of values with known bounds has the interval that bets leave of it (`evidence.means`) and, for one look at
 values that are all 0 or 1, the narrower of it and the exact binomial one, with a part of δ' each; that of values with a
@@ -14,7 +15,7 @@ known deviation the one of a normal law's tail, or of a mixture for many looks, 
 exact value is its own interval, unless two different ones were measured: then nothing is known.
 
 For another ε only ranks change, and of a mean only what keep makes of the same bets, unless any share is taken: then
-these are added up anew from the sums of blocks. `BoxReader` keeps what does not change.
+these are added up anew from the sums of blocks. `IntervalReader` keeps what does not change.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.means import (
     RATES_SHARE,
     first_informative,
@@ -52,7 +53,7 @@ _RATE = (0.0, 1.0)  # bounds between which values may well be 0 and 1 alone
 
 @dataclass(frozen=True, eq=False)
 class Ahead:
-    """The pulls that boxes are read for: those that the arms have, or more in the same proportions."""
+    """The pulls that intervals are read for: those that the arms have, or more in the same proportions."""
 
     pulls: Ints  # (n,)
     shrink: Floats  # (n,): what they have of these
@@ -65,24 +66,25 @@ class Ahead:
         return distinct, which
 
 
-class BoxReader:
-    """Reads boxes off one sorted log for any threat model; nothing is sorted, and nothing read twice from the source.
+class IntervalReader:
+    """Reads intervals off one sorted log for any threat model; nothing is sorted, and nothing read twice from the
+    source.
 
-    All boxes hold at once with probability 1 − δ under the threat model. The ranks are those for numbers of pulls that
-    were not chosen by looking at the values; with `anytime` those that hold at every number of pulls, for a log that
-    was looked at while it grew. `among` restricts what is read to some arms; δ is shared by all arms of the log
+    All intervals hold at once with probability 1 − δ under the threat model. The ranks are those for numbers of pulls
+    that were not chosen by looking at the values; with `anytime` those that hold at every number of pulls, for a log
+    that was looked at while it grew. `among` restricts what is read to some arms; δ is shared by all arms of the log
     nevertheless.
 
     >>> from frontguard import Prescient
     >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
     >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
-    >>> boxes = BoxReader(log, [Objective("seconds", "minimize")], 0.05).read(Prescient(0.1))
-    >>> boxes.lower[:, 0].tolist(), boxes.upper[:, 0].tolist()  # ten pulls of b failed
+    >>> intervals = IntervalReader(log, [Objective("seconds", "minimize")], 0.05).read(Prescient(0.1))
+    >>> intervals.lower[:, 0].tolist(), intervals.upper[:, 0].tolist()  # ten pulls of b failed
     ([-66.0, -42.0], [-33.0, -7.0])
     """
 
-    of_boxes = 1.0
-    """Of δ, what boxes have; the rest has what is said beside them."""
+    of_intervals = 1.0
+    """Of δ, what intervals have; the rest has what is said beside them."""
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class BoxReader:
         self._good = [good[d][self._arms] for d in self._columns]
         self._statistics = statistics_of(self.objectives)
         self._share = (
-            self.of_boxes * checked_delta(delta) / (2.0 * noisy(self._statistics) * max(1, len(ordered.pulls)))
+            self.of_intervals * checked_delta(delta) / (2.0 * noisy(self._statistics) * max(1, len(ordered.pulls)))
         )
         self._rank = anytime_rank if anytime else fixed_rank
         self._kinds = [each.kind for each in self._statistics]
@@ -117,27 +119,28 @@ class BoxReader:
         self._begin()
 
     def _begin(self) -> None:
-        """Prepare what the design of the log says beside the boxes of rows, or refuse it."""
+        """Prepare what the design of the log says beside the intervals of rows, or refuse it."""
 
-    def _designed(self, boxes: ArmBoxes, threat: Threat, ahead: Ahead) -> ArmBoxes:
-        """The boxes as the design of the log has them, and what it says beside them."""
-        return boxes
+    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+        """The intervals as the design of the log has them, and what it says beside them."""
+        return intervals
 
-    def among(self, arms: Ints) -> BoxReader:
+    def among(self, arms: Ints) -> IntervalReader:
         """The same for some arms only."""
         return type(self)(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
 
-    def with_delta(self, delta: float) -> BoxReader:
+    def with_delta(self, delta: float) -> IntervalReader:
         """The same with another δ; what does not depend on it is read once."""
         other = type(self)(self.ordered, self.objectives, delta, anytime=self._anytime, among=self._arms)
         other._centres = self._centres
         return other
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
-        """For both ends of the box of each objective the pulls, none of which fails, before which it is not bounded.
+        """For both ends of the interval of each objective the pulls, none of which fails, before which it is not
+        bounded.
 
-        None where no number of pulls bounds it. A mean is bounded from the beginning, and it is asked when its box is
-        less than that.
+        None where no number of pulls bounds it. A mean is bounded from the beginning, and it is asked when its interval
+        is less than that.
         """
         found: list[int | None] = []
         ranks: dict[float, int | None] = {}
@@ -164,15 +167,15 @@ class BoxReader:
             return share, 0.0
         return (1.0 - RATES_SHARE) * share, RATES_SHARE * share
 
-    def read(self, threat: Threat) -> ArmBoxes:
-        """The boxes under this threat model."""
+    def read(self, threat: Threat) -> ArmIntervals:
+        """The intervals under this threat model."""
         checked_threat(threat)
         if self._centres is None:
             self._centres = self._read_centres(self._now.shrink)
         return self._designed(self._with_centres(threat, self._now, self._centres), threat, self._now)
 
-    def foresee(self, threat: Threat, least: int) -> ArmBoxes:
-        """The boxes if every arm had `least` pulls at least, its sample having gone on in the same proportions.
+    def foresee(self, threat: Threat, least: int) -> ArmIntervals:
+        """The intervals if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 
         With n' pulls the bounds are the values that now have the ranks q(n') n/n', rounded to the wider side, but not
         beyond the outermost value: of a single pull no more can be said than that it may go on so. Bets on a mean grow
@@ -182,7 +185,7 @@ class BoxReader:
         ahead = Ahead(imagined, self.pulls / np.maximum(imagined, 1), least)
         return self._designed(self._with_centres(threat, ahead, self._read_centres(ahead.shrink)), threat, ahead)
 
-    def unknown(self, boxes: ArmBoxes, first: int) -> Bools:
+    def unknown(self, intervals: ArmIntervals, first: int) -> Bools:
         """The arms (K,) of whose pulls those of the first objectives tell nothing at all, quantiles and bounded means.
 
         Exact values and known deviations lack something else than pulls.
@@ -194,14 +197,15 @@ class BoxReader:
             ends = (-np.inf, np.inf)
             if objective.bounds is not None:
                 ends = tuple(sorted(inner_of_means(np.array(objective.bounds), objective).tolist()))
-            found |= (boxes.lower[:, d] <= ends[0]) & (boxes.upper[:, d] >= ends[1])
+            found |= (intervals.lower[:, d] <= ends[0]) & (intervals.upper[:, d] >= ends[1])
         return found
 
-    def outside(self, boxes: ArmBoxes) -> Bools:
-        """Where (n, M) the estimate by all rows lies outside the boxes that `read` gave: clusters may say otherwise."""
+    def outside(self, intervals: ArmIntervals) -> Bools:
+        """Where (n, M) the estimate by all rows lies outside the intervals that `read` gave: clusters may say
+        otherwise."""
         assert self._centres is not None
         estimates = self._centres[0]
-        return np.isfinite(estimates) & ((estimates < boxes.lower) | (estimates > boxes.upper))
+        return np.isfinite(estimates) & ((estimates < intervals.lower) | (estimates > intervals.upper))
 
     def differing(self, d: int) -> tuple[Ints, Floats]:
         """The arms (n,) of which an exact objective d was measured differently, with two of the values (n, 2) each."""
@@ -211,12 +215,12 @@ class BoxReader:
         differ = ends[:, 0] != ends[:, 1]
         return some[differ], ends[differ]
 
-    def _with_centres(self, threat: Threat, ahead: Ahead, centres: tuple[Floats, Floats, Floats]) -> ArmBoxes:
+    def _with_centres(self, threat: Threat, ahead: Ahead, centres: tuple[Floats, Floats, Floats]) -> ArmIntervals:
         ranks: dict[float, Ints] = {}  # the median has the same on both sides, and mostly in all objectives
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d in range(len(self.objectives)):
             lower[:, d], upper[:, d] = self._interval(d, threat, ahead, self._share, ranks)
-        return ArmBoxes(lower, upper, *centres)
+        return ArmIntervals(lower, upper, *centres)
 
     def _interval(
         self, d: int, threat: Threat, ahead: Ahead, share: float, ranks: dict[float, Ints]
@@ -370,7 +374,7 @@ class BoxReader:
         return [every[column][self._arms] for column in self._columns]
 
     def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
-        """Point estimates and their doubt, as the certified policy reads them (`evidence.boxes.refresh`)."""
+        """Point estimates and their doubt, as the certified policy reads them (`evidence.intervals.refresh`)."""
         shape = (len(self.pulls), len(self.objectives))
         estimates, low, high = (np.full(shape, -np.inf) for _ in range(3))
         for d, (kind, level) in enumerate(zip(self._kinds, self._levels, strict=True)):

@@ -1,8 +1,8 @@
 """Every kind of evidence: what may count of an objective, and how arms may be measured together.
 
 A policy, a study, a plan and a simulation get theirs here; `tests/evidence/test_conformance.py` goes over all of it. A
-statistic is a name in `statistics.KINDS`, a module of kernels, and a line in each of the kernels of `evidence.boxes`
-that choose among them; a design is a subclass of `Differences`, and a line below.
+statistic is a name in `statistics.KINDS`, a module of kernels, and a line in each of the kernels of
+`evidence.intervals` that choose among them; a design is a subclass of `Differences`, and a line below.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from frontguard.errors import BadArgument
 from frontguard.evidence.apart import Apart
-from frontguard.evidence.boxes import BoxRule, box_rule
 from frontguard.evidence.differences import Compared, Differences
+from frontguard.evidence.intervals import IntervalRule, interval_rule
 from frontguard.evidence.pairs import WithinBlocks
 from frontguard.evidence.statistics import Statistic
 from frontguard.theory.spread import SpreadBound
@@ -62,7 +62,7 @@ def evidence_of(
     delta: float,
     spread: SpreadBound | Any | None = None,
     t_bar: float = 0.49,
-) -> tuple[BoxRule, Differences]:
+) -> tuple[IntervalRule, Differences]:
     """Return the rule of intervals and the evidence on differences that hold together with probability 1 − δ.
 
     >>> from frontguard import Prescient
@@ -73,7 +73,7 @@ def evidence_of(
     """
     differences = DESIGNS[design.name](compared, threat, counted, delta, design)
     share = differences.of_intervals * delta
-    rule = box_rule(
+    rule = interval_rule(
         threat, arms=compared.arms, objectives=len(counted), delta=share, spread=spread, t_bar=t_bar,
         statistics=counted,
     )  # fmt: skip

@@ -24,7 +24,7 @@ QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT = range(len(KINDS))
 """What `Statistic.kind` may be."""
 
 LARGEST = 2**20
-"""Pulls of an arm up to which ranks are tabulated. Beyond it boxes stay valid but hardly shrink."""
+"""Pulls of an arm up to which ranks are tabulated. Beyond it intervals stay valid but hardly shrink."""
 
 DOUBT = 0.5
 """Standard errors of a point estimate that count as doubt when candidates are chosen."""

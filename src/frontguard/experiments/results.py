@@ -2,7 +2,7 @@
 
 RSR, SC, RO and r-F1 are those of the paper's Section 6. `returned` has the shape (R, K): a row a run, true where the
 run returned the arm. Medians have the shape (K, M), all objectives maximised. An arm is *accurate* when Δ_i ≤ 2D + α; a
-Pareto optimal arm is *covered* by a returned arm i when m_j − m_i ⪯ 2D (Definition 5).
+Pareto optimal arm is *matched* by a returned arm i when m_j − m_i ⪯ 2D (Definition 5).
 """
 
 from __future__ import annotations

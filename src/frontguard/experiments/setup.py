@@ -168,8 +168,8 @@ def diabetes() -> Experiment:
 SUITE: tuple[tuple[int, int], ...] = tuple((arms, objectives) for arms in (10, 20, 50) for objectives in (2, 3, 5))
 """K and M of the synthetic instances. The authors' own setting is the first."""
 SIDE = 2.0
-"""Medians are uniform on [0, SIDE]: wide enough that some arms can be eliminated although R-PSI's boxes are D ≈ 0.24 to
-0.31 wide."""
+"""Medians are uniform on [0, SIDE]: wide enough that some arms can be eliminated although R-PSI's intervals are D ≈
+0.24 to 0.31 wide."""
 
 
 def gaussian_suite() -> list[Experiment]:

@@ -98,7 +98,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
         it has, and holds at every look at it unless `anytime=False` says that there is one. A file that it has counted
         already is refused, unless `again`.
     sketch
-        Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider boxes.
+        Keep a sketch of this size k for each arm in the state, instead of all values: bounded memory, wider intervals.
         With `anytime`, from the state's beginning or not at all.
     executor
         "dask://HOST:PORT" or a `distributed.Client`: CSV, JSON lines or Parquet that the workers of this Dask cluster

@@ -10,12 +10,12 @@ import numpy as np
 
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.apart import IndependentBoxReader, IndependentLog
-from frontguard.evidence.boxes import ArmBoxes, first_and_whole
-from frontguard.evidence.clusters import ClusterBoxReader, Clustered
+from frontguard.evidence.apart import IndependentLog, IndependentReader
+from frontguard.evidence.clusters import Clustered, ClusterReader
+from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.pairs import PairBoxReader, PairedLog
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.pairs import PairedLog, PairReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.design import in_pairs
 from frontguard.logs.robustness import needed, what_if
@@ -38,7 +38,7 @@ from frontguard.pareto.standing import Goal
 from frontguard.question import Question
 from frontguard.results import Answer, ArmParts, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
 from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
-from frontguard.verdicts import BEYOND, Verdict
+from frontguard.verdicts import INFEASIBLE, Verdict
 
 MOST_PROFILED = 20_000
 """Arms up to which the robustness profile is made unless it is asked for: beyond, it takes longer than the answer."""
@@ -70,14 +70,16 @@ def as_designed(
     return log, ()
 
 
-def box_reader(ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool) -> BoxReader:
-    """What reads boxes off this log."""
-    kinds: tuple[tuple[type[Ordered], type[BoxReader]], ...] = (
-        (PairedLog, PairBoxReader),
-        (Clustered, ClusterBoxReader),
-        (IndependentLog, IndependentBoxReader),
+def interval_reader(
+    ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool
+) -> IntervalReader:
+    """What reads intervals off this log."""
+    kinds: tuple[tuple[type[Ordered], type[IntervalReader]], ...] = (
+        (PairedLog, PairReader),
+        (Clustered, ClusterReader),
+        (IndependentLog, IndependentReader),
     )
-    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), BoxReader)
+    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), IntervalReader)
     return kind(ordered, objectives, delta, anytime=anytime)
 
 
@@ -92,7 +94,7 @@ def answer(
     come_back: Ordered | None = None,
     columns_of_arm: Sequence[str] = (),
 ) -> Answer:
-    """The analysis of sorted measurements; `delta` is what is left of δ for the boxes.
+    """The analysis of sorted measurements; `delta` is what is left of δ for the intervals.
 
     `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
     more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
@@ -101,11 +103,11 @@ def answer(
     delta = question.delta if delta is None else delta
     goal = goal_of(question)
     boxed, M = question.columns.boxed, len(question.objectives)
-    reader = box_reader(ordered, boxed, delta, anytime=bool(question.anytime))
-    boxes = reader.read(question.threat)
-    refuse_forgotten_percent(question.objectives, boxes.estimates[:, :M], "the largest estimate")
-    verdicts = judge(boxes, **goal)
-    kept = kept_by(boxes, question)
+    reader = interval_reader(ordered, boxed, delta, anytime=bool(question.anytime))
+    intervals = reader.read(question.threat)
+    refuse_forgotten_percent(question.objectives, intervals.estimates[:, :M], "the largest estimate")
+    verdicts = judge(intervals, **goal)
+    kept = kept_by(intervals, question)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
     columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
     failed = (ordered.pulls - ordered.good[columns]).T
@@ -117,7 +119,7 @@ def answer(
             return None
         ahead = reader
         if come_back is not None:
-            ahead = box_reader(come_back, boxed, delta, anytime=bool(question.anytime))
+            ahead = interval_reader(come_back, boxed, delta, anytime=bool(question.anytime))
         return needed(ahead, question.threat, verdicts, **goal)
 
     def seen() -> tuple[tuple[Floats, Floats], Guess | None, Bools]:
@@ -125,9 +127,9 @@ def answer(
         if not verdicts.front.any():
             # That is of clusters, and not of pulls; and pairs, or a list, may say something sooner.
             counted = (None, None) if _in_clusters(ordered) or isinstance(ordered, PairedLog) else least
-            guess = Guess(front_of_estimates(boxes.estimates, verdicts.codes != Verdict.OUT, **goal), *counted)
-        within = None if kept is None else kept.of_arms != BEYOND
-        return _outlook(boxes, verdicts, question), guess, mean_front(averages, question.objectives, within)
+            guess = Guess(front_of_estimates(intervals.estimates, verdicts.codes != Verdict.BEATEN, **goal), *counted)
+        within = None if kept is None else kept.of_arms != INFEASIBLE
+        return _outlook(intervals, verdicts, question), guess, mean_front(averages, question.objectives, within)
 
     more, (outlook, guess, best_means) = side_by_side(
         lambda part: part(), (foreseen, seen), threads=len(ordered.pulls) >= _MANY
@@ -143,24 +145,24 @@ def answer(
         parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
-        inner=inner_of(boxes, np.arange(M)),
+        inner=inner_of(intervals, np.arange(M)),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
-        certificate=_certificate(question, promised_now(boxes, verdicts, **goal, exact=exact), len(ordered.pulls)),
+        certificate=_certificate(question, promised_now(intervals, verdicts, **goal, exact=exact), len(ordered.pulls)),
         outlook=_certificate(question, outlook, len(ordered.pulls)),
         notices=(
             *notes,
             *exact_differs(reader, M),
-            *sizes_matter(reader, boxes, M),
-            *too_few(reader, boxes, question, least),
+            *sizes_matter(reader, intervals, M),
+            *too_few(reader, intervals, question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
         anytime=bool(question.anytime),
         guess=guess,
         apart=None
-        if boxes.apart is None
-        else rival_bounds(boxes.as_columns(), verdicts.decided_by, len(question.objectives)),
-        pairs=None if boxes.apart is None else boxes.apart[:, :, : len(question.objectives)],
+        if intervals.apart is None
+        else rival_bounds(intervals.as_columns(), verdicts.decided_by, len(question.objectives)),
+        pairs=None if intervals.apart is None else intervals.apart[:, :, : len(question.objectives)],
         goal=question.goal,
         question=question,
         log=LogDetails(
@@ -180,13 +182,13 @@ def answer(
     return found.keeping_to(kept).in_units(question.objectives)
 
 
-def kept_by(boxes: ArmBoxes, question: Question) -> Kept | None:
-    """How arms with these boxes stand to the limits of a question; None where there are none."""
+def kept_by(intervals: ArmIntervals, question: Question) -> Kept | None:
+    """How arms with these intervals stand to the limits of a question; None where there are none."""
     if not question.limits:
         return None
     gates = question.columns.gates
     rule = LimitRule.of(gates)
-    return Kept(gates, keeping_of(boxes.lower, boxes.upper, rule), inner_of(boxes, rule.columns))
+    return Kept(gates, keeping_of(intervals.lower, intervals.upper, rule), inner_of(intervals, rule.columns))
 
 
 def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
@@ -212,11 +214,11 @@ def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools |
     return front
 
 
-def inner_of(boxes: ArmBoxes, columns: Ints) -> Intervals:
-    """Return the inner values of some columns of boxes; no estimate where nothing was measured."""
-    estimates = boxes.estimates[:, columns]
+def inner_of(intervals: ArmIntervals, columns: Ints) -> Intervals:
+    """Return the inner values of some columns of intervals; no estimate where nothing was measured."""
+    estimates = intervals.estimates[:, columns]
     unknown = np.isneginf(estimates)
-    return Intervals(np.where(unknown, np.nan, estimates), boxes.lower[:, columns], boxes.upper[:, columns])
+    return Intervals(np.where(unknown, np.nan, estimates), intervals.lower[:, columns], intervals.upper[:, columns])
 
 
 def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
@@ -244,7 +246,7 @@ def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) 
     )
 
 
-def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[Floats, Floats]:
+def _outlook(intervals: ArmIntervals, verdicts: Verdicts, question: Question) -> tuple[Floats, Floats]:
     """Accuracy and coverage (M,) with which nothing would be open.
 
     Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
@@ -252,9 +254,9 @@ def _outlook(boxes: ArmBoxes, verdicts: Verdicts, question: Question) -> tuple[F
     """
     slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), goal_of(question)
     # Of two arms that are not bounded from above one is a rival of every candidate, on the list or the front.
-    unbounded = np.isposinf(boxes.upper).all(axis=1).sum() > 1
+    unbounded = np.isposinf(intervals.upper).all(axis=1).sum() > 1
     if question.goal != "front" and not unbounded and verdicts.undecided.any():
-        other = judge(boxes, **goal_of(replace(question, goal="front")))
+        other = judge(intervals, **goal_of(replace(question, goal="front")))
         slacks = min(slacks, (other.accuracy_slack, other.coverage_slack), key=max)
     return goal["accuracy"] + slacks[0], goal["coverage"] + slacks[1]
 
@@ -289,7 +291,7 @@ def _in_clusters(ordered: Ordered) -> TypeGuard[Clustered]:
     return isinstance(ordered, Clustered) and bool(ordered.dependent.any())
 
 
-def exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
+def exact_differs(reader: IntervalReader, objectives: int) -> Iterator[ExactDiffers]:
     """Where an objective that was declared exact is not."""
     for d, objective in enumerate(reader.objectives[:objectives]):
         if objective.exact:
@@ -299,19 +301,19 @@ def exact_differs(reader: BoxReader, objectives: int) -> Iterator[ExactDiffers]:
                 yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
 
 
-def sizes_matter(reader: BoxReader, boxes: ArmBoxes, objectives: int) -> Iterator[SizesMatter]:
+def sizes_matter(reader: IntervalReader, intervals: ArmIntervals, objectives: int) -> Iterator[SizesMatter]:
     """Where all rows of an arm say something else than its clusters."""
     if _in_clusters(reader.ordered):
-        outside = reader.outside(boxes)[:, :objectives]
+        outside = reader.outside(intervals)[:, :objectives]
         for arm, d in np.argwhere(outside)[:1].tolist():
             yield SizesMatter(reader.ordered.arms[arm], reader.objectives[d].name, int(outside.any(axis=1).sum()))
 
 
 def too_few(
-    reader: BoxReader, boxes: ArmBoxes, question: Question, least: tuple[int | None, int | None]
+    reader: IntervalReader, intervals: ArmIntervals, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
     """What keeps a log from saying more than it does."""
-    ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(boxes, len(question.objectives)))
+    ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(intervals, len(question.objectives)))
     if not len(unknown) or isinstance(ordered, PairedLog):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())

@@ -3,9 +3,9 @@
 Columns that say so become what `evidence` reads bounds from. *Clusters* (of a process, a host, a day): rows of one arm
 and cluster may depend on each other, and are one observation, whatever their number (`evidence.clusters`). *Blocks*
 (items, seeds, days): two arms are compared on the blocks that both have (`evidence.pairs`). A block that an arm has no
-row of, and others do, counts as failed unless chance decided that. Where blocks are the items of a finite list, boxes
-of means are those of its mean (`evidence.lists`), in an order that is drawn here. *Independent* arms are compared in
-pairs without any (`evidence.apart`).
+row of, and others do, counts as failed unless chance decided that. Where blocks are the items of a finite list,
+intervals of means are those of its mean (`evidence.lists`), in an order that is drawn here. *Independent* arms are
+compared in pairs without any (`evidence.apart`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A study decides with intervals that are intersected over time, and with a spread
 more may know less. So what is not asked otherwise is answered by the study itself, to the bit, whoever asks: `run`,
 `report`, `serve` and `analyze` of one storage say the same. Read anew are the robustness profile and the answers to
 other questions, from all pulls that were handed out: those that are under way count as failed, or the fast ones alone
-would be heard. Arms that the study set aside are no part of any answer.
+would be heard. Arms that the study excluded are no part of any answer.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import pairs_of
 from frontguard.evidence.statistics import statistics_of
 from frontguard.limits import Columns
-from frontguard.logs.answer import MOST_PROFILED, answer, box_reader, goal_of, mean_front, means
+from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_reader, mean_front, means
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
 from frontguard.logs.robustness import needed, profile, resolution_for, what_if
 from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
-from frontguard.notices import IndependentArms, InPairs, Notice, SetAside, UnderWay
+from frontguard.notices import Excluded, IndependentArms, InPairs, Notice, UnderWay
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.question import Question
@@ -38,7 +38,7 @@ from frontguard.results import Answer, Intervals, LogDetails
 from frontguard.studies.pulls import counted_and_held, under_way
 from frontguard.studies.settings import Settings
 from frontguard.studies.study import Study
-from frontguard.verdicts import BEYOND, Verdict
+from frontguard.verdicts import INFEASIBLE, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,9 +58,9 @@ class StudyLog:
     under_way: Ints  # (u,) arms of pulls that were handed out and have not come back, or wait for such ones
 
     @property
-    def aside(self) -> Bools:
-        """The arms (K,) that were set aside."""
-        return np.asarray(self.result.verdict_codes == Verdict.SET_ASIDE)
+    def excluded(self) -> Bools:
+        """The arms (K,) that were excluded."""
+        return np.asarray(self.result.verdict_codes == Verdict.EXCLUDED)
 
     @property
     def question(self) -> Question:
@@ -144,7 +144,7 @@ def own_answer(
     told = result.pulls  # what came back after the study had stopped is no part of its answer
     columns, M = settings.question.columns, len(settings.question.objectives)
     ordered = sorted_pulls(settings.arms, columns.metrics, log.arm_of[:told], log.values[:told], columns.boxed)
-    among = ~log.aside if result.limits is None else ~log.aside & (result.limits.of_arms != BEYOND)
+    among = ~log.excluded if result.limits is None else ~log.excluded & (result.limits.of_arms != INFEASIBLE)
     averages = means(ordered, settings.question.objectives)
     details = LogDetails(
         failed=ordered.failed.T[:, :M],
@@ -152,17 +152,17 @@ def own_answer(
         means=averages,
         mean_front=mean_front(averages, settings.question.objectives, among),
     )
-    kept = np.flatnonzero(~log.aside)
+    kept = np.flatnonzero(~log.excluded)
     wanted = len(kept) <= MOST_PROFILED if profiled is None else profiled
     if not len(kept) or not len(log.arm_of):
         return replace(result, log=details), Differing()
     question, goal = log.question, goal_of(log.question)
     ordered, delta = measured(log, kept, question)
-    reader = box_reader(ordered, columns.boxed, delta, anytime=True)
+    reader = interval_reader(ordered, columns.boxed, delta, anytime=True)
     own = _own_verdicts(result, kept)
     if ahead and own.undecided.any():
         come_back = _as_asked(sorted_log(log, kept, columns, begun=False), log, question)
-        foreseen = box_reader(come_back, columns.boxed, delta, anytime=True)
+        foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True)
         more = needed(foreseen, question.threat, own, **goal)
         details = replace(details, needed=more.among(kept))
     if not wanted:
@@ -181,7 +181,7 @@ def own_answer(
     stands = profile(reader, question.threat, **goal, resolution=step, progress=tell)
     per_arm = np.full(len(settings.arms), np.nan)
     per_arm[kept] = np.where(read == own.codes, stands.per_arm, np.nan)
-    same_front = np.array_equal(read == Verdict.IN, own.codes == Verdict.IN)
+    same_front = np.array_equal(read == Verdict.KEEP, own.codes == Verdict.KEEP)
     stands = replace(stands, per_arm=per_arm, front=stands.front if same_front else np.nan)
     differ = int(((read != own.codes) & (own.codes != Verdict.UNDECIDED)).sum())
     differing = Differing(differ, not same_front, settings.question.spread is not None)
@@ -189,11 +189,11 @@ def own_answer(
 
 
 def _own_verdicts(result: Answer, kept: Ints) -> Verdicts:
-    """The study's verdicts on the arms that it did not set aside, as `judge` would give them."""
+    """The study's verdicts on the arms that it did not excluded, as `judge` would give them."""
     place = np.full(len(result.arms) + 1, -1)  # the last stands for "none", which is −1
     place[kept] = np.arange(len(kept))
     codes = result.verdict_codes[kept]
-    return Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.IN, np.inf, np.inf)
+    return Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.KEEP, np.inf, np.inf)
 
 
 # Other questions ------------------------------------------------------------------------------------------------------
@@ -201,10 +201,10 @@ def _own_verdicts(result: Answer, kept: Ints) -> Verdicts:
 
 def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Answer:
     """What the log says to another question than the study's own, read with bounds that hold at every moment."""
-    kept = np.flatnonzero(~log.aside)
+    kept = np.flatnonzero(~log.excluded)
     if not len(kept):
-        raise BadInput("every arm of the study was set aside: nothing is left that its log could be asked about")
-    notes: list[Notice] = [each for each in log.result.notices if isinstance(each, SetAside)]
+        raise BadInput("every arm of the study was excluded: nothing is left that its log could be asked about")
+    notes: list[Notice] = [each for each in log.result.notices if isinstance(each, Excluded)]
     # What is left of a list that was measured depends on ε.
     notes += [replace(each, complete=0) for each in log.result.notices if isinstance(each, InPairs)]
     if len(log.under_way):
@@ -215,7 +215,7 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     ordered, delta = measured(log, kept, question)
     come_back = _as_asked(sorted_log(log, kept, question.columns, begun=False), log, question)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
-    found = found if len(kept) == len(log.settings.arms) else _with_aside(found, log, kept, question.columns)
+    found = found if len(kept) == len(log.settings.arms) else _with_excluded(found, log, kept, question.columns)
     return replace(found, parts=log.result.parts)
 
 
@@ -226,8 +226,8 @@ def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice,
     return check.notices()
 
 
-def _with_aside(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> Answer:
-    """The answer about the `kept` arms as one about all, with those that were set aside as such."""
+def _with_excluded(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> Answer:
+    """The answer about the `kept` arms as one about all, with those that were excluded as such."""
     arms, objectives = log.settings.arms, found.metrics
     every = sorted_log(log, np.arange(len(arms)), columns)
 
@@ -240,11 +240,11 @@ def _with_aside(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> A
     if pairs is not None:
         pairs = np.full((len(arms), len(arms), len(objectives)), np.inf)
         pairs[np.ix_(kept, kept)] = found.pairs
-    aside = tuple(arms[arm] for arm in np.flatnonzero(log.aside).tolist())
+    excluded = tuple(arms[arm] for arm in np.flatnonzero(log.excluded).tolist())
     return replace(
         found,
         arms=arms,
-        verdict_codes=filled(found.verdict_codes, int(Verdict.SET_ASIDE)),
+        verdict_codes=filled(found.verdict_codes, int(Verdict.EXCLUDED)),
         decided_by=filled(np.where(found.decided_by >= 0, kept[found.decided_by], -1), -1),
         inner=Intervals(
             estimates=filled(found.inner.estimates, np.nan),
@@ -256,8 +256,8 @@ def _with_aside(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> A
         limits=None if found.limits is None else found.limits.among(kept, len(arms)),
         apart=None if found.apart is None else filled(found.apart, np.inf),
         pairs=pairs,
-        certificate=replace(found.certificate, aside=aside),
-        outlook=None if found.outlook is None else replace(found.outlook, aside=aside),
+        certificate=replace(found.certificate, excluded=excluded),
+        outlook=None if found.outlook is None else replace(found.outlook, excluded=excluded),
         log=None
         if found.log is None
         else LogDetails(
@@ -278,7 +278,7 @@ def _with_aside(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> A
 def measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:
     """The log of some arms, and what they have of δ, which all arms of the study share.
 
-    Which arms were set aside depends on the data. The boxes of all arms hold at once, so those of any of them do.
+    Which arms were excluded depends on the data. The intervals of all arms hold at once, so those of any of them do.
     """
     ordered = _as_asked(sorted_log(log, kept, question.columns), log, question)
     return ordered, question.delta * len(kept) / len(log.settings.arms)

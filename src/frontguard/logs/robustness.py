@@ -1,19 +1,20 @@
 """What would change an answer of a log: dirtier data, lower demands, more pulls.
 
 *Robustness.* For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a
-whole does not: other arms are in, or one is open that was not, so that those that are in might not be all, or not
+whole does not: other arms are in, or one is open that was not, so that those kept might not be all, or not
 enough. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
 
-As ε rises, keep(p) falls or more is taken, ranks fall, and every box widens: L falls and H rises. So do the boxes of
-means: e-processes leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where α falls or β
-rises with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c* rises. What is
-exact stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From this:
+As ε rises, keep(p) falls or more is taken, ranks fall, and every interval widens: L falls and H rises. So do the
+intervals of means: e-processes leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where
+α falls or β rises with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c*
+rises. What is exact stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From
+this:
 
-- The arms that are out only become fewer: H_i ≼ L_j with one strict held for the narrower boxes too, as did that an
+- The beaten arms only become fewer: H_i ≼ L_j with one strict held for the narrower intervals too, as did that an
   arm is beyond a limit, or that j is within all of them.
 - If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,
-  the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the arms that are in only become
-  fewer, and among the same arms that are in, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
+  the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the kept arms only become
+  fewer, and among the same kept arms, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
   are the same between them**, and an interval at whose ends they are equal need not be looked into.
 - Where the goal is the list, candidates depend on who covers whom as well, and are compared too, with the step in which
   each became one and with which arms could be in. If all that is the same at both ends, it is so between. Which could
@@ -27,7 +28,7 @@ again. What is given is therefore the first change, from the present ε upwards.
 
 *What if.* Verdicts at a lower confidence or contamination, of a log at whose own nothing is decided. They say how far
 away an answer is, and are none themselves: a level that is chosen by looking at what it gives is no longer that level.
-As δ rises or ε falls, every box shrinks; then arms that are out stay so, and one that is in stays in or is out. So
+As δ rises or ε falls, every interval shrinks; then beaten arms stay so, and kept one stays in or is out. So
 whether any arm is decided changes once along a list of levels, and the list is searched by halving.
 
 *More pulls.* The measuring goes on in thought, as `studies.forecast` does live: if an arm's sample kept its
@@ -53,8 +54,8 @@ from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.boundaries import MOST_PULLS
-from frontguard.evidence.boxes import ArmBoxes
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.intervals import ArmIntervals
+from frontguard.evidence.readers import IntervalReader
 from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.results import Needed, Profile, WhatIf
@@ -80,7 +81,7 @@ def resolution_for(arms: int) -> float:
 
 
 def profile(
-    reader: BoxReader,
+    reader: IntervalReader,
     threat: Threat,
     *,
     accuracy: npt.ArrayLike,
@@ -99,7 +100,7 @@ def profile(
     >>> from frontguard.evidence.measurements import Ordered
     >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> reader = BoxReader(log, [Objective("speed", "maximize")], 0.05)
+    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
     >>> found = profile(reader, Prescient(0.0), accuracy=0.0, coverage=0.0, margin=0.0)
     >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
     ([0.23, 0.23], 0.231)
@@ -114,12 +115,12 @@ def profile(
 
     def codes(level: int) -> Ints:
         if level not in known:
-            boxes = reader.read(replace(threat, eps=float(levels[level])))
-            found = judge(boxes, accuracy, coverage, margin, limits, goal, briefly=True)
+            intervals = reader.read(replace(threat, eps=float(levels[level])))
+            found = judge(intervals, accuracy, coverage, margin, limits, goal, briefly=True)
             known[level] = found.codes.astype(np.int8)
             if found.choice is not None:
                 choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)
-            sizes[level] = int((known[level] == Verdict.IN).sum())
+            sizes[level] = int((known[level] == Verdict.KEEP).sum())
         return known[level]
 
     def alike(level: int, end: int) -> bool:
@@ -166,7 +167,7 @@ def profile(
 
 def _falls(codes: Ints, present: Ints) -> bool:
     """True if the present answer as a whole is no longer certain where verdicts are these."""
-    others_in = (codes == Verdict.IN) != (present == Verdict.IN)
+    others_in = (codes == Verdict.KEEP) != (present == Verdict.KEEP)
     newly_open = (codes == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
     return bool((others_in | newly_open).any())
 
@@ -189,11 +190,11 @@ STEP = 0.01
 
 
 def what_if(
-    reader: BoxReader, delta: float, threat: Threat, confidence: float, goal: Mapping[str, Any]
+    reader: IntervalReader, delta: float, threat: Threat, confidence: float, goal: Mapping[str, Any]
 ) -> tuple[WhatIf, ...]:
     """The largest confidence of the list, and the largest ε, at which some arm is decided; without those that are not.
 
-    `delta` is what the boxes have of δ = 1 − confidence, and have in proportion at another one.
+    `delta` is what the intervals have of δ = 1 − confidence, and have in proportion at another one.
     """
 
     def at(level: float, eps: float) -> WhatIf:
@@ -231,7 +232,7 @@ _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once
 
 
 def needed(
-    reader: BoxReader,
+    reader: IntervalReader,
     threat: Threat,
     verdicts: Verdicts,
     *,
@@ -249,26 +250,26 @@ def needed(
     >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
     >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
     >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
-    >>> reader = BoxReader(log, [Objective("speed", "maximize")], 0.05)
+    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
     >>> verdicts = judge(reader.read(Prescient(0.05)), **tolerances)
     >>> more = needed(reader, Prescient(0.05), verdicts, **tolerances)
     >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
     ([0, 1], [197, 197], [197, 197])
     """
     arms = np.flatnonzero(verdicts.undecided)
-    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    alive = np.flatnonzero(verdicts.codes != Verdict.BEATEN)
     ordered, alive_only = reader.ordered, reader.among(alive)
     own = np.searchsorted(alive, arms)
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
-    def judged(boxes: ArmBoxes) -> Bools:
-        codes = judge(boxes, accuracy, coverage, margin, limits, goal, briefly=True).codes[own]
+    def judged(intervals: ArmIntervals) -> Bools:
+        codes = judge(intervals, accuracy, coverage, margin, limits, goal, briefly=True).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:
         """Which arms are, with so many pulls under such a threat, for each of these."""
-        boxes = (alive_only.foresee(under, least) for least, under in foreseen)
-        return side_by_side(judged, boxes) if len(alive) in _SIDE_BY_SIDE else [judged(each) for each in boxes]
+        intervals = (alive_only.foresee(under, least) for least, under in foreseen)
+        return side_by_side(judged, intervals) if len(alive) in _SIDE_BY_SIDE else [judged(each) for each in intervals]
 
     level = np.full(len(arms), -1, np.int64)
     if len(arms):
@@ -281,8 +282,8 @@ def needed(
         never = (level < 0) & ~ever
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
         if limits is not None:
-            boxes = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
-            near = (keeping_of(boxes.lower, boxes.upper, limits).max(axis=1) == OPEN)[own]
+            intervals = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
+            near = (keeping_of(intervals.lower, intervals.upper, limits).max(axis=1) == OPEN)[own]
             limit[never & ~clean & near] = _LIMIT
         failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))
         limit[never & ~clean & (failed[arms] | (failed[rivals] & (rivals >= 0)))] = _FAILURES

@@ -31,12 +31,12 @@ from frontguard.comparisons.outcomes import (
     up_to,
 )
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boxes import ArmBoxes, first_and_whole
 from frontguard.evidence.clusters import Clustered
+from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
-from frontguard.evidence.readers import BoxReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
-from frontguard.logs.answer import as_designed, box_reader, exact_differs, inner_of, kept_by, sizes_matter, too_few
+from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
 from frontguard.logs.design import clusters_of
 from frontguard.logs.of_study import measured, read_study
@@ -96,7 +96,7 @@ def gate(
     >>> rng = np.random.default_rng(0)
     >>> main, pr = ({"arm": ["sort"] * 200, "ms": rng.normal(mean, 0.2, 200)} for mean in (10, 11))
     >>> found = gate(main, pr, minimize="ms", tolerance="2%")
-    >>> found.gate.outcome.word, found.gate.stands_up_to
+    >>> found.gate.outcome.word, found.gate.holds_up_to
     ('worse', 0.499)
     """
     asked, reading = split(given)
@@ -118,14 +118,14 @@ def gate(
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
     log, noted = as_designed(_joined(sides, places, question), question, compared)
     judged = _Judged(
-        box_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
+        interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
         np.array([its for its, _ in compared]),
         np.array([mine for _, mine in compared]),
         question,
     )
-    boxes = judged.boxes()
+    intervals = judged.intervals()
     refuse_forgotten_percent(
-        question.objectives, boxes.estimates[judged.its, : len(question.objectives)], "the baseline"
+        question.objectives, intervals.estimates[judged.its, : len(question.objectives)], "the baseline"
     )
     lasts = judged.lasts() if profile else None
     least = first_and_whole(judged.reader.first_bounded(question.threat)[: 2 * len(question.objectives)])
@@ -134,10 +134,10 @@ def gate(
         *_one_after_the_other(sides),
         *noted,
         *exact_differs(judged.reader, len(question.objectives)),
-        *sizes_matter(judged.reader, boxes, len(question.objectives)),
-        *too_few(judged.reader, boxes, question, least),
+        *sizes_matter(judged.reader, intervals, len(question.objectives)),
+        *too_few(judged.reader, intervals, question, least),
     ]
-    found = tuple(judged.pairs(pairs, boxes, lasts))
+    found = tuple(judged.pairs(pairs, intervals, lasts))
     details = GateDetails(
         found,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
@@ -145,11 +145,11 @@ def gate(
         only_candidate=only[1],
         every_row=any(side.every_row for side in sides),
     )
-    return _answer(log, boxes, question, details, tuple(dict.fromkeys(notices)))
+    return _answer(log, intervals, question, details, tuple(dict.fromkeys(notices)))
 
 
 def _answer(
-    log: Ordered, boxes: ArmBoxes, question: Question, gate: GateDetails, notices: tuple[Notice, ...]
+    log: Ordered, intervals: ArmIntervals, question: Question, gate: GateDetails, notices: tuple[Notice, ...]
 ) -> Answer:
     """Return the answer of a gate: the intervals of all arms, and nothing of the front, which nobody asked for."""
     K, M = len(log.pulls), len(question.objectives)
@@ -160,7 +160,7 @@ def _answer(
         arms=tuple(log.arms),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=np.full(K, int(Verdict.UNDECIDED)),
-        inner=inner_of(boxes, np.arange(M)),
+        inner=inner_of(intervals, np.arange(M)),
         pulls_per_arm=log.pulls,
         decided_by=np.full(K, -1),
         certificate=Certificate(
@@ -168,8 +168,8 @@ def _answer(
         ),
         notices=notices,
         metrics=question.objectives,
-        limits=kept_by(boxes, question),
-        pairs=None if boxes.apart is None else boxes.apart[:, :, :M],
+        limits=kept_by(intervals, question),
+        pairs=None if intervals.apart is None else intervals.apart[:, :, :M],
         question=question,
         anytime=bool(question.anytime),
         gate=gate,
@@ -381,42 +381,44 @@ def _starts(lengths: Iterable[int]) -> Ints:
 class _Judged:
     """Pairs of arms of one log: the baselines `its` (P,) and the candidates `mine` (P,), by their rows."""
 
-    reader: BoxReader
+    reader: IntervalReader
     its: Ints
     mine: Ints
     question: Question
 
-    def boxes(self, eps: float | None = None) -> ArmBoxes:
-        """The boxes at the declared ε, or another one."""
+    def intervals(self, eps: float | None = None) -> ArmIntervals:
+        """The intervals at the declared ε, or another one."""
         threat = self.question.threat
         return self.reader.read(threat if eps is None else replace(threat, eps=eps))
 
-    def _ends(self, boxes: ArmBoxes, arms: Ints) -> Intervals:
-        estimates = boxes.estimates[arms]
-        return Intervals(np.where(np.isneginf(estimates), np.nan, estimates), boxes.lower[arms], boxes.upper[arms])
+    def _ends(self, intervals: ArmIntervals, arms: Ints) -> Intervals:
+        estimates = intervals.estimates[arms]
+        return Intervals(
+            np.where(np.isneginf(estimates), np.nan, estimates), intervals.lower[arms], intervals.upper[arms]
+        )
 
-    def _apart(self, boxes: ArmBoxes) -> tuple[Floats, Floats]:
+    def _apart(self, intervals: ArmIntervals) -> tuple[Floats, Floats]:
         M = len(self.question.objectives)
-        if boxes.apart is None:
+        if intervals.apart is None:
             unknown = np.full((len(self.its), M), np.inf)
             return unknown, unknown
-        return boxes.apart[self.mine, self.its, :M], boxes.apart[self.its, self.mine, :M]
+        return intervals.apart[self.mine, self.its, :M], intervals.apart[self.its, self.mine, :M]
 
-    def outcomes(self, boxes: ArmBoxes) -> Ints:
-        """What is certain with these boxes (P, M + Q): in each metric, and of each limit."""
-        its, mine = self._ends(boxes, self.its), self._ends(boxes, self.mine)
-        compared = outcomes_between(its, mine, self._apart(boxes), tolerances(self.question.objectives))
+    def outcomes(self, intervals: ArmIntervals) -> Ints:
+        """What is certain with these intervals (P, M + Q): in each metric, and of each limit."""
+        its, mine = self._ends(intervals, self.its), self._ends(intervals, self.mine)
+        compared = outcomes_between(its, mine, self._apart(intervals), tolerances(self.question.objectives))
         limits = LimitRule.of(self.question.columns.gates)
         return np.concatenate([compared, keeping_of(mine.lower, mine.upper, limits)], axis=1)
 
     def lasts(self) -> Floats:
         """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
         levels = levels_from(self.question.threat.eps, FINEST)
-        return up_to(lambda eps: self.outcomes(self.boxes(eps)), levels)
+        return up_to(lambda eps: self.outcomes(self.intervals(eps)), levels)
 
-    def pairs(self, pairs: Sequence[_Pair], boxes: ArmBoxes, lasts: Floats | None) -> Iterator[GatePair]:
+    def pairs(self, pairs: Sequence[_Pair], intervals: ArmIntervals, lasts: Floats | None) -> Iterator[GatePair]:
         """What is said of each of them."""
-        outcomes, apart = self.outcomes(boxes), np.stack(self._apart(boxes), axis=1)
+        outcomes, apart = self.outcomes(intervals), np.stack(self._apart(intervals), axis=1)
         pulls = self.reader.ordered.pulls.tolist()
         for row, (pair, its, mine) in enumerate(zip(pairs, self.its.tolist(), self.mine.tolist(), strict=True)):
             yield gate_pair(
@@ -424,7 +426,7 @@ class _Judged:
                 self.question.columns.gates,
                 (pair.name, pair.candidate, pair.baseline),
                 (pulls[mine], pulls[its]),
-                self._ends(boxes, np.array([its, mine])),
+                self._ends(intervals, np.array([its, mine])),
                 apart[row],
                 outcomes[row],
                 None if lasts is None else lasts[row],
@@ -448,13 +450,13 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     ordered, _ = measured(log, np.arange(len(names)), question)
     if isinstance(ordered, ComparedLog):
         ordered = replace(ordered, ordered_pairs=2 * len(mine))
-    reader = box_reader(ordered, question.columns.boxed, question.delta, anytime=True)
+    reader = interval_reader(ordered, question.columns.boxed, question.delta, anytime=True)
     judged = _Judged(reader, np.full(len(mine), its), np.array(mine), question)
-    now, lasts = judged.outcomes(judged.boxes()), judged.lasts()
+    now, lasts = judged.outcomes(judged.intervals()), judged.lasts()
 
     def standing(check: AnyCheck, row: int, place: int) -> AnyCheck:
         same = check.outcome == now[row, place] and check.outcome != Outcome.OPEN
-        return replace(check, stands_up_to=float(lasts[row, place])) if same else check
+        return replace(check, holds_up_to=float(lasts[row, place])) if same else check
 
     M, pairs = len(question.objectives), []
     for row, pair in enumerate(found.pairs):

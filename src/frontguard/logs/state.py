@@ -170,7 +170,7 @@ class LogState:
         return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered, float]:
-        """The log as boxes are read from it, and the δ that is left for them: sketches take their part of it.
+        """The log as intervals are read from it, and the δ that is left for them: sketches take their part of it.
 
         With `anytime`, for however many looks while it grows.
         """

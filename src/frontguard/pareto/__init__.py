@@ -1,6 +1,6 @@
-"""From intervals to verdicts: who is out, in, covered or open, and what to sample next.
+"""From intervals to verdicts: who is beaten, kept, matched or open, and what to sample next.
 
-May know: evidence, verdicts, errors. The rule sees boxes only, whatever they were made of.
+May know: evidence, verdicts, errors. The rule sees intervals only, whatever they were made of.
 
 Read in this order:
 

@@ -1,7 +1,7 @@
 """Batch dominance queries over a million points: who is at least as large everywhere, and who leads by most.
 
 Only *maxima* matter as dominators: whatever a point dominates, one of the maxima above it dominates too. So most other
-points are left out first, those that the maxima of a sample dominate; the rest are kept in a tree of boxes
+points are left out first, those that the maxima of a sample dominate; the rest are kept in a tree of intervals
 (`pareto.box_tree`), of which a branch whose upper corner does not reach a query is never entered. Before the tree
 stand a few *guards*, the maxima that dominate most of a sample of the queries: they settle most in one comparison.
 Neither work nor memory grows with the square of anything, unless all points are maxima of many objectives, where the

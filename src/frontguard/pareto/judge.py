@@ -1,4 +1,4 @@
-"""Verdicts on boxes where nothing more will be measured, for a million arms: the rule of `pareto.rule`, at scale.
+"""Verdicts on intervals where nothing more will be measured, for a million arms: the rule of `pareto.rule`, at scale.
 
 It is that of `rule.decide`, read as a final decision: no bound can still gain anything.
 
@@ -8,11 +8,12 @@ It is that of `rule.decide`, read as a final decision: no bound can still gain a
   to; after these, those that could be in and that no candidate which is in covers; and at last those that could be in
   and alone cover what would be open otherwise.
 - *in*: a candidate that no other alive arm can beat by more than γ in every objective.
-- *covered*: any other alive arm that some arm which is in covers.
+- *matched*: any other alive arm that some arm which is in covers.
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
 What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`; what limits change in
-`pareto.feasible`: who is certainly beyond one is *out*, and of the others it is judged by the boxes that those leave.
+`pareto.feasible`: who is certainly beyond one is *out*, and of the others it is judged by the intervals that those
+leave.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from frontguard._common.checks import checked_goal
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import COLUMNS, HIGH, LOW, ArmBoxes
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, ArmIntervals
 from frontguard.pareto.box_tree import BoxTree, plant
 from frontguard.pareto.dominance import maxima, tree_of_rivals
-from frontguard.pareto.feasible import LimitRule, veiled_boxes
+from frontguard.pareto.feasible import LimitRule, veiled_intervals
 from frontguard.pareto.relations import (
     find_beaten,
     find_covering,
@@ -45,7 +46,7 @@ from frontguard.pareto.relations import (
 from frontguard.pareto.rule import decide
 from frontguard.pareto.short_list import Measured, find_best_first, keep_needed
 from frontguard.pareto.standing import CONTROL, NOT_RETURNED, Goal, checked_tolerance, new_standing
-from frontguard.verdicts import BEYOND, OPEN, Verdict
+from frontguard.verdicts import INFEASIBLE, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
@@ -57,7 +58,7 @@ class Choice:
     """How K arms came on the list, or did not.
 
     `step` (K,) is 0 for those that are no candidates; 1 for those that no candidate before them covers, or seems to; 2
-    for those that are in and that none of the former which is in covers; 3 for those that are in and alone cover an arm
+    for those kept and that none of the former which is in covers; 3 for those kept and alone cover an arm
     that would be open otherwise. `inside` (K,) says which could be in, listed or not.
     """
 
@@ -75,9 +76,9 @@ class Choice:
 class Verdicts:
     """A verdict for each of K arms, and what holds.
 
-    `decided_by` is, for an arm that is out, an alive arm that is certainly better (none, if it is beyond a limit); for
+    `decided_by` is, for a beaten arm, an alive arm that is certainly better (none, if it is beyond a limit); for
     a candidate, in or undecided,
-    the alive arm that could beat it most; for a covered one, an arm that is in and covers it; for another undecided
+    the alive arm that could beat it most; for a covered one, a kept arm and covers it; for another undecided
     one, the returned arm that leads it most in the point estimates; −1 for none.
 
     The accuracy γ + `accuracy_slack` and the coverage c + `coverage_slack` hold now for the arms `returned`: those that
@@ -93,14 +94,14 @@ class Verdicts:
 
     @property
     def front(self) -> Bools:
-        """The arms that are in."""
-        front: Bools = self.codes == Verdict.IN
+        """The kept arms."""
+        front: Bools = self.codes == Verdict.KEEP
         return front
 
     @property
     def returned(self) -> Bools:
-        """The arms that are in, and the candidates that are open: what the slacks speak of."""
-        returned: Bools = self.candidates & (self.codes != Verdict.COVERED)
+        """The kept arms, and the candidates that are open: what the slacks speak of."""
+        returned: Bools = self.candidates & (self.codes != Verdict.MATCHED)
         return returned
 
     @property
@@ -111,7 +112,7 @@ class Verdicts:
 
 
 def judge(
-    boxes: ArmBoxes,
+    intervals: ArmIntervals,
     accuracy: npt.ArrayLike,
     coverage: npt.ArrayLike,
     margin: npt.ArrayLike,
@@ -120,42 +121,42 @@ def judge(
     *,
     briefly: bool = False,
 ) -> Verdicts:
-    """Return the verdicts on these boxes, for inner tolerances γ, c and the margin (M,), and a goal: see `Goal`.
+    """Return the verdicts on these intervals, for inner tolerances γ, c and the margin (M,), and a goal: see `Goal`.
 
-    With limits, of which there must be one at least, boxes have columns for what is limited behind those of the M
+    With limits, of which there must be one at least, intervals have columns for what is limited behind those of the M
     objectives, and tolerances are one for each of these. `briefly` takes half of the time, and does not ask who decides
     an arm, nor by how much.
 
-    >>> def box(low, high):
+    >>> def interval(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
-    ...     return ArmBoxes(np.asarray(low), np.asarray(high), middle, middle, middle)
+    ...     return ArmIntervals(np.asarray(low), np.asarray(high), middle, middle, middle)
     >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
-    >>> verdicts = judge(box(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
+    >>> verdicts = judge(interval(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
     (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
     """
     checked_goal(goal)
     if limits is not None:
-        read, keeping = veiled_boxes(boxes, limits, np.size(accuracy))
-        left = np.flatnonzero(keeping != BEYOND)
+        read, keeping = veiled_intervals(intervals, limits, np.size(accuracy))
+        left = np.flatnonzero(keeping != INFEASIBLE)
         found = judge(read.of(left), accuracy, coverage, margin, goal=goal, briefly=briefly)
         return _with_limits(found, left, keeping)
-    asked = _checked(boxes, accuracy, coverage, margin, goal)
-    return _judge_pairs(boxes, asked) if boxes.apart is not None else _judge_alone(boxes, asked, briefly)
+    asked = _checked(intervals, accuracy, coverage, margin, goal)
+    return _judge_pairs(intervals, asked) if intervals.apart is not None else _judge_alone(intervals, asked, briefly)
 
 
-def _judge_alone(boxes: ArmBoxes, asked: Goal, briefly: bool) -> Verdicts:
+def _judge_alone(intervals: ArmIntervals, asked: Goal, briefly: bool) -> Verdicts:
     """The verdicts where there is no evidence on pairs."""
-    lower, upper = boxes.lower, boxes.upper
+    lower, upper = intervals.lower, intervals.upper
     decided_by = _put_out(lower, upper)
-    codes = np.where(decided_by >= 0, int(Verdict.OUT), int(Verdict.UNDECIDED))
+    codes = np.where(decided_by >= 0, int(Verdict.BEATEN), int(Verdict.UNDECIDED))
     alive = np.flatnonzero(decided_by < 0)
     if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
-        alive = plant(boxes.estimates, alive).owners
+        alive = plant(intervals.estimates, alive).owners
     rivals_of = tree_of_rivals(upper[alive])
-    listed = _choose_list(boxes.of(alive), alive, asked, rivals_of) if asked.name == "list" else None
+    listed = _choose_list(intervals.of(alive), alive, asked, rivals_of) if asked.name == "list" else None
     if listed is None:
-        beaten = find_beaten(boxes.doubt_low[alive], boxes.doubt_high[alive], asked.margin)
+        beaten = find_beaten(intervals.doubt_low[alive], intervals.doubt_high[alive], asked.margin)
     else:
         beaten = listed.step == 0
     own = np.flatnonzero(~beaten)
@@ -173,12 +174,12 @@ def _judge_alone(boxes: ArmBoxes, asked: Goal, briefly: bool) -> Verdicts:
     else:
         inside = listed.inside[own]
     front = chosen[inside]
-    codes[front] = Verdict.IN
+    codes[front] = Verdict.KEEP
 
     left = np.concatenate((alive[beaten], chosen[~inside]))
     covering = find_covering(upper[left], lower[front], asked.coverage)
     covered = covering >= 0
-    codes[left[covered]] = Verdict.COVERED
+    codes[left[covered]] = Verdict.MATCHED
     decided_by[left[covered]] = front[covering[covered]]
 
     choice = None if listed is None else listed.among(alive, len(lower))
@@ -187,38 +188,38 @@ def _judge_alone(boxes: ArmBoxes, asked: Goal, briefly: bool) -> Verdicts:
         return verdicts
     returned = np.flatnonzero(verdicts.returned)
     led = left[~covered & ~candidates[left]]
-    decided_by[led] = _named(returned, find_leaders(boxes.estimates[led], boxes.estimates[returned]))
-    accuracy_slack = np.max(shortfalls[codes[chosen] != Verdict.COVERED], initial=-np.inf)
+    decided_by[led] = _named(returned, find_leaders(intervals.estimates[led], intervals.estimates[returned]))
+    accuracy_slack = np.max(shortfalls[codes[chosen] != Verdict.MATCHED], initial=-np.inf)
     not_returned = left[covered | ~candidates[left]]
     coverage_slack = worst_uncovered(upper[not_returned], lower[returned], asked.coverage)
     return replace(verdicts, accuracy_slack=float(accuracy_slack), coverage_slack=coverage_slack)
 
 
 def _checked(
-    boxes: ArmBoxes, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, goal: str
+    intervals: ArmIntervals, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, goal: str
 ) -> Goal:
-    """What is asked, for as many objectives as the boxes have, none of which may be empty."""
+    """What is asked, for as many objectives as the intervals have, none of which may be empty."""
     gamma, cover, least_lead = (
-        checked_tolerance(given, boxes.lower.shape[1], name)
+        checked_tolerance(given, intervals.lower.shape[1], name)
         for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
     )
-    held = boxes.lower <= boxes.upper  # not so where one is NaN
+    held = intervals.lower <= intervals.upper  # not so where one is NaN
     if not held.all():
         row = int(held.all(axis=1).argmin())
-        got = f"{boxes.lower[row].tolist()} to {boxes.upper[row].tolist()}"
-        raise BadInput(f"boxes must not be empty; got {got} for arm {row}")
+        got = f"{intervals.lower[row].tolist()} to {intervals.upper[row].tolist()}"
+        raise BadInput(f"intervals must not be empty; got {got} for arm {row}")
     return Goal.of(gamma, cover, goal, least_lead)
 
 
-def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
+def _judge_pairs(intervals: ArmIntervals, goal: Goal) -> Verdicts:
     """The verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule itself."""
     control = np.zeros(1, CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
-    standing = new_standing(len(boxes.lower), boxes.as_columns(), control)
+    standing = new_standing(len(intervals.lower), intervals.as_columns(), control)
     standing.arms["pulls"] = _ENOUGH
     decide(standing, goal)
     arms = standing.arms
-    candidates = (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.OUT)
+    candidates = (arms["candidate"] != NOT_RETURNED) & (arms["status"] != Verdict.BEATEN)
     return Verdicts(
         arms["status"].copy(),
         arms["decided_by"].copy(),
@@ -229,11 +230,11 @@ def _judge_pairs(boxes: ArmBoxes, goal: Goal) -> Verdicts:
     )
 
 
-def _choose_list(boxes: ArmBoxes, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:
+def _choose_list(intervals: ArmIntervals, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:
     """Which of these alive arms are candidates for the list."""
-    lower, upper, coverage, margin = boxes.lower, boxes.upper, asked.coverage, asked.margin
-    seen = Measured(*likely_ends(boxes), lower, upper)
-    order = find_best_first(boxes.estimates, arms, coverage)
+    lower, upper, coverage, margin = intervals.lower, intervals.upper, asked.coverage, asked.margin
+    seen = Measured(*likely_ends(intervals), lower, upper)
+    order = find_best_first(intervals.estimates, arms, coverage)
     inside = find_inside(lower, upper, asked.accuracy, tree=rivals_of)
     chosen = keep_needed(seen, order, margin, coverage)
     step = np.zeros(len(arms), np.int64)
@@ -267,8 +268,8 @@ def _with_limits(found: Verdicts, left: Ints, keeping: Ints) -> Verdicts:
     Those beyond are out, and decide nobody. One that is open has lower ends of −∞, with which it is in only if it has
     no rival at all: that is not enough.
     """
-    lonely = (found.codes == Verdict.IN) & (keeping[left] == OPEN)
-    codes, decided_by = np.full(len(keeping), int(Verdict.OUT)), np.full(len(keeping), -1)
+    lonely = (found.codes == Verdict.KEEP) & (keeping[left] == OPEN)
+    codes, decided_by = np.full(len(keeping), int(Verdict.BEATEN)), np.full(len(keeping), -1)
     candidates = np.zeros(len(keeping), np.bool_)
     codes[left] = np.where(lonely, int(Verdict.UNDECIDED), found.codes)
     decided_by[left], candidates[left] = _named(left, found.decided_by), found.candidates
@@ -298,8 +299,8 @@ def front_of_estimates(
     front = np.zeros(len(estimates), np.bool_)
     some = np.flatnonzero(among & np.isfinite(estimates).all(axis=1))
     exact = estimates[some]
-    codes = judge(ArmBoxes(*(exact,) * 5), accuracy, coverage, margin, limits, goal, briefly=True).codes
-    front[some] = codes == Verdict.IN
+    codes = judge(ArmIntervals(*(exact,) * 5), accuracy, coverage, margin, limits, goal, briefly=True).codes
+    front[some] = codes == Verdict.KEEP
     return front
 
 
@@ -336,7 +337,7 @@ def _follow(decided_by: Ints) -> None:
         decided_by[some] = by
 
 
-# What is promised of the arms that are in -----------------------------------------------------------------------------
+# What is promised of the kept arms -----------------------------------------------------------------------------
 # One slack is what holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned.
 # An exact value has no doubt that a slack would have to make up for; where the same s is true of the others alone,
 # exact objectives are promised as they were asked for. That is looked at, and not assumed: where what is known exactly
@@ -344,7 +345,7 @@ def _follow(decided_by: Ints) -> None:
 
 
 def promised_now(
-    boxes: ArmBoxes,
+    intervals: ArmIntervals,
     verdicts: Verdicts,
     accuracy: Floats,
     coverage: Floats,
@@ -354,18 +355,21 @@ def promised_now(
     *,
     exact: Bools,
 ) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) with which the arms that are in could be returned, whatever else is open."""
-    alive = np.flatnonzero(verdicts.codes != Verdict.OUT)
+    """Accuracy and coverage (M,) with which the kept arms could be returned, whatever else is open."""
+    alive = np.flatnonzero(verdicts.codes != Verdict.BEATEN)
     wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
     # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
-    if boxes.apart is not None:
-        columns = boxes.as_columns()[:, :, :M]
+    if intervals.apart is not None:
+        columns = intervals.as_columns()[:, :, :M]
         return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
-    return promised_amounts(boxes.lower[alive, :M], boxes.upper[alive, :M], verdicts.front[alive], wanted, exact)
+    return promised_amounts(
+        intervals.lower[alive, :M], intervals.upper[alive, :M], verdicts.front[alive], wanted, exact
+    )
 
 
 def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these boxes.
+    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these
+    intervals.
 
     The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
     """
@@ -375,7 +379,7 @@ def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[f
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these boxes (K, M).
+    """Accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these intervals (K, M).
 
     `exact` (M,) are the objectives whose values are exact.
 
@@ -404,15 +408,15 @@ def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:
     return np.where(exact, wanted, np.nextafter(wanted + slack, np.inf))
 
 
-def promised_of_pairs(boxes: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
+def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
     """The same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs of them."""
-    more, missing = _slacks_of_pairs(boxes, alive, inside, goal.accuracy, goal.coverage)
+    more, missing = _slacks_of_pairs(intervals, alive, inside, goal.accuracy, goal.coverage)
     return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
 
 
 @kernel
 def _slacks_of_pairs(
-    boxes: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
+    intervals: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
 ) -> tuple[float, float]:
     """`promised` of the alive arms (n,), of which some are `inside` (n,), by what pairs of them say."""
     within, missed = (-np.inf if inside.any() else 0.0), -np.inf
@@ -420,31 +424,33 @@ def _slacks_of_pairs(
         nearest = np.inf
         for b in range(alive.shape[0]):
             if a != b and inside[a]:
-                within = max(within, shortfall(boxes, accuracy, alive[a], alive[b]))
+                within = max(within, shortfall(intervals, accuracy, alive[a], alive[b]))
             elif a != b and inside[b]:
-                nearest = min(nearest, uncovered(boxes, coverage, alive[a], alive[b]))
+                nearest = min(nearest, uncovered(intervals, coverage, alive[a], alive[b]))
         if not inside[a]:
             missed = max(missed, nearest)
     return within, missed
 
 
-def rival_bounds(boxes: Floats, decided_by: Ints, objectives: int) -> Floats | None:
+def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats | None:
     """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
 
     None without evidence on pairs.
     """
-    if boxes.shape[1] == COLUMNS:
+    if intervals.shape[1] == COLUMNS:
         return None
     arms = np.flatnonzero(decided_by >= 0)
     rivals = decided_by[arms]
     found = np.full((len(decided_by), 2, objectives), np.inf)
     for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
-        alone = boxes[one, HIGH, :objectives] - boxes[other, LOW, :objectives]
-        pairs = boxes[one, COLUMNS + other, :objectives]
+        alone = intervals[one, HIGH, :objectives] - intervals[other, LOW, :objectives]
+        pairs = intervals[one, COLUMNS + other, :objectives]
         found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
     return found
 
 
-def pair_bounds(boxes: Floats, objectives: int) -> Floats | None:
+def pair_bounds(intervals: Floats, objectives: int) -> Floats | None:
     """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
-    return None if boxes.shape[1] == COLUMNS else boxes[:, COLUMNS : COLUMNS + len(boxes), :objectives].copy()
+    return (
+        None if intervals.shape[1] == COLUMNS else intervals[:, COLUMNS : COLUMNS + len(intervals), :objectives].copy()
+    )

@@ -1,13 +1,13 @@
 """The relations between arms by which the rule decides: each for one pair, and right below it for a million arms.
 
 What is known of arms i and j in one objective is an upper bound of m_j − m_i, the `difference`. With intervals [L, H]
-it is H_j − L_i; evidence on pairs of arms brings bounds of its own (see `evidence.boxes`), for a few hundred arms at
-most, and only kernels read them. Differences are rounded as they are written, first the difference and then the
+it is H_j − L_i; evidence on pairs of arms brings bounds of its own (see `evidence.intervals`), for a few hundred arms
+at most, and only kernels read them. Differences are rounded as they are written, first the difference and then the
 tolerance, in both forms alike: `tests/pareto/test_relations.py` holds one against the other, and fails where only one
 is changed.
 
-For one pair, kernels read an array of boxes (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of the
-columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
+For one pair, kernels read an array of intervals (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of
+the columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from frontguard._common.compiled import inlined
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import (
+from frontguard.evidence.intervals import (
     COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -26,7 +26,7 @@ from frontguard.evidence.boxes import (
     LOW,
     LOW_FLOOR,
     REFUTED,
-    ArmBoxes,
+    ArmIntervals,
 )
 from frontguard.pareto.box_tree import BoxTree
 from frontguard.pareto.dominance import best_leads, dominators, worst_lead
@@ -39,75 +39,76 @@ WARY = 2.0
 
 
 @inlined
-def _by_pairs(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
-    """What is known of m_j − m_i beside boxes: of the pair, and unless `every` is asked for, of rivals; ∞ for none."""
-    K, bound = boxes.shape[0], np.inf
-    if boxes.shape[1] > COLUMNS:
-        bound = boxes[j, COLUMNS + i, d]
-    if not every and boxes.shape[1] > COLUMNS + K:
-        bound = min(bound, boxes[j, COLUMNS + K + i, d])
+def _by_pairs(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
+    """What is known of m_j − m_i beside intervals: of the pair, and unless `every` is asked for, of rivals; ∞ for
+    none."""
+    K, bound = intervals.shape[0], np.inf
+    if intervals.shape[1] > COLUMNS:
+        bound = intervals[j, COLUMNS + i, d]
+    if not every and intervals.shape[1] > COLUMNS + K:
+        bound = min(bound, intervals[j, COLUMNS + K + i, d])
     return bound
 
 
 @inlined
-def bound_of(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
+def bound_of(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
     """The bound of m_j − m_i that counts: where `every` objective must come down, `difference`, else that of rivals.
 
-    Of an arm that has no box (any more, or that the rule may read) nothing is believed that pairs say.
+    Of an arm that has no interval (any more, or that the rule may read) nothing is believed that pairs say.
     """
-    alone: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
-    return min(alone, _by_pairs(boxes, j, i, d, every)) if alone < np.inf else alone
+    alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
+    return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
-def difference(boxes: Floats, j: int, i: int, d: int) -> float:
+def difference(intervals: Floats, j: int, i: int, d: int) -> float:
     """An upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less."""
-    return bound_of(boxes, j, i, d, True)
+    return bound_of(intervals, j, i, d, True)
 
 
 @inlined
-def rival_difference(boxes: Floats, j: int, i: int, d: int) -> float:
+def rival_difference(intervals: Floats, j: int, i: int, d: int) -> float:
     """The same if j is the best rival of i: enough to know for whether i is in, and for nothing else."""
-    return bound_of(boxes, j, i, d, False)
+    return bound_of(intervals, j, i, d, False)
 
 
 @inlined
-def sharper(boxes: Floats, j: int, i: int, d: int, every: bool) -> bool:
-    """Whether evidence on pairs says more of m_j − m_i in objective d than boxes do."""
-    alone: float = boxes[j, HIGH, d] - boxes[i, LOW, d]
-    return bound_of(boxes, j, i, d, every) < alone
+def sharper(intervals: Floats, j: int, i: int, d: int, every: bool) -> bool:
+    """Whether evidence on pairs says more of m_j − m_i in objective d than intervals do."""
+    alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
+    return bound_of(intervals, j, i, d, every) < alone
 
 
 @inlined
-def lasting_difference(boxes: Floats, j: int, i: int, d: int, every: bool) -> float:
+def lasting_difference(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
     """What more pulls can bring that bound down to, if the samples go on as they are."""
-    alone: float = boxes[j, HIGH_FLOOR, d] - boxes[i, LOW_FLOOR, d]
-    return min(alone, _by_pairs(boxes, j, i, d, every)) if alone < np.inf else alone
+    alone: float = intervals[j, HIGH_FLOOR, d] - intervals[i, LOW_FLOOR, d]
+    return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
-def gain_below(boxes: Floats, i: int, d: int) -> float:
+def gain_below(intervals: Floats, i: int, d: int) -> float:
     """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
-    gain = boxes[i, LOW_FLOOR, d] - boxes[i, LOW, d]
-    return gain if gain == gain else (0.0 if boxes[i, REFUTED, d] == 2.0 else np.inf)
+    gain = intervals[i, LOW_FLOOR, d] - intervals[i, LOW, d]
+    return gain if gain == gain else (0.0 if intervals[i, REFUTED, d] == 2.0 else np.inf)
 
 
 @inlined
-def gain_above(boxes: Floats, j: int, d: int) -> float:
+def gain_above(intervals: Floats, j: int, d: int) -> float:
     """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
-    gain = boxes[j, HIGH, d] - boxes[j, HIGH_FLOOR, d]
-    return gain if gain == gain else (0.0 if boxes[j, REFUTED, d] == 2.0 else np.inf)
+    gain = intervals[j, HIGH, d] - intervals[j, HIGH_FLOOR, d]
+    return gain if gain == gain else (0.0 if intervals[j, REFUTED, d] == 2.0 else np.inf)
 
 
 # Out ---------------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def dominated(boxes: Floats, i: int, j: int) -> bool:
+def dominated(intervals: Floats, i: int, j: int) -> bool:
     """Whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
     below, strictly = True, False
-    for d in range(boxes.shape[2]):
-        bound = difference(boxes, i, j, d)
+    for d in range(intervals.shape[2]):
+        bound = difference(intervals, i, j, d)
         if bound > 0.0:
             below = False
             break
@@ -124,7 +125,7 @@ def find_dominating(upper: Floats, lower: Floats) -> Ints:
 
 
 @inlined
-def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
+def shortfall(intervals: Floats, accuracy: Floats, i: int, j: int) -> float:
     """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective.
 
     Where γ = 0, to be as good is not enough for i: j may be as good there and better elsewhere. So a minimum of 0 that
@@ -132,7 +133,7 @@ def shortfall(boxes: Floats, accuracy: Floats, i: int, j: int) -> float:
     """
     least, settled, ahead = np.inf, False, False
     for d in range(accuracy.shape[0]):
-        bound = rival_difference(boxes, j, i, d)
+        bound = rival_difference(intervals, j, i, d)
         missing = bound - accuracy[d]
         least = min(least, missing)
         settled |= missing <= 0.0 and accuracy[d] > 0.0
@@ -172,11 +173,11 @@ def find_strongest_rivals(
 
 
 @inlined
-def uncovered(boxes: Floats, coverage: Floats, i: int, k: int) -> float:
+def uncovered(intervals: Floats, coverage: Floats, i: int, k: int) -> float:
     """max over objectives of H_i − L_k − c: at most 0 if k covers i."""
     most = -np.inf
     for d in range(coverage.shape[0]):
-        most = max(most, difference(boxes, i, k, d) - coverage[d])
+        most = max(most, difference(intervals, i, k, d) - coverage[d])
     return most
 
 
@@ -198,11 +199,11 @@ def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
 
 
 @inlined
-def beaten(boxes: Floats, margin: Floats, i: int, j: int) -> bool:
+def beaten(intervals: Floats, margin: Floats, i: int, j: int) -> bool:
     """Whether j beats i in the estimates, beyond their doubt: by the margin, and by more than nothing, everywhere."""
     behind = True
     for d in range(margin.shape[0]):
-        ahead = boxes[j, DOUBT_LOW, d] - boxes[i, DOUBT_HIGH, d]
+        ahead = intervals[j, DOUBT_LOW, d] - intervals[i, DOUBT_HIGH, d]
         behind &= ahead >= margin[d] and ahead > 0.0
     return behind
 
@@ -215,11 +216,11 @@ def find_beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
 
 
 @inlined
-def lead(boxes: Floats, k: int, i: int) -> float:
+def lead(intervals: Floats, k: int, i: int) -> float:
     """min over objectives of the point estimates of k less those of i."""
     least = np.inf
-    for d in range(boxes.shape[2]):
-        least = min(least, boxes[k, ESTIMATE, d] - boxes[i, ESTIMATE, d])
+    for d in range(intervals.shape[2]):
+        least = min(least, intervals[k, ESTIMATE, d] - intervals[i, ESTIMATE, d])
     return least
 
 
@@ -236,26 +237,29 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
 
 
 @inlined
-def near(boxes: Floats, margin: Floats, i: int, k: int) -> bool:
+def near(intervals: Floats, margin: Floats, i: int, k: int) -> bool:
     """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin, beyond doubt.
 
     Where i seems to be better by more, but that may be noise, it is not believed: a list is to be short.
     """
     enough = True
     for d in range(margin.shape[0]):
-        high, low = boxes[k, ESTIMATE, d], boxes[i, ESTIMATE, d]
+        high, low = intervals[k, ESTIMATE, d], intervals[i, ESTIMATE, d]
         enough &= high > -np.inf
         if high > -np.inf and low > -np.inf:
-            high, low = high + WARY * (boxes[k, DOUBT_HIGH, d] - high), low - WARY * (low - boxes[i, DOUBT_LOW, d])
+            high, low = (
+                high + WARY * (intervals[k, DOUBT_HIGH, d] - high),
+                low - WARY * (low - intervals[i, DOUBT_LOW, d]),
+            )
             enough &= high - low + margin[d] >= 0.0
     return enough
 
 
-def likely_ends(boxes: ArmBoxes) -> tuple[Floats, Floats]:
+def likely_ends(intervals: ArmIntervals) -> tuple[Floats, Floats]:
     """Between what estimates (K, M) are by the doubt that `near` allows for; −∞ where there are none."""
-    known, centre = boxes.estimates > -np.inf, boxes.estimates
+    known, centre = intervals.estimates > -np.inf, intervals.estimates
     with np.errstate(invalid="ignore"):
-        low, high = centre - WARY * (centre - boxes.doubt_low), centre + WARY * (boxes.doubt_high - centre)
+        low, high = centre - WARY * (centre - intervals.doubt_low), centre + WARY * (intervals.doubt_high - centre)
     return np.where(known, low, centre), np.where(known, high, centre)
 
 

@@ -1,14 +1,15 @@
 """The decision rule: who is out, to be returned, in or covered, and what to sample next; live and in simulation alike.
 
-Every arm has a box [L, H] that contains its true quantiles at every number of pulls at once (`evidence.boxes`). With
-tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are not out (*alive*):
+Every arm has an interval [L, H] that contains its true quantiles at every number of pulls at once
+(`evidence.intervals`). With tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are
+not out (*alive*):
 
 - *out* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
 - *in* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ, or < 0 where γ = 0, or j is nowhere
   better; then no arm beats i by more than γ;
-- *covered* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
+- *matched* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
 
-What is returned is chosen by the point estimates and allowed by the boxes. Where the goal is the *front*, the
+What is returned is chosen by the point estimates and allowed by the intervals. Where the goal is the *front*, the
 *candidates* (`choose_candidates`) are the alive arms that no alive arm beats by a margin, beyond their doubt. Where it
 is the *list*, they are as few as seem to do (`choose_list`): from the best down, an arm is left out if one that was
 chosen before covers it, or seems to by the point estimates with a margin of the tolerance to spare. The rule is
@@ -16,11 +17,11 @@ satisfied when every candidate is in and every other alive arm is covered by one
 way wants (`want`) itself or the rival that decides it to be sampled, by whose bound more can still be gained per pull;
 sampled are those of which most is missing (`next_batch`), as what they tell often settles others. A candidate that no
 number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show to be covered is
-returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that is in and that
+returned instead where the goal is the list (`return_instead`). Whenever it is looked at, a kept arm and that
 none on the list covers so far is on it as well (`list_now`).
 
-Where there are limits, boxes are those that `pareto.feasible` leaves to be read: an arm that is certainly beyond one is
-out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
+Where there are limits, intervals are those that `pareto.feasible` leaves to be read: an arm that is certainly beyond
+one is out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
 
 What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.
 """
@@ -31,7 +32,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boxes import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.pareto.relations import (
     beaten,
     dominated,
@@ -45,33 +46,33 @@ from frontguard.pareto.relations import (
 from frontguard.pareto.sampling import WEARY, helpful, keep_to_budget, measure_scales, want, want_itself
 from frontguard.pareto.short_list import best_first
 from frontguard.pareto.standing import CERTIFIED, GIVEN_UP, LIST, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
-from frontguard.verdicts import BEYOND, COVERED, IN, OPEN, OUT, SET_ASIDE, UNDECIDED
+from frontguard.verdicts import BEATEN, EXCLUDED, INFEASIBLE, KEEP, MATCHED, OPEN, UNDECIDED
 
 # Who is alive ------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
+def skyline(intervals: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
     """Collect in `front` the alive arms whose values in a column no other's exceed everywhere. Returns how many.
 
     One of several equal ones is enough: the front is asked for maxima only. Arms that nothing is known of (−∞
     somewhere) cannot exceed anybody.
     """
-    M = boxes.shape[2]
+    M = intervals.shape[2]
     size = 0
     for a in range(count):
         i = alive[a]
         kept = True
         for d in range(M):
-            if boxes[i, column, d] == -np.inf:
+            if intervals[i, column, d] == -np.inf:
                 kept = False
         f = 0
         while kept and f < size:
             j = front[f]
             i_up_to_j, j_up_to_i = True, True
             for d in range(M):
-                i_up_to_j &= boxes[i, column, d] <= boxes[j, column, d]
-                j_up_to_i &= boxes[j, column, d] <= boxes[i, column, d]
+                i_up_to_j &= intervals[i, column, d] <= intervals[j, column, d]
+                j_up_to_i &= intervals[j, column, d] <= intervals[i, column, d]
             if i_up_to_j:
                 kept = False
             elif j_up_to_i:
@@ -86,13 +87,13 @@ def skyline(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) ->
 
 
 @kernel
-def strongest(boxes: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
+def strongest(intervals: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
     """Collect in `front` the alive arms that have to be asked, of those with the highest bounds. Returns how many.
 
     Those of the skyline; or all, where there is evidence on pairs, which may say most of others.
     """
-    if boxes.shape[1] == COLUMNS:
-        return skyline(boxes, column, alive, count, front)
+    if intervals.shape[1] == COLUMNS:
+        return skyline(intervals, column, alive, count, front)
     front[:count] = alive[:count]
     return count
 
@@ -105,23 +106,23 @@ def put_out(standing: Standing) -> None:
 
     Before, those that are beyond a limit: nobody decides these, and they decide nobody.
     """
-    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = 0
     for a in range(standing.control[0].alive):
         i = alive[a]
-        if arms[i].keeping == BEYOND:
-            arms[i].status, arms[i].decided_by = OUT, -1
+        if arms[i].keeping == INFEASIBLE:
+            arms[i].status, arms[i].decided_by = BEATEN, -1
             arms[i].wanted, arms[i].candidate = 0, NOT_RETURNED
         else:
             alive[count] = i
             count += 1
-    size = strongest(boxes, LOW, alive, count, front)
+    size = strongest(intervals, LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
         for f in range(size):
             j = front[f]
-            if j != i and arms[j].status != OUT and dominated(boxes, i, j):
-                arms[i].status = OUT
+            if j != i and arms[j].status != BEATEN and dominated(intervals, i, j):
+                arms[i].status = BEATEN
                 arms[i].decided_by = j
                 arms[i].wanted = 0
                 arms[i].candidate = NOT_RETURNED
@@ -129,22 +130,22 @@ def put_out(standing: Standing) -> None:
     kept = 0
     for a in range(count):
         i = alive[a]
-        if arms[i].status != OUT:
+        if arms[i].status != BEATEN:
             alive[kept] = i
             kept += 1
             continue
-        while arms[arms[i].decided_by].status == OUT:  # by one that was put out after it
+        while arms[arms[i].decided_by].status == BEATEN:  # by one that was put out after it
             arms[i].decided_by = arms[arms[i].decided_by].decided_by
     standing.control[0].alive = kept
 
 
 @kernel
 def revive(standing: Standing) -> None:
-    """Let every arm be alive again: what may have put one out was found to be false, or is set aside."""
+    """Let every arm be alive again: what may have put one out was found to be false, or is excluded."""
     arms, record = standing.arms, standing.control[0]
     count = 0
     for i in range(arms.shape[0]):
-        if arms[i].status != SET_ASIDE:
+        if arms[i].status != EXCLUDED:
             arms[i].status = UNDECIDED
             standing.alive[count] = i
             count += 1
@@ -158,9 +159,9 @@ def revive(standing: Standing) -> None:
 @kernel
 def choose_candidates(standing: Standing, margin: Floats) -> None:
     """Candidates are the arms that none beats by the margin in every objective, beyond doubt."""
-    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = standing.control[0].alive
-    size = skyline(boxes, DOUBT_LOW, alive, count, front)
+    size = skyline(intervals, DOUBT_LOW, alive, count, front)
     for a in range(count):
         i = alive[a]
         arms[i].candidate = RETURNED
@@ -169,7 +170,7 @@ def choose_candidates(standing: Standing, margin: Floats) -> None:
         arms[i].decided_by = -1
         for f in range(size):
             j = front[f]
-            if j != i and beaten(boxes, margin, i, j):
+            if j != i and beaten(intervals, margin, i, j):
                 arms[i].candidate = NOT_RETURNED
                 break
 
@@ -180,16 +181,16 @@ def choose_list(standing: Standing, goal: Goal) -> None:
 
     Of an arm that is left out, that one decides.
     """
-    arms, boxes, front = standing.arms, standing.boxes, standing.front
+    arms, intervals, front = standing.arms, standing.intervals, standing.front
     size = 0
-    for i in best_first(boxes, standing.alive[: standing.control[0].alive], goal.coverage):
+    for i in best_first(intervals, standing.alive[: standing.control[0].alive], goal.coverage):
         arms[i].candidate = RETURNED
         arms[i].wanted = 0
         arms[i].status = UNDECIDED
         arms[i].decided_by = -1
         for f in range(size):
             k = front[f]
-            if near(boxes, goal.margin, i, k) or uncovered(boxes, goal.coverage, i, k) <= 0.0:
+            if near(intervals, goal.margin, i, k) or uncovered(intervals, goal.coverage, i, k) <= 0.0:
                 arms[i].candidate = NOT_RETURNED
                 arms[i].decided_by = k
                 break
@@ -204,9 +205,9 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
 
     Whether that holds is also asked of `every` other alive arm, if so wanted.
     """
-    arms, boxes, alive, front = standing.arms, standing.boxes, standing.alive, standing.front
+    arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = standing.control[0].alive
-    size = strongest(boxes, HIGH, alive, count, front)
+    size = strongest(intervals, HIGH, alive, count, front)
     for a in range(count):
         i = alive[a]
         if arms[i].candidate == NOT_RETURNED and not every:
@@ -219,7 +220,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
         for b in range(count if own else size):
             j = alive[b] if own else front[b]
             if j != i:
-                short = shortfall(boxes, accuracy, i, j)
+                short = shortfall(intervals, accuracy, i, j)
                 if short > worst:
                     worst, rival = short, j
                     if worst == np.inf:
@@ -229,7 +230,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
         if arms[i].candidate != NOT_RETURNED:
             arms[i].decided_by = rival
             if arms[i].inside == 1:
-                arms[i].status = IN
+                arms[i].status = KEEP
 
 
 @kernel
@@ -244,7 +245,7 @@ def want_in(standing: Standing, goal: Goal, i: int) -> bool:
     if weary and covered_by_one_in(standing, goal.coverage, i):
         return False
     if limited:
-        return want_itself(arms, standing.boxes, i)
+        return want_itself(arms, standing.intervals, i)
     return want(standing, goal.accuracy, i, rival, False)
 
 
@@ -255,7 +256,7 @@ def count_short(standing: Standing, goal: Goal, i: int) -> None:
     if standing.arms[i].keeping == OPEN:
         record.accuracy_slack = np.inf
     elif rival >= 0:
-        record.accuracy_slack = max(record.accuracy_slack, shortfall(standing.boxes, goal.accuracy, i, rival))
+        record.accuracy_slack = max(record.accuracy_slack, shortfall(standing.intervals, goal.accuracy, i, rival))
 
 
 @kernel
@@ -270,7 +271,7 @@ def pursue(standing: Standing, goal: Goal) -> int:
         i = alive[a]
         if arms[i].candidate == NOT_RETURNED:
             continue
-        if arms[i].status != IN:
+        if arms[i].status != KEEP:
             if not want_in(standing, goal, i):
                 arms[i].candidate = GIVEN_UP
                 continue
@@ -284,10 +285,10 @@ def pursue(standing: Standing, goal: Goal) -> int:
 
 @kernel
 def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
-    """Whether an arm that is in covers arm i."""
+    """Whether a kept arm covers arm i."""
     for a in range(standing.control[0].alive):
         k = standing.alive[a]
-        if k != i and standing.arms[k].status == IN and uncovered(standing.boxes, coverage, i, k) <= 0.0:
+        if k != i and standing.arms[k].status == KEEP and uncovered(standing.intervals, coverage, i, k) <= 0.0:
             return True
     return False
 
@@ -296,24 +297,24 @@ def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
 def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) -> tuple[int, float]:
     """Of the arms `among`, the one that comes nearest to covering i, and how far i is uncovered by it.
 
-    If one that is in covers i, that one is named. −1 and ∞ if there are none.
+    If kept one covers i, that one is named. −1 and ∞ if there are none.
     """
     nearest, least, covering = -1, np.inf, -1
     for k in among:
-        missing = uncovered(standing.boxes, coverage, i, k)
+        missing = uncovered(standing.intervals, coverage, i, k)
         if missing < least or nearest < 0:
             nearest, least = k, missing
-        if covering < 0 and missing <= 0.0 and standing.arms[k].status == IN:
+        if covering < 0 and missing <= 0.0 and standing.arms[k].status == KEEP:
             covering = k
     return (covering if covering >= 0 else nearest), least
 
 
 @kernel
-def leading(boxes: Floats, among: Ints, i: int) -> int:
+def leading(intervals: Floats, among: Ints, i: int) -> int:
     """Of the arms `among`, the one that leads i most in the point estimates; −1 if none can be compared."""
     leader, most = -1, -np.inf
     for k in among:
-        by = lead(boxes, k, i)
+        by = lead(intervals, k, i)
         if by > most:
             leader, most = k, by
     return leader
@@ -343,7 +344,7 @@ def hoped_for(standing: Standing, goal: Goal, returned: Ints, nearest: int, i: i
     chosen: int = arms[i].decided_by
     if goal.kind[0] == LIST and chosen >= 0 and arms[chosen].candidate == RETURNED:
         return chosen
-    leader = leading(standing.boxes, returned, i)
+    leader = leading(standing.intervals, returned, i)
     return leader if leader >= 0 else nearest
 
 
@@ -356,7 +357,7 @@ def cannot_be_covered(standing: Standing, goal: Goal, returned: Ints, i: int) ->
     if nearest < 0:
         return True
     by = hoped_for(standing, goal, returned, nearest, i)
-    return helpful(standing.arms, standing.boxes, goal.coverage, by, i, True) < 0
+    return helpful(standing.arms, standing.intervals, goal.coverage, by, i, True) < 0
 
 
 @kernel
@@ -364,7 +365,7 @@ def spare_covering(standing: Standing, coverage: Floats, order: Ints, i: int) ->
     """The first arm in this order that may be returned, is not meant to be, and covers i; −1 for none."""
     arms, spare = standing.arms, -1
     for k in order:
-        if arms[k].inside == 1 and arms[k].status != IN and uncovered(standing.boxes, coverage, i, k) <= 0.0:
+        if arms[k].inside == 1 and arms[k].status != KEEP and uncovered(standing.intervals, coverage, i, k) <= 0.0:
             spare = k
             break
     return spare
@@ -374,18 +375,18 @@ def spare_covering(standing: Standing, coverage: Floats, order: Ints, i: int) ->
 def return_instead(standing: Standing, goal: Goal) -> int:
     """Return the arms that were left out of the list and that no number of pulls can show to be covered.
 
-    How many of these are still open. In the place of one that cannot be brought in either, one that is in and covers it
+    How many of these are still open. In the place of one that cannot be brought in either, kept one and covers it
     is returned, if there is any.
     """
     arms = standing.arms
-    order = best_first(standing.boxes, standing.alive[: standing.control[0].alive], goal.coverage)
+    order = best_first(standing.intervals, standing.alive[: standing.control[0].alive], goal.coverage)
     size = collect_returned(standing)
     still_open = 0
     for i in order:
         if arms[i].candidate != NOT_RETURNED or not cannot_be_covered(standing, goal, standing.front[:size], i):
             continue
         if arms[i].inside == 1:
-            arms[i].status = IN
+            arms[i].status = KEEP
         elif want_in(standing, goal, i):
             still_open += 1
         else:
@@ -398,7 +399,7 @@ def return_instead(standing: Standing, goal: Goal) -> int:
         if arms[i].candidate != RETURNED and cannot_be_covered(standing, goal, standing.front[:size], i):
             k = spare_covering(standing, goal.coverage, order, i)
             if k >= 0:
-                arms[k].status, arms[k].candidate, arms[k].decided_by = IN, RETURNED, arms[k].rival
+                arms[k].status, arms[k].candidate, arms[k].decided_by = KEEP, RETURNED, arms[k].rival
                 count_short(standing, goal, k)
                 standing.front[size] = k
                 size += 1
@@ -408,7 +409,7 @@ def return_instead(standing: Standing, goal: Goal) -> int:
 @kernel
 def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
     """Cover the arms that are not returned: how many are still open, and how many of those more pulls could help."""
-    arms, boxes, alive = standing.arms, standing.boxes, standing.alive
+    arms, intervals, alive = standing.arms, standing.intervals, standing.alive
     record = standing.control[0]
     size = collect_returned(standing)
     returned = standing.front[:size]
@@ -420,18 +421,18 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
         nearest, missing = nearest_covering(standing, goal.coverage, returned, i)
         if arms[i].candidate == GIVEN_UP and missing > 0.0:  # then it is returned after all, with less accuracy
             limited = arms[i].keeping == OPEN
-            short = np.inf if limited else shortfall(boxes, goal.accuracy, i, arms[i].decided_by)
+            short = np.inf if limited else shortfall(intervals, goal.accuracy, i, arms[i].decided_by)
             record.accuracy_slack = max(record.accuracy_slack, short)
         else:
             record.coverage_slack = max(record.coverage_slack, missing)
         if size > 0 and missing <= 0.0:
             arms[i].decided_by = nearest
-            if arms[nearest].status == IN:
-                arms[i].status = COVERED
+            if arms[nearest].status == KEEP:
+                arms[i].status = MATCHED
             continue
         still_open += 1
         if size == 0:
-            wanting += arms[i].keeping == OPEN and want_itself(arms, boxes, i)
+            wanting += arms[i].keeping == OPEN and want_itself(arms, intervals, i)
             continue
         rival = hoped_for(standing, goal, returned, nearest, i)
         if arms[i].candidate == NOT_RETURNED:
@@ -442,32 +443,32 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
 
 @kernel
 def list_now(standing: Standing, goal: Goal) -> None:
-    """What is on the list if nothing more is measured: also those that are in, and that none that is on it covers.
+    """What is on the list if nothing more is measured: also those kept, and that none that is on it covers.
 
-    So are those that are in and alone cover what would be open otherwise.
+    So are those kept and alone cover what would be open otherwise.
     """
-    arms, boxes = standing.arms, standing.boxes
-    order = best_first(boxes, standing.alive[: standing.control[0].alive], goal.coverage)
+    arms, intervals = standing.arms, standing.intervals
+    order = best_first(intervals, standing.alive[: standing.control[0].alive], goal.coverage)
     size = 0
     for i in order:
-        if arms[i].status == IN:
+        if arms[i].status == KEEP:
             standing.front[size] = i
             size += 1
-    for adding in range(2):  # those that are in may join, and then the others are looked at
+    for adding in range(2):  # those kept may join, and then the others are looked at
         for i in order:
             if arms[i].status != UNDECIDED or (adding == 0 and arms[i].inside == 0):
                 continue
             nearest, missing = nearest_covering(standing, goal.coverage, standing.front[:size], i)
             if missing <= 0.0:
-                arms[i].status, arms[i].decided_by = COVERED, nearest
+                arms[i].status, arms[i].decided_by = MATCHED, nearest
                 continue
             k = i if adding == 0 else spare_covering(standing, goal.coverage, order, i)
             if k >= 0:
-                arms[k].status, arms[k].decided_by = IN, arms[k].rival
+                arms[k].status, arms[k].decided_by = KEEP, arms[k].rival
                 standing.front[size] = k
                 size += 1
             if k >= 0 and k != i:
-                arms[i].status, arms[i].decided_by = COVERED, k
+                arms[i].status, arms[i].decided_by = MATCHED, k
 
 
 # The whole ---------------------------------------------------------------------------------------------------------
@@ -477,7 +478,7 @@ def list_now(standing: Standing, goal: Goal) -> None:
 def decide(standing: Standing, goal: Goal) -> None:
     """Verdicts, candidates, the certificate that holds now, and which arms to sample next.
 
-    O(alive · |front|): arms that are out cost nothing.
+    O(alive · |front|): beaten arms cost nothing.
     """
     record = standing.control[0]
     record.decisions += 1
@@ -506,16 +507,16 @@ def decide(standing: Standing, goal: Goal) -> None:
         keep_to_budget(standing)
 
 
-def floors(boxes: Floats) -> Floats:
-    """Intervals (K, M, 2) that endless samples which go on as they are would leave of the boxes."""
-    ends = np.stack([boxes[:, LOW_FLOOR], boxes[:, HIGH_FLOOR]], axis=-1)
+def floors(intervals: Floats) -> Floats:
+    """Intervals (K, M, 2) that endless samples which go on as they are would leave of the intervals."""
+    ends = np.stack([intervals[:, LOW_FLOOR], intervals[:, HIGH_FLOOR]], axis=-1)
     return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
 
 def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
     """Slacks of accuracy and coverage that the present candidates would have for ever, if samples go on as they are."""
     alive = standing.alive[: standing.control["alive"][0]]
-    lasting = floors(standing.boxes[alive])
+    lasting = floors(standing.intervals[alive])
     low, high = lasting[..., 0], lasting[..., 1]
     returned = standing.arms["candidate"][alive] != NOT_RETURNED
     _, short = find_strongest_rivals(low[returned], high, goal.accuracy, np.flatnonzero(returned))

@@ -1,6 +1,7 @@
 """What to sample next: of each obstacle the arm by whose bound more can still be gained per cost, the hardest first.
 
-Nothing here is part of a proof: whatever is sampled, the boxes hold. `pareto.rule` says which arms stand in the way.
+Nothing here is part of a proof: whatever is sampled, the intervals hold. `pareto.rule` says which arms stand in the
+way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import ESTIMATE, HIGH_FLOOR, LOW_FLOOR, REFUTED
+from frontguard.evidence.intervals import ESTIMATE, HIGH_FLOOR, LOW_FLOOR, REFUTED
 from frontguard.evidence.samples import Table
 from frontguard.pareto.feasible import LOWEST
 from frontguard.pareto.relations import (
@@ -45,18 +46,18 @@ AT_A_TIME = 0.03
 
 
 @inlined
-def who_gains(boxes: Floats, arms: Table, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
+def who_gains(intervals: Floats, arms: Table, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
     """By whose next pull H_j − L_i falls more for its cost in objective d: 0 that of i, 1 that of j, 2 either's alike.
 
     Ends come nearer to where they will be like 1/√n, so that a pull takes about 1/(2n) off what can still be gained.
     """
-    of_i = gain_below(boxes, i, d) / (max(pulls_of_i, 1.0) * arms[i].cost)
-    of_j = gain_above(boxes, j, d) / (max(pulls_of_j, 1.0) * arms[j].cost)
+    of_i = gain_below(intervals, i, d) / (max(pulls_of_i, 1.0) * arms[i].cost)
+    of_j = gain_above(intervals, j, d) / (max(pulls_of_j, 1.0) * arms[j].cost)
     return 2 if of_i == of_j else 0 if of_i > of_j else 1
 
 
 @inlined
-def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> tuple[int, float]:
+def where_it_counts(intervals: Floats, tolerance: Floats, i: int, j: int, every: bool) -> tuple[int, float]:
     """The objective in which H_j − L_i comes nearest to its tolerance in the long run, and what will be missing.
 
     If `every` objective has to come down to its tolerance: the one in which it is farthest from it now, and what will
@@ -65,30 +66,30 @@ def where_it_counts(boxes: Floats, tolerance: Floats, i: int, j: int, every: boo
     where, extreme, limit = 0, np.inf, -np.inf if every else np.inf
     ahead = False
     for d in range(tolerance.shape[0]):
-        ahead |= lasting_difference(boxes, j, i, d, every) > 0.0
+        ahead |= lasting_difference(intervals, j, i, d, every) > 0.0
     for d in range(tolerance.shape[0]):
-        in_the_end = lasting_difference(boxes, j, i, d, every) - tolerance[d]
+        in_the_end = lasting_difference(intervals, j, i, d, every) - tolerance[d]
         if in_the_end == 0.0 and tolerance[d] == 0.0 and ahead and not every:
             in_the_end = np.inf  # to be as good is not enough where j is better elsewhere: see `shortfall`
         limit = max(limit, in_the_end) if every else min(limit, in_the_end)
-        key = -(bound_of(boxes, j, i, d, every) - tolerance[d]) if every else in_the_end
+        key = -(bound_of(intervals, j, i, d, every) - tolerance[d]) if every else in_the_end
         if key < extreme:
             where, extreme = d, key
     return where, limit
 
 
 @kernel
-def helpful(arms: Table, boxes: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
+def helpful(arms: Table, intervals: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
     """By whose pulls more is gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 either's.
 
     −1 if there is nothing to be gained that would be enough.
     """
-    where, limit = where_it_counts(boxes, tolerance, i, j, every)
-    if boxes[i, REFUTED, where] == 2.0 or boxes[j, REFUTED, where] == 2.0:
+    where, limit = where_it_counts(intervals, tolerance, i, j, every)
+    if intervals[i, REFUTED, where] == 2.0 or intervals[j, REFUTED, where] == 2.0:
         return -1  # for good
-    gain = gain_below(boxes, i, where) + gain_above(boxes, j, where)
-    who = who_gains(boxes, arms, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
-    if sharper(boxes, j, i, where, every):  # pairs are decided by blocks that both have
+    gain = gain_below(intervals, i, where) + gain_above(intervals, j, where)
+    who = who_gains(intervals, arms, i, j, where, float(arms[i].pulls), float(arms[j].pulls))
+    if sharper(intervals, j, i, where, every):  # pairs are decided by blocks that both have
         who = 2 if arms[i].pulls == arms[j].pulls else 0 if arms[i].pulls < arms[j].pulls else 1
     # What has many pulls is believed. Only those that would be sampled are asked: the other one may never get more.
     pulls = arms[i].pulls if who == 0 else arms[j].pulls if who == 1 else min(arms[i].pulls, arms[j].pulls)
@@ -111,12 +112,12 @@ def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> 
     It is as urgent as much is missing there, in units of `scales`. Returns False if there is nothing to be gained that
     would be enough.
     """
-    arms, boxes = standing.arms, standing.boxes
-    who = helpful(arms, boxes, tolerance, i, j, every)
+    arms, intervals = standing.arms, standing.intervals
+    who = helpful(arms, intervals, tolerance, i, j, every)
     if who < 0:
         return False
-    where, _ = where_it_counts(boxes, tolerance, i, j, every)
-    missing = bound_of(boxes, j, i, where, every) - tolerance[where]
+    where, _ = where_it_counts(intervals, tolerance, i, j, every)
+    missing = bound_of(intervals, j, i, where, every) - tolerance[where]
     urgency = missing / standing.scales[where] if missing == missing else np.inf
     if who != 1:
         ask_for(arms, i, urgency)
@@ -131,23 +132,23 @@ def measure_scales(standing: Standing) -> None:
 
     Objectives have units of their own: what is missing in one is compared with what is missing in another by these.
     """
-    boxes, record = standing.boxes, standing.control[0]
-    for d in range(boxes.shape[2]):
+    intervals, record = standing.intervals, standing.control[0]
+    for d in range(intervals.shape[2]):
         least, most = np.inf, -np.inf
         for a in range(record.alive):
-            estimate = boxes[standing.alive[a], ESTIMATE, d]
+            estimate = intervals[standing.alive[a], ESTIMATE, d]
             if np.isfinite(estimate):
                 least, most = min(least, estimate), max(most, estimate)
         standing.scales[d] = most - least if 0.0 < most - least < np.inf else 1.0
 
 
 @inlined
-def want_itself(arms: Table, boxes: Floats, i: int) -> bool:
+def want_itself(arms: Table, intervals: Floats, i: int) -> bool:
     """Want an arm until it is known whether it keeps to its limits. Returns False if that will never be known."""
     if (
         arms[i].pulls >= WEARY
-        and boxes[i, LOW_FLOOR, 0] == -np.inf  # it would not be within for ever ...
-        and boxes[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
+        and intervals[i, LOW_FLOOR, 0] == -np.inf  # it would not be within for ever ...
+        and intervals[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
     ):
         return False
     ask_for(arms, i, np.inf)
@@ -158,7 +159,7 @@ def want_itself(arms: Table, boxes: Floats, i: int) -> bool:
 def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
     """The wanted arms, in order, and how many pulls each would get in a batch.
 
-    An arm's first batch goes on until it can have a box; later ones grow with what it has.
+    An arm's first batch goes on until it can have an interval; later ones grow with what it has.
     """
     arms, record = standing.arms, standing.control[0]
     wanted, counts = np.empty(record.alive, np.int64), np.empty(record.alive, np.int64)
@@ -340,7 +341,7 @@ def want_unsteady(standing: Standing, known: Steadiness, most: Floats) -> Steadi
     record, pulls = standing.control[0], standing.arms["pulls"]
     there = np.zeros(len(pulls), np.bool_)
     there[standing.alive[: record["alive"]]] = True
-    now = looked_at(known, standing.boxes[:, ESTIMATE, : len(most)], pulls, there, most)
+    now = looked_at(known, standing.intervals[:, ESTIMATE, : len(most)], pulls, there, most)
     more = there & ~now.steady & (pulls < record["max_per_arm"])
     standing.arms["wanted"], standing.arms["urgency"] = more, 0.0
     if more.any() and record["pulls"] < record["max_pulls"]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boxes import ESTIMATE
+from frontguard.evidence.intervals import ESTIMATE
 from frontguard.pareto.relations import find_covering, find_near
 
 _LARGE = 1e300  # of either sign: what is beyond is as good as it, and sums stay numbers
@@ -24,7 +24,7 @@ _SCANNED = 256  # arms that are compared one by one
 
 
 @kernel
-def best_first(boxes: Floats, arms: Ints, coverage: Floats) -> Ints:
+def best_first(intervals: Floats, arms: Ints, coverage: Floats) -> Ints:
     """These arms in the order in which they are asked whether they are to be on the list."""
     M = coverage.shape[0]
     order = np.sort(arms)
@@ -32,7 +32,7 @@ def best_first(boxes: Floats, arms: Ints, coverage: Floats) -> Ints:
     for a in range(order.size):
         for d in range(M):
             if coverage[d] > 0.0:
-                total[a] += min(max(boxes[order[a], ESTIMATE, d] / coverage[d], -_LARGE), _LARGE)
+                total[a] += min(max(intervals[order[a], ESTIMATE, d] / coverage[d], -_LARGE), _LARGE)
     # Sorted by what counts least first: what comes after keeps the order of equal ones.
     places = np.arange(order.size)
     for tolerated in range(2):
@@ -41,7 +41,7 @@ def best_first(boxes: Floats, arms: Ints, coverage: Floats) -> Ints:
         for e in range(M):
             d = M - 1 - e
             if (coverage[d] > 0.0) == (tolerated == 0):
-                places = places[np.argsort(-boxes[order[places], ESTIMATE, d], kind="mergesort")]
+                places = places[np.argsort(-intervals[order[places], ESTIMATE, d], kind="mergesort")]
     return order[places]
 
 
@@ -72,7 +72,7 @@ def _sorted_by(keys: Sequence[Floats | Ints]) -> Ints:
 
 
 class Measured(NamedTuple):
-    """What a list is chosen by: between what point estimates are, and boxes; all (K, M)."""
+    """What a list is chosen by: between what point estimates are, and intervals; all (K, M)."""
 
     low: Floats
     high: Floats

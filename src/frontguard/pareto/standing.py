@@ -44,7 +44,7 @@ CONTROL = np.dtype(
         ("max_per_arm", np.int64),  # ... and of each
         ("first", np.int64),  # pulls of an arm in its first batch
         ("growth", np.float64),
-        ("revive", np.int64),  # whether what may have put arms out was found false or set aside since the last decision
+        ("revive", np.int64),  # whether what may have put arms out was found false or excluded since the last decision
         ("accuracy_slack", np.float64),  # accuracy γ + this holds now ...
         ("coverage_slack", np.float64),  # ... and coverage c + this
     ]
@@ -88,7 +88,7 @@ class Standing(NamedTuple):
     """Where K arms stand: what the rule reads and writes."""
 
     arms: Table  # (K,) of `ARM`
-    boxes: Floats  # (K, COLUMNS, M), see `evidence.boxes`
+    intervals: Floats  # (K, COLUMNS, M), see `evidence.intervals`
     alive: Ints  # (K,), of which the first `control.alive` are the arms that are not out
     control: Table  # (1,) of `CONTROL`
     front: Ints  # (K,), a workspace
@@ -100,12 +100,12 @@ class Standing(NamedTuple):
         return self._replace(**copied)
 
 
-def new_standing(arms: int, boxes: Floats, control: Table) -> Standing:
-    """Arms with these boxes, all of them alive and wanted."""
+def new_standing(arms: int, intervals: Floats, control: Table) -> Standing:
+    """Arms with these intervals, all of them alive and wanted."""
     records = np.zeros(arms, ARM)
     records["wanted"], records["decided_by"], records["rival"], records["cost"] = 1, -1, -1, 1.0
     control["alive"] = arms
-    return Standing(records, boxes, np.arange(arms), control, np.zeros(arms, np.int64), np.ones(boxes.shape[2]))
+    return Standing(records, intervals, np.arange(arms), control, np.zeros(arms, np.int64), np.ones(intervals.shape[2]))
 
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:

@@ -20,7 +20,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boxes import box_rule, first_bounded
+from frontguard.evidence.intervals import first_bounded, interval_rule
 from frontguard.evidence.statistics import EXACT
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import did_you_mean, shown
@@ -47,7 +47,7 @@ from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import CustomSpread, SpreadBound
 from frontguard.theory.threats import Threat
-from frontguard.verdicts import BEYOND, OPEN, WITHIN
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN
 
 WORK = 3 * 10**6
 """Pulls after which no more runs of a policy under an attack are begun: it keeps a plan within some twenty seconds."""
@@ -297,7 +297,7 @@ class CostPlan:
     floor_arms: tuple[str, ...] | None  # the arms of the pilot that it is widest for
     rpsi_floor: tuple[float, ...] | None  # 2D with the R that R-PSI is given
     possible_up_to: float | None  # ε beyond which no method can promise the goal
-    safe_up_to: float | None  # ε up to which, in the end, the certified policy's boxes allow it under every attack
+    safe_up_to: float | None  # ε up to which, in the end, the certified policy's intervals allow it under every attack
     first_pulls: dict[str, int]  # of every arm, before which nothing can be said
     theorem1_worst_case: float | None
     theorem1_gaps: float | None  # mean over the instances
@@ -311,7 +311,7 @@ class CostPlan:
 
     @property
     def safe(self) -> bool:
-        """Whether in the end the certified policy's boxes allow the goal, whatever the attacker does."""
+        """Whether in the end the certified policy's intervals allow the goal, whatever the attacker does."""
         return self.safe_up_to is not None and self.task.threat.eps <= self.safe_up_to
 
     def of(self, policy: str, attack: str = "none") -> SimulatedCost:
@@ -448,7 +448,7 @@ def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, fl
             (high - low).max(axis=0),
             tuple(task.pilot.names[i] for i in widest),
             largest_contamination(lambda eps: _any_method_can(task, model(eps))),
-            largest_contamination(lambda eps: _boxes_allow(task, model(eps))),
+            largest_contamination(lambda eps: _intervals_allow(task, model(eps))),
         )
     pairs = list(zip(task.metrics, affordable_width(*goal).tolist(), strict=True))
     return (
@@ -476,15 +476,15 @@ def _any_method_can(task: Task, threat: Threat) -> bool:
     keeping = keeping_at_all(low, high, rule)
     low, high = low[:, :M], high[:, :M]
     for i in np.flatnonzero(keeping == OPEN).tolist():
-        others = np.flatnonzero((keeping != BEYOND) & (np.arange(task.arms) != i))
+        others = np.flatnonzero((keeping != INFEASIBLE) & (np.arange(task.arms) != i))
         if not (high[i] - low[others] <= task.coverage).all(axis=1).any():
             return False
-    within = keeping == WITHIN
+    within = keeping == FEASIBLE
     return not within.any() or can_certify(low[within], high[within], task.accuracy, task.coverage)
 
 
-def _boxes_allow(task: Task, threat: Threat) -> bool:
-    """Whether the boxes that any attack can leave of a pilot's arms allow the goal."""
+def _intervals_allow(task: Task, threat: Threat) -> bool:
+    """Whether the intervals that any attack can leave of a pilot's arms allow the goal."""
     assert task.pilot is not None
     low, high = pilot_limits(task.pilot, threat, task.statistics, attacked=True)
     if task.question.baseline is not None:
@@ -516,7 +516,7 @@ def _closest(task: Task, metric: Objective, threat: Threat) -> float:
 
 
 def _longest(task: Task, metric: Objective, threat: Threat) -> float:
-    """The longest box that an attack can leave the certified policy for ever, of an objective of such arms."""
+    """The longest interval that an attack can leave the certified policy for ever, of an objective of such arms."""
     if metric.has_quantile:
         return lasting_length(task.sigma or 0.0, threat, task.spread)
     return _closest(task, metric, threat)
@@ -530,8 +530,8 @@ def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
 
 
 def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
-    """For both ends of each box of the certified policy the pulls before which it is not bounded."""
-    rule = box_rule(
+    """For both ends of each interval of the certified policy the pulls before which it is not bounded."""
+    rule = interval_rule(
         task.threat, arms=task.arms, objectives=task.width, delta=task.question.delta, spread=spread, t_bar=T_BAR,
         statistics=task.statistics,
     )  # fmt: skip

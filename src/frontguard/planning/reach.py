@@ -9,8 +9,8 @@ Let i not be in: some j has H_j − L_i > γ in every objective. Then H_i − L_
 covers i. And L_j ≥ H_j − ℓ > L_i, so that whoever keeps j from being in also keeps i from it, and lies higher still;
 the highest of them is in. Means between bounds are left in such intervals as well. Conversely, where medians (or rates)
 may truly be anywhere in their intervals and ℓ violates (P), there are two arms for which no set is right in all cases.
-Normal rewards leave ℓ = 2D to any method (Lemma 3), so (P) with 2D is what *any* method needs; (P) with the longest box
-that an attack can leave is enough for the boxes of our policy.
+Normal rewards leave ℓ = 2D to any method (Lemma 3), so (P) with 2D is what *any* method needs; (P) with the longest
+interval that an attack can leave is enough for the intervals of our policy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boxes import ArmBoxes
+from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
@@ -113,7 +113,8 @@ def attacked_levels(threat: Threat, t: float, below: Part) -> tuple[Part, Part]:
 
 
 def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = None, level: float = 0.5) -> float:
-    """ℓ: the longest box that an attack on normal rewards can leave the certified policy, for ever; ∞ if unbounded.
+    """ℓ: the longest interval that an attack on normal rewards can leave the certified policy, for ever; ∞ if
+    unbounded.
 
     Over all ways to split the replacements between far below and far above, each with the best of the policy's shifts.
     Of a quantile of another `level` than the median there are none.
@@ -135,7 +136,7 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
 
 
 def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float, float]]:
-    """The certified policy's shifts t, what each costs, R(t), and its weight; see `frontguard.evidence.boxes`."""
+    """The certified policy's shifts t, what each costs, R(t), and its weight; see `frontguard.evidence.intervals`."""
     if spread is None or not threat.eps < threat.largest_eps(T_BAR):
         return [(0.0, 0.0, 1.0)]
     total = UNSHIFTED_SHARE + len(SHIFTS)
@@ -151,11 +152,11 @@ def pilot_limits(
     attacked: bool = False,
     any_method: bool = False,
 ) -> tuple[Floats, Floats]:
-    """[L, H], both (K, M): what endless pulls leave of the boxes if they go on like the pilot, without any R.
+    """[L, H], both (K, M): what endless pulls leave of the intervals if they go on like the pilot, without any R.
 
     Without an attack that is [Q(lasting(p)), Q(1 − lasting(1−p))] of the pilot for a quantile of level p. Attacked: the
     lowest L and the highest H that any attack can bring about. For `any_method`: what is left to each method that knows
-    as much as our policy, which for a mean is less than its boxes leave.
+    as much as our policy, which for a mean is less than its intervals leave.
     """
     counted = [Statistic()] * pilot.objectives if statistics is None else list(statistics)
     low, high = np.empty((pilot.arms, pilot.objectives)), np.empty((pilot.arms, pilot.objectives))
@@ -219,10 +220,10 @@ def _quantile(good: Floats, level: float, lost: int, *, below: bool) -> float:
 
 
 def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats, limits: LimitRule | None = None) -> bool:
-    """Whether boxes (K, M) allow a set: each arm is out, or in, or covered by one that is in."""
+    """Whether intervals (K, M) allow a set: each arm is out, or in, or covered by kept one."""
     unknown = np.full(low.shape, -np.inf)  # without estimates nobody is beaten: every arm may be returned
     low, high = np.minimum(low, high), np.maximum(low, high)  # of what is known exactly, rounding may part the ends
-    verdicts = judge(ArmBoxes(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0, limits)
+    verdicts = judge(ArmIntervals(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0, limits)
     return not verdicts.undecided.any()
 
 
@@ -264,7 +265,8 @@ def limit_floors(
 ) -> tuple[LimitFloor, ...]:
     """What is left open of each limit for ever, of normal values with this deviation, of means, or of a pilot.
 
-    `bounded` are the pulls before which the ends of boxes are not, two for each column: see `boxes.first_bounded`.
+    `bounded` are the pulls before which the ends of intervals are not, two for each column: see
+    `intervals.first_bounded`.
     """
     within, beyond = ([end is not None for end in bounded[side::2]] for side in range(2))
     if pilot is None:
@@ -282,7 +284,7 @@ def limit_floors(
 
 
 def _width(metric: Objective, threat: Threat, sigma: float) -> float:
-    """The longest box that an attack leaves of what is limited, in the metric's units."""
+    """The longest interval that an attack leaves of what is limited, in the metric's units."""
     counted = statistic_of(metric)
     if counted.kind == BOUNDED_MEAN:
         return mean_floor(metric, threat)
@@ -293,6 +295,6 @@ def _width(metric: Objective, threat: Threat, sigma: float) -> float:
 
 
 def keeping_at_all(low: Floats, high: Floats, limits: LimitRule) -> Ints:
-    """How arms (K,) with these boxes (K, C) stand to all limits together."""
+    """How arms (K,) with these intervals (K, C) stand to all limits together."""
     # Of what is known exactly, rounding may part the ends.
     return np.asarray(keeping_of(np.minimum(low, high), np.maximum(low, high), limits).max(axis=1))

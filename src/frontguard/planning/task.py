@@ -22,7 +22,7 @@ from scipy.special import ndtri
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boxes import checked_statistics
+from frontguard.evidence.intervals import checked_statistics
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
     EXACT,
@@ -56,8 +56,8 @@ class Task:
     """A question about arms of these names, and what is assumed of them.
 
     Arms come from a pilot log, or are normal with the deviation of the question's `spread`, and medians drawn uniformly
-    from a box with sides `span`, new ones for every run. Rates are drawn uniformly between 0 and 1, with values that
-    are 0 or 1, which spread most, and exact values from [0, `span`]. Rows of the pilot have a value for each of
+    from an interval with sides `span`, new ones for every run. Rates are drawn uniformly between 0 and 1, with values
+    that are 0 or 1, which spread most, and exact values from [0, `span`]. Rows of the pilot have a value for each of
     `columns.boxed`.
     """
 
@@ -113,7 +113,7 @@ class Task:
 
     @property
     def columns(self) -> Columns:
-        """What a pull measures, and what has a box: the objectives, and behind these what is only limited."""
+        """What a pull measures, and what has an interval: the objectives, and behind these what is only limited."""
         return self.question.columns
 
     @property
@@ -123,7 +123,7 @@ class Task:
 
     @property
     def width(self) -> int:
-        """How many boxes an arm has."""
+        """How many intervals an arm has."""
         return len(self.columns.boxed)
 
     @property

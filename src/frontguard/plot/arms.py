@@ -15,7 +15,7 @@ from frontguard.plot.picture import MANY, VERDICTS, Axis, Density, Layer, Look, 
 from frontguard.plot.text import short, with_intervals
 from frontguard.results import Answer
 from frontguard.statements import Statement
-from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
+from frontguard.verdicts import VERDICT_ORDER, Feasibility, Verdict
 
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
@@ -50,9 +50,9 @@ class Arms:
     beaten_by_means: Bools  # (K,) arms that means would have put on the front, and which are out
 
     @property
-    def aside(self) -> Bools:
+    def excluded(self) -> Bools:
         """Which arms (K,) cannot be measured."""
-        return np.asarray(self.codes == Verdict.SET_ASIDE)
+        return np.asarray(self.codes == Verdict.EXCLUDED)
 
     def minimized(self, d: int) -> bool:
         """Whether smaller is better. Without metrics the values are inner ones, of which larger are better."""
@@ -63,8 +63,8 @@ class Arms:
         return bool(self.result.metrics) and self.result.metrics[d].relative
 
     def places(self, *columns: int) -> Bools:
-        """Which arms (K,) have a place in a picture of these objectives: estimates, and they are not set aside."""
-        return np.isfinite(self.estimates[:, list(columns)]).all(axis=1) & ~self.aside
+        """Which arms (K,) have a place in a picture of these objectives: estimates, and they are not excluded."""
+        return np.isfinite(self.estimates[:, list(columns)]).all(axis=1) & ~self.excluded
 
     def with_verdict(self, verdict: Verdict, among: Bools | None = None) -> Ints:
         """The arms that have a verdict, among those given."""
@@ -77,17 +77,17 @@ class Arms:
         values = with_intervals(self.objectives, self.estimates[i], self.low[i], self.high[i], 40)
         word = result.verdict(i).word
         if result.limits is not None and (place := result.limits.worst(i)) >= 0:
-            keeping = Keeping(int(result.limits.codes[i, place])).word
+            keeping = Feasibility(int(result.limits.codes[i, place])).word
             word = f"{word} ({keeping}: {short(str(result.limits.gates[place]), 40)})"
         return f"{short(self.names[i])}: {word}; {values}; {number_of(int(result.pulls_per_arm[i]), 'pull')}"
 
     def look(self, verdict: Verdict) -> Look:
         """How arms with this verdict look; those on a list are called so; with limits, *out* may mean two things."""
         found = VERDICTS[verdict]
-        if verdict is Verdict.IN and self.result.goal == "list":
+        if verdict is Verdict.KEEP and self.result.goal == "list":
             return replace(found, label=Statement.LEGEND_LISTED())
-        limited = verdict is Verdict.OUT and self.result.limits is not None
-        return replace(found, label=Statement.LEGEND_BEYOND()) if limited else found
+        limited = verdict is Verdict.BEATEN and self.result.limits is not None
+        return replace(found, label=Statement.LEGEND_INFEASIBLE()) if limited else found
 
     def named(self, which: Ints) -> tuple[str, ...]:
         """The names of some arms."""
@@ -105,7 +105,7 @@ class Arms:
         that are not. Where a box reaches far beyond the estimates, as it does after few pulls or when an attacker
         chose its end, the axis ends before. `crowd` if there are too many for a mark each.
         """
-        matter = shown & (self.codes != Verdict.OUT)
+        matter = shown & (self.codes != Verdict.BEATEN)
         telling = boxed & matter if (boxed & matter).any() else boxed
         ends = np.concatenate([self.low[telling, d], self.high[telling, d]])
         factor = FACTOR if not self.relative(d) else CROWD_FACTOR if crowd else RELATIVE_FACTOR
@@ -120,16 +120,18 @@ class Arms:
         seen = [axis.holds(self.estimates[which, d]) for d, axis in axes.items()]
         count = int((~np.logical_and.reduce(seen)).sum())
         if count > 1:
-            return f"{count:,} arms that are out lie beyond the edge."
-        return "1 arm that is out lies beyond the edge." if count else ""
+            return f"{count:,} beaten arms lie beyond the edge."
+        return "1 beaten arm lies beyond the edge." if count else ""
 
     def not_drawn(self, *columns: int) -> str:
         """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
-        aside = int(self.aside.sum())
-        unknown = int((~self.places(*columns) & ~self.aside).sum())
+        excluded = int(self.excluded.sum())
+        unknown = int((~self.places(*columns) & ~self.excluded).sum())
         reasons = []
-        if aside:
-            reasons.append(f"{number_of(aside)} set aside because {'it' if aside == 1 else 'they'} cannot be measured")
+        if excluded:
+            reasons.append(
+                f"{number_of(excluded)} excluded because {'it' if excluded == 1 else 'they'} cannot be measured"
+            )
         if unknown:
             reasons.append(f"{number_of(unknown)} not measured yet")
         return f"Not drawn: {joined(reasons)}." if reasons else ""
@@ -144,7 +146,7 @@ def read(result: Answer) -> Arms:
     by_means = None if result.log is None else result.log.mean_front
     fooled = np.zeros(len(result.arms), np.bool_)
     if by_means is not None and len(by_means) == len(fooled):
-        fooled = np.asarray(by_means & (result.verdict_codes == Verdict.OUT), np.bool_)
+        fooled = np.asarray(by_means & (result.verdict_codes == Verdict.BEATEN), np.bool_)
     return Arms(result, result.arms, result.objectives, result.verdict_codes, estimates, low, high, fooled)
 
 
@@ -258,7 +260,7 @@ def _reaching(low: float, high: float, others: Floats, room: float) -> tuple[flo
 ALL = 120
 """Up to so many arms, all are shown in full."""
 
-MOST: Mapping[Verdict, int] = {Verdict.IN: 300, Verdict.UNDECIDED: 60, Verdict.COVERED: 60}
+MOST: Mapping[Verdict, int] = {Verdict.KEEP: 300, Verdict.UNDECIDED: 60, Verdict.MATCHED: 60}
 """Beyond that, so many of each kind are at most: those that matter."""
 
 MOST_FOOLED = 50

@@ -56,15 +56,15 @@ NOTHING = "nothing is measured yet"
 """The note of a picture without anything on it."""
 
 FOOLED = replace(BY_MEANS, label=Statement.LEGEND_FOOLED())
-"""Around arms that are out, and which a comparison of means would have returned."""
+"""Around beaten arms, and which a comparison of means would have returned."""
 
 BEATEN = Look("", BLUE, "square", filled=False)
 
-_NAMED = {Verdict.IN: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
+_NAMED = {Verdict.KEEP: 24, Verdict.UNDECIDED: 8}  # up to so many arms have their names beside them
 _NAMED_FOOLED = 6
 _ALL_BOXED = 40  # up to so many arms all have a box
-_MOST_BOXED = 150  # of a verdict
-_ALWAYS_BOXED = 12  # on the front
+_MOST_BOUNDED = 150  # of a verdict
+_ALWAYS_BOUNDED = 12  # on the front
 _CROWDED = 2.0  # other marks in a box, on average: beyond that a verdict's boxes are not drawn
 _ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 
@@ -73,7 +73,7 @@ def front(result: Answer, x: str | int | None = None, y: str | int | None = None
     """The arms of a result in two objectives: boxes in which the true values lie, verdicts at the estimates.
 
     `x` and `y` are names or numbers of objectives. Without them, one objective gives a list of intervals, two the
-    picture of both, and more a matrix of pairs. Arms that were set aside are only counted.
+    picture of both, and more a matrix of pairs. Arms that were excluded are only counted.
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> picture = front(analyze_reviews().analysis)
@@ -148,7 +148,7 @@ def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
     """Whose boxes (K,) are drawn: all of few arms; of many, those of a verdict in which few other marks lie.
 
-    Boxes with many marks in them hide these and one another. Those of arms that are out are not drawn beside a density.
+    Boxes with many marks in them hide these and one another. Those of beaten arms are not drawn beside a density.
     """
     some = np.flatnonzero(chosen.full)
     if len(some) <= _ALL_BOXED and not chosen.rest.any():
@@ -159,15 +159,15 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
         mine = arms.with_verdict(verdict, chosen.full)
         low, high = (ends[mine][:, None, [x, y]] for ends in (arms.low, arms.high))
         others = ((low <= centres) & (centres <= high)).all(axis=2).sum(axis=1) - 1
-        few = verdict == Verdict.IN and len(mine) <= _ALWAYS_BOXED
-        if few or (0 < len(mine) <= _MOST_BOXED and others.mean() <= _CROWDED):
+        few = verdict == Verdict.KEEP and len(mine) <= _ALWAYS_BOUNDED
+        if few or (0 < len(mine) <= _MOST_BOUNDED and others.mean() <= _CROWDED):
             boxed[mine] = True
     return boxed
 
 
 def _boxes(arms: Arms, x: int, y: int, some: Ints, verdict: Verdict) -> Boxes:
     look = replace(VERDICTS[verdict], label="")
-    if verdict == Verdict.OUT:
+    if verdict == Verdict.BEATEN:
         look = replace(look, filled=False, width=0.6)  # an outline, so that many of them do not darken the picture
     low, high = arms.low[some], arms.high[some]
     return Boxes(low[:, x], low[:, y], high[:, x], high[:, y], look, arms.hints(some), tuple(some.tolist()))
@@ -193,7 +193,7 @@ def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
     _, group, size = np.unique(centres[:, some], axis=1, return_inverse=True, return_counts=True)
     group = group.ravel()
     frame = limits(
-        replace(panel, layers=(*panel.layers, Points(centres[0, some], centres[1, some], VERDICTS[Verdict.OUT])))
+        replace(panel, layers=(*panel.layers, Points(centres[0, some], centres[1, some], VERDICTS[Verdict.BEATEN])))
     )
     for g in np.flatnonzero(size > 1).tolist():
         members = some[group == g]
@@ -209,11 +209,11 @@ def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
 
 
 def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
-    """What the arms that are in beat by their estimates: below the stairs through them, in the right direction.
+    """What the kept arms beat by their estimates: below the stairs through them, in the right direction.
 
     Nothing if no arm is in. The polygon goes off to infinity where values are worse.
     """
-    some = arms.with_verdict(Verdict.IN, arms.places(x, y))
+    some = arms.with_verdict(Verdict.KEEP, arms.places(x, y))
     if not len(some):
         return None
     signs = np.array([-1.0 if arms.minimized(d) else 1.0 for d in (x, y)])
@@ -239,7 +239,7 @@ def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
     """What to look at; axes by the number of their objective."""
     columns = tuple(axes)
     marks, rest = int(chosen.full.sum()), int(chosen.rest.sum())
-    shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.IN).any()
+    shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.KEEP).any()
     return sentences(
         f"Marks are estimates; {true_values(arms.result, 'boxes')}.",
         "A box that is cut off at the edge goes on beyond it.",
@@ -262,7 +262,7 @@ def list_picture(arms: Arms) -> Picture:
     some = np.flatnonzero(chosen.full)
     values = arms.estimates[some, 0] if arms.minimized(0) else -arms.estimates[some, 0]
     # The best first. Equal estimates: who is in comes before who is not.
-    order = some[np.lexsort((arms.codes[some] != Verdict.IN, values))]
+    order = some[np.lexsort((arms.codes[some] != Verdict.KEEP, values))]
     rest = chosen.rest
     axis = arms.axis(0, places, chosen.full, crowd=bool(rest.any()))
     layers: list[Layer] = []
@@ -346,9 +346,9 @@ def pairs(result: Answer) -> Picture:
 
 
 _ALL = 60  # arms whose lines can still be told apart
-_MOST = {Verdict.IN: 60, Verdict.UNDECIDED: 24, Verdict.COVERED: 8}
-_BOLD = {Verdict.IN: 24, Verdict.UNDECIDED: 8, Verdict.COVERED: 8, Verdict.OUT: 8}  # more lines are fainter
-_DASHES = {Verdict.UNDECIDED: (6.0, 3.0), Verdict.COVERED: (2.0, 2.0)}
+_MOST = {Verdict.KEEP: 60, Verdict.UNDECIDED: 24, Verdict.MATCHED: 8}
+_BOLD = {Verdict.KEEP: 24, Verdict.UNDECIDED: 8, Verdict.MATCHED: 8, Verdict.BEATEN: 8}  # more lines are fainter
+_DASHES = {Verdict.UNDECIDED: (6.0, 3.0), Verdict.MATCHED: (2.0, 2.0)}
 _WITH_INTERVALS = 8  # arms on the front whose intervals are drawn as well
 _NAMED_LINES = 12
 _QUANTILES = (0.1, 0.9)
@@ -377,7 +377,7 @@ def parallel(result: Answer) -> Picture:
         look = replace(MANY, label=f"between them 10–90 % of {rest:,} more")
         low, high = np.quantile(heights[chosen.rest], _QUANTILES, axis=0)
         layers.append(Band(x, low, high, look, hint=f"10 to 90 % of {number_of(rest)} that are not drawn"))
-    ins = arms.with_verdict(Verdict.IN, chosen.full)
+    ins = arms.with_verdict(Verdict.KEEP, chosen.full)
     if 0 < len(ins) <= _WITH_INTERVALS:
         layers.extend(_intervals(arms, scales, ins))
     for verdict in _ORDER:
@@ -392,7 +392,7 @@ def parallel(result: Answer) -> Picture:
         written = tuple(number(value) for value in values)  # in the objective's own units
         layers.append(Points(x, np.full(M, height), at_the_ends, written=written))
     if 0 < len(ins) <= _NAMED_LINES:
-        look, named = replace(VERDICTS[Verdict.IN], label=""), arms.named(ins)
+        look, named = replace(VERDICTS[Verdict.KEEP], label=""), arms.named(ins)
         layers.append(Points(np.full(len(ins), M - 1.0), heights[ins, -1], look, written=named))
     names = tuple(
         f"{short(name, 28)} ({'lower' if arms.minimized(d) else 'higher'} is better)"
@@ -419,7 +419,7 @@ def _of_many(verdict: Verdict, look: Look, count: int) -> tuple[Look, float]:
     """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
     loud = min(1.0, _BOLD[verdict] / count)
     quiet = replace(look, dash=_DASHES.get(verdict, ()), width=look.width * max(0.6, loud))
-    return quiet, max(0.6 if verdict == Verdict.IN else 0.35, 0.9 * loud)
+    return quiet, max(0.6 if verdict == Verdict.KEEP else 0.35, 0.9 * loud)
 
 
 def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[float, float]]:
@@ -437,7 +437,7 @@ def _ladder(arms: Arms, d: int, full: Bools, rest: Bools) -> tuple[Scale, tuple[
 
 
 def _intervals(arms: Arms, scales: Sequence[Scale], ins: Ints) -> Iterator[Spans]:
-    look = replace(VERDICTS[Verdict.IN], label="")
+    look = replace(VERDICTS[Verdict.KEEP], label="")
     for d, scale in enumerate(scales):
         low, high = np.sort(scale(np.stack([arms.low[ins, d], arms.high[ins, d]])), axis=0)
         at = np.linspace(-0.015, 0.015, len(ins)) * (len(ins) - 1) + d  # beside each other

@@ -67,11 +67,11 @@ def box_shades(look: Look) -> tuple[float, float]:
 
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
-IN = Look(Statement.LEGEND_IN(), BLUE, "circle", size=8.0)
+KEEP = Look(Statement.LEGEND_KEPT(), BLUE, "circle", size=8.0)
 UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
-COVERED = Look("covered by one that is in", OCHRE, "square", filled=False)
-OUT = Look(Statement.LEGEND_OUT(), GREY, "cross", size=6.0)
-SET_ASIDE = Look("set aside: cannot be measured", GREY, "plus", size=6.0)
+MATCHED = Look("covered by kept one", OCHRE, "square", filled=False)
+BEATEN = Look(Statement.LEGEND_BEATEN(), GREY, "cross", size=6.0)
+EXCLUDED = Look("excluded: cannot be measured", GREY, "plus", size=6.0)
 TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
 BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
 GOAL = Look("goal", VERMILION, "bar", dash=(6.0, 4.0))
@@ -80,15 +80,15 @@ FORECAST = Look("forecast", BLUE, "dot", filled=False, dash=(2.0, 3.0))
 VALUE = Look("measured", BLUE, "dot", size=4.0)
 SUSPECT = Look("suspected", VERMILION, "diamond", filled=False, size=8.0)
 FAILED = Look("failed", GREY, "cross", size=6.0)
-MANY = Look("many arms that are out, as a density", GREY, "square", size=8.0)
+MANY = Look("many beaten arms, as a density", GREY, "square", size=8.0)
 PLAIN = Look("", "", "dot")
 
 VERDICTS: dict[Verdict, Look] = {
-    Verdict.IN: IN,
+    Verdict.KEEP: KEEP,
     Verdict.UNDECIDED: UNDECIDED,
-    Verdict.COVERED: COVERED,
-    Verdict.OUT: OUT,
-    Verdict.SET_ASIDE: SET_ASIDE,
+    Verdict.MATCHED: MATCHED,
+    Verdict.BEATEN: BEATEN,
+    Verdict.EXCLUDED: EXCLUDED,
 }
 """By verdict, in the order in which legends name them."""
 
@@ -112,7 +112,7 @@ def style_sheet() -> str:
     >>> style_sheet()[:25]
     ':root { --mark-in: #0072B'
     """
-    marks = (f"--mark-{verdict.style}: {colour};" for verdict, colour in COLOURS.items())
+    marks = (f"--mark-{verdict.word}: {colour};" for verdict, colour in COLOURS.items())
     return f":root {{ {' '.join(marks)} }}\n"
 
 

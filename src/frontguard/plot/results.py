@@ -282,7 +282,7 @@ def robustness(result: Answer, profile: Profile | None = None) -> Picture:
 
 
 def _stands(verdict: str, eps: float) -> str:
-    return Statement.STANDS_UP_TO(verdict=verdict, eps=percent(float(eps), ROUND_FLOOR))
+    return Statement.HOLDS_UP_TO(verdict=verdict, eps=percent(float(eps), ROUND_FLOOR))
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
@@ -290,9 +290,9 @@ def _fragile_first(arms: Arms, known: Profile) -> Ints:
     decided = ~np.isnan(known.per_arm)
     order = np.flatnonzero(decided)
     order = order[np.argsort(known.per_arm[order], kind="stable")]
-    ins = arms.codes[order] == Verdict.IN
+    ins = arms.codes[order] == Verdict.KEEP
     shown = [*order[ins][:MOST_FRONT].tolist(), *order[~ins][:OTHERS].tolist()]
-    shown.sort(key=lambda arm: (arms.codes[arm] != Verdict.IN, known.per_arm[arm], natural(arms.names[arm])))
+    shown.sort(key=lambda arm: (arms.codes[arm] != Verdict.KEEP, known.per_arm[arm], natural(arms.names[arm])))
     return np.array(shown, np.int64)
 
 

@@ -26,7 +26,7 @@ from frontguard.plot.picture import (
     FAILED,
     FORECAST,
     GOAL,
-    IN,
+    KEEP,
     NOW,
     SUSPECT,
     VALUE,
@@ -144,10 +144,10 @@ def _near(low: Floats, high: Floats, middle: Floats) -> Floats:
 def _telling(history: History) -> list[int]:
     """Arms of the front, and the others that were pulled most, as those are that come nearest to it."""
     last = history.moments[-1]
-    ins = np.flatnonzero(last.verdict_codes == Verdict.IN)
-    others = np.flatnonzero(last.verdict_codes != Verdict.IN)
+    ins = np.flatnonzero(last.verdict_codes == Verdict.KEEP)
+    others = np.flatnonzero(last.verdict_codes != Verdict.KEEP)
     # Who is not out yet comes before who is.
-    gone = last.verdict_codes[others] == Verdict.OUT
+    gone = last.verdict_codes[others] == Verdict.BEATEN
     rivals = others[np.lexsort((-last.pulls_per_arm[others], gone))]
     room = max(_FRONT, MOST - len(rivals))
     if len(ins) > room:  # so many from the first to the last, evenly
@@ -311,7 +311,7 @@ FEW = 8
 FAR = 20.0
 """A value so many robust ranges (those of the middle half) from the middle is drawn at the edge."""
 
-BEYOND = replace(SUSPECT, label="beyond the edge", mark="triangle", filled=True)
+INFEASIBLE = replace(SUSPECT, label="beyond the edge", mark="triangle", filled=True)
 
 _HINTED = 500  # beyond so many values, only those that stand out say under the pointer what they are
 
@@ -391,14 +391,14 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
     if len(x) and column.low != column.high and (np.isfinite(column.low) or np.isfinite(column.high)):
         across = np.array([x[0] - 0.5, x[-1] + 0.5])
         words = f"{_what(objective)}: {interval(column.low, column.high)}"
-        band = replace(IN, label=f"interval of {_what(objective)}")
+        band = replace(KEEP, label=f"interval of {_what(objective)}")
         layers.append(Band(across, np.full(2, column.low), np.full(2, column.high), band, words))
     if np.isfinite(column.middle):
-        layers.append(Rule(column.middle, replace(IN, label="", width=1.2), written=number(column.middle)))
+        layers.append(Rule(column.middle, replace(KEEP, label="", width=1.2), written=number(column.middle)))
     for which, look, y in (
         (plain, VALUE, values),
         (lies, SUSPECT, values),
-        (beyond, BEYOND, np.clip(values, y_low, y_high)),
+        (beyond, INFEASIBLE, np.clip(values, y_low, y_high)),
         (failed, FAILED, np.full(len(x), y_low)),
     ):
         some = np.flatnonzero(which)

@@ -33,7 +33,7 @@ from frontguard.policies.base import Policy
 from frontguard.results import Certificate
 from frontguard.theory.schedule import checked_accuracy
 from frontguard.theory.threats import Oblivious, Threat
-from frontguard.verdicts import IN, OUT, UNDECIDED
+from frontguard.verdicts import BEATEN, KEEP, UNDECIDED
 
 ARM = np.dtype(
     [
@@ -134,7 +134,7 @@ def decide(standing: Rounds) -> None:
                     beaten += 1
                     break
     if beaten > 0:
-        count = _keep_active(arms, active, count, OUT)
+        count = _keep_active(arms, active, count, BEATEN)
 
     candidates = 0
     for a in range(count):
@@ -153,7 +153,7 @@ def decide(standing: Rounds) -> None:
                 break
     if candidates > 0:
         _return_candidates(arms, estimates, active, count, accuracy, twice)
-        count = _keep_active(arms, active, count, IN)
+        count = _keep_active(arms, active, count, KEEP)
     record.active = count
 
 
@@ -191,7 +191,7 @@ def _keep_active(arms: Table, active: Ints, count: int, verdict: int) -> int:
     kept = 0
     for a in range(count):
         i = active[a]
-        if (arms[i].decided_by >= 0) if verdict == OUT else (arms[i].first == 1):
+        if (arms[i].decided_by >= 0) if verdict == BEATEN else (arms[i].first == 1):
             arms[i].status = verdict
         else:
             active[kept] = i

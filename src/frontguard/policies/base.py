@@ -273,7 +273,7 @@ class Policy(ABC):
         seen = (pulls > 0)[:, None]
         lower, upper = self._bounds()
         names, codes = _names(arm_names, self.arms, "arm"), self.verdict_codes
-        aside = tuple(names[i] for i in np.flatnonzero(codes == Verdict.SET_ASIDE).tolist())
+        excluded = tuple(names[i] for i in np.flatnonzero(codes == Verdict.EXCLUDED).tolist())
         return Answer(
             policy=self.name,
             status=self.status,
@@ -287,7 +287,7 @@ class Policy(ABC):
             ),
             pulls_per_arm=pulls,
             decided_by=self.standing.arms["decided_by"].copy(),
-            certificate=replace(self.certificate(), arms=self.arms - len(aside), aside=aside),
+            certificate=replace(self.certificate(), arms=self.arms - len(excluded), excluded=excluded),
             notices=self._notices(),
             outlook=self.outlook(),
         )

@@ -21,8 +21,8 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument
-from frontguard.evidence.boxes import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.differences import Differences
+from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
@@ -52,7 +52,7 @@ class AgainstBaseline:
         self.baseline = baseline
         self._tolerances, self._usable = tolerances, differences.usable
         M = len(tolerances)
-        # Each objective and each limit is a check, by the column of boxes that it reads.
+        # Each objective and each limit is a check, by the column of intervals that it reads.
         self._columns = np.concatenate([np.arange(M), limits.columns])
         self._limits = limits._replace(columns=np.arange(M, len(self._columns)))
         # By what each check was last made: the ends and the estimate of the candidate and of its baseline, ...
@@ -77,16 +77,16 @@ class AgainstBaseline:
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
-    def look(self, boxes: Floats) -> None:
+    def look(self, intervals: Floats) -> None:
         """Make anew the checks that are open; what is certain stays as it was found."""
-        K, M = len(boxes), len(self._tolerances)
-        ends = boxes[:, [ESTIMATE, LOW, HIGH]][..., self._columns]
+        K, M = len(intervals), len(self._tolerances)
+        ends = intervals[:, [ESTIMATE, LOW, HIGH]][..., self._columns]
         ends[:, SEEN_ESTIMATE][np.isneginf(ends[:, SEEN_ESTIMATE])] = np.nan
         now = np.stack([ends, np.broadcast_to(ends[self.baseline], ends.shape)], axis=1)
         apart = np.full((K, 2, M), np.inf)
-        if boxes.shape[1] > COLUMNS:
-            apart[:, CANDIDATE] = boxes[:, COLUMNS + self.baseline, :M]
-            apart[:, BASELINE] = boxes[self.baseline, COLUMNS : COLUMNS + K, :M]
+        if intervals.shape[1] > COLUMNS:
+            apart[:, CANDIDATE] = intervals[:, COLUMNS + self.baseline, :M]
+            apart[:, BASELINE] = intervals[self.baseline, COLUMNS : COLUMNS + K, :M]
         still = self.outcomes == Outcome.OPEN
         self.seen = np.where(still[:, None, None, :], now, self.seen)
         self.apart = np.where(still[:, None, :M], apart, self.apart)
@@ -94,7 +94,7 @@ class AgainstBaseline:
     def want(self, standing: Standing) -> None:
         """Want the baseline and every candidate that is open and may come to be decided; or stop."""
         records, control = standing.arms, standing.control
-        there = records["status"] != Verdict.SET_ASIDE
+        there = records["status"] != Verdict.EXCLUDED
         open_still = (self.outcomes == Outcome.OPEN) & there[:, None]
         records["wanted"] = 0
         if not there[self.baseline] or not there.any():
@@ -117,11 +117,11 @@ class AgainstBaseline:
 
         Of differences beside the intervals it is not known where they end: these are given up by a budget alone.
         """
-        boxes, pulls, M = standing.boxes, standing.arms["pulls"], len(self._tolerances)
+        intervals, pulls, M = standing.intervals, standing.arms["pulls"], len(self._tolerances)
         many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
         if not many.any():
             return np.zeros((len(pulls), len(self._columns)), np.bool_)
-        low, high = boxes[:, LOW_FLOOR][:, self._columns], boxes[:, HIGH_FLOOR][:, self._columns]
+        low, high = intervals[:, LOW_FLOOR][:, self._columns], intervals[:, HIGH_FLOOR][:, self._columns]
         mine = Intervals(low, low, high)
         its = mine.at(slice(self.baseline, self.baseline + 1))
         unknown = np.full((len(pulls), M), np.inf)

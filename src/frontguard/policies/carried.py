@@ -1,6 +1,6 @@
 """Arms that are out, as they would be in the moments that count now, where pulls come in blocks (docs/theory.md, (aa)).
 
-An arm that is out gets no more pulls, and on a machine whose speed changes its interval is that of earlier moments. How
+A beaten arm gets no more pulls, and on a machine whose speed changes its interval is that of earlier moments. How
 it differed from an arm that was measured in the same blocks holds in later ones, too, if what changes changes all arms
 alike. So it is carried along with the arm that put it out.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boxes import (
+from frontguard.evidence.intervals import (
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
@@ -28,33 +28,33 @@ LOWER, UPPER, MIDDLE = (LOW, LOW_FLOOR, PLAIN_LOW), (HIGH, HIGH_FLOOR, PLAIN_HIG
 
 
 class Carried(NamedTuple):
-    """Which arm each of K arms is carried along with, −1 for none, and the boxes of both when that began."""
+    """Which arm each of K arms is carried along with, −1 for none, and the intervals of both when that began."""
 
     by: Ints  # (K,)
     own: Floats  # (K, COLUMNS, C)
     its: Floats  # (K, COLUMNS, C)
 
     @classmethod
-    def nothing(cls, boxes: Floats) -> Carried:
+    def nothing(cls, intervals: Floats) -> Carried:
         """No arm is out."""
-        return cls(np.full(len(boxes), -1), boxes.copy(), boxes.copy())
+        return cls(np.full(len(intervals), -1), intervals.copy(), intervals.copy())
 
-    def after(self, boxes: Floats, out: Ints, by: Ints) -> Carried:
+    def after(self, intervals: Floats, out: Ints, by: Ints) -> Carried:
         """The same, once these arms are `out` (n,), each put out `by` another one (n,)."""
         new = self.by[out] != by
         arms, rivals = out[new], by[new]
-        found = Carried(np.full(len(boxes), -1), self.own.copy(), self.its.copy())
+        found = Carried(np.full(len(intervals), -1), self.own.copy(), self.its.copy())
         found.by[out] = by
-        found.own[arms], found.its[arms] = boxes[arms], boxes[rivals]
+        found.own[arms], found.its[arms] = intervals[arms], intervals[rivals]
         return found
 
-    def move(self, boxes: Floats, moving: Bools) -> None:
-        """Bring the boxes of the arms that are out to the present moments, in columns (C,) that are `moving`."""
+    def move(self, intervals: Floats, moving: Bools) -> None:
+        """Bring the intervals of the beaten arms to the present moments, in columns (C,) that are `moving`."""
         for i in np.flatnonzero(self.by >= 0).tolist():
-            own, then, now = self.own[i], self.its[i], boxes[self.by[i]]
+            own, then, now = self.own[i], self.its[i], intervals[self.by[i]]
             if (then == now).all():
                 continue
             with np.errstate(invalid="ignore"):
                 for columns, before, after in ((LOWER, HIGH, LOW), (UPPER, LOW, HIGH), (MIDDLE, ESTIMATE, ESTIMATE)):
                     moved = own[list(columns)] + (now[after] - then[before])
-                    boxes[i, list(columns)] = np.where(moving, moved, own[list(columns)])
+                    intervals[i, list(columns)] = np.where(moving, moved, own[list(columns)])

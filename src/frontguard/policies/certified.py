@@ -17,7 +17,8 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
-from frontguard.evidence.boxes import (
+from frontguard.evidence.differences import Compared, Sampled
+from frontguard.evidence.intervals import (
     COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -25,14 +26,13 @@ from frontguard.evidence.boxes import (
     HIGH,
     LOW,
     REFUTED,
-    ArmBoxes,
+    ArmIntervals,
     checked_statistics,
     first_and_whole,
     first_bounded,
     refresh_all,
     refute,
 )
-from frontguard.evidence.differences import Compared, Sampled
 from frontguard.evidence.registry import Design, evidence_of
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, LARGEST, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
@@ -228,7 +228,7 @@ class Certified(Holding):
             each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
         each = min(each, items) if items else each
         control["max_pulls"], control["max_per_arm"] = everything, each
-        # Before every objective can have a box, deciding would be in vain. Limits need not be known of every arm.
+        # Before every objective can have an interval, deciding would be in vain. Limits need not be known of every arm.
         control["first"] = max([1, *(end for end in self._first_bounded() if end is not None)])
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
@@ -247,7 +247,7 @@ class Certified(Holding):
             self.against = AgainstBaseline(self.baseline, self.goal.accuracy, self.limits, self.differences)
         self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
         self.standing.arms["cost"] = relative_costs(self.costs)
-        self._carried = Carried.nothing(self.standing.boxes) if self.blocks else None
+        self._carried = Carried.nothing(self.standing.intervals) if self.blocks else None
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
@@ -345,7 +345,7 @@ class Certified(Holding):
     @property
     def estimates(self) -> Floats:
         """Empirical quantiles (K, M) of the pulls that did not fail; −∞ where there are none."""
-        return self.standing.boxes[:, ESTIMATE, : self.objectives].copy()
+        return self.standing.intervals[:, ESTIMATE, : self.objectives].copy()
 
     @property
     def status(self) -> str:
@@ -395,7 +395,7 @@ class Certified(Holding):
 
     @property
     def _alive(self) -> Ints:
-        """The arms that are neither out nor set aside."""
+        """The arms that are neither beaten nor excluded."""
         return self.standing.alive[: int(self.standing.control["alive"][0])]
 
     # For those who keep a log and replay it, and so say themselves when to decide -------------------------------------
@@ -434,18 +434,18 @@ class Certified(Holding):
         self._decide()
         self._calls = None
 
-    def set_aside(self, arms: Iterable[int]) -> None:
+    def exclude(self, arms: Iterable[int]) -> None:
         """Go on without arms that cannot be measured: the answer is about the others, whatever these have put out."""
         alive, records = self._alive, self.standing.arms
         for arm in arms:
             records["wanted"][arm] = records["candidate"][arm] = 0
-            records["status"][arm], records["decided_by"][arm] = Verdict.SET_ASIDE, -1
+            records["status"][arm], records["decided_by"][arm] = Verdict.EXCLUDED, -1
             alive = alive[alive != arm]
             self.standing.control["revive"] = 1  # those that only this one put out come back
         self.standing.alive[: len(alive)] = alive
         self.standing.control["alive"] = len(alive)
-        if len(self.aside):
-            self.differences.set_aside(self.standing.boxes)
+        if len(self.excluded):
+            self.differences.exclude(self.standing.intervals)
         self._calls = None
 
     @property
@@ -456,19 +456,19 @@ class Certified(Holding):
     @property
     def refuted(self) -> Bools:
         """Of which arms and columns (K, C) measurements contradict what is assumed, so that nothing is known."""
-        return np.asarray((self.standing.boxes[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
+        return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
 
     def refute(self, which: Bools) -> None:
         """Know nothing of these arms and columns (K, C) any more; what they put out is looked at anew."""
         for arm, d in np.argwhere(which).tolist():
-            refute(self.standing.boxes[arm, :, d])
+            refute(self.standing.intervals[arm, :, d])
         self.standing.control["revive"] = 1
         self._calls = None
 
     @property
-    def aside(self) -> Ints:
-        """The arms that were set aside."""
-        return np.flatnonzero(self.standing.arms["status"] == Verdict.SET_ASIDE)
+    def excluded(self) -> Ints:
+        """The arms that were excluded."""
+        return np.flatnonzero(self.standing.arms["status"] == Verdict.EXCLUDED)
 
     def carry_on(self) -> None:
         """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
@@ -536,14 +536,14 @@ class Certified(Holding):
         self._told_since = 0
         if self.against is not None:
             standing.control["decisions"] += 1
-            self.against.look(standing.boxes)
+            self.against.look(standing.intervals)
             self.against.want(standing)
             self._look_at_estimates()
             return
         if not self._all_seen:
             arms = standing.arms
-            self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.SET_ASIDE)).all())
-        if self._all_seen and (standing.arms["status"] != Verdict.SET_ASIDE).any():
+            self._all_seen = bool(((arms["pulls"] > 0) | (arms["status"] == Verdict.EXCLUDED)).all())
+        if self._all_seen and (standing.arms["status"] != Verdict.EXCLUDED).any():
             self._judge()
             if self._carried is not None:
                 self._go_on_in_blocks(self._carried)
@@ -553,13 +553,14 @@ class Certified(Holding):
         arms, alive = self.standing.arms, self._alive
         if not self.done:
             arms["wanted"][alive] = 1
-        out = np.flatnonzero(arms["status"] == Verdict.OUT)
+        out = np.flatnonzero(arms["status"] == Verdict.BEATEN)
         if len(alive):
             by = np.where(arms["decided_by"][out] >= 0, arms["decided_by"][out], alive[0])
-            self._carried = carried.after(self.standing.boxes, out, by)
+            self._carried = carried.after(self.standing.intervals, out, by)
 
     def _judge(self) -> None:
-        """Decide on the boxes. What was certified stays until another set is, unless what it rests on was given up."""
+        """Decide on the intervals. What was certified stays until another set is, unless what it rests on was given
+        up."""
         standing = self.standing
         before = standing.copy() if self._certified and not standing.control["revive"][0] else None
         decide(self.read_by_rule(), self.goal)
@@ -585,38 +586,43 @@ class Certified(Holding):
 
     def _refresh(self, touched: Ints) -> bool:
         """Bring what is known of arms that were told up to date; whether some of it was found false."""
-        boxes, asked = self.standing.boxes, self.standing.arms["pulls"] + self._outstanding  # out count as failed
+        intervals, asked = (
+            self.standing.intervals,
+            self.standing.arms["pulls"] + self._outstanding,
+        )  # out count as failed
         if self.blocks:
-            touched = touched[self.standing.arms["status"][touched] != Verdict.OUT]
+            touched = touched[self.standing.arms["status"][touched] != Verdict.BEATEN]
         if self.by_present_samples:
-            self.differences.forget(boxes, touched)  # the present samples count
-        found_false = bool(refresh_all(boxes, touched, self.samples, asked[touched], self.rule))
+            self.differences.forget(intervals, touched)  # the present samples count
+        found_false = bool(refresh_all(intervals, touched, self.samples, asked[touched], self.rule))
         if self._carried is not None:
-            self._carried.move(boxes, self.rule.kinds != EXACT)
+            self._carried.move(intervals, self.rule.kinds != EXACT)
         if self.differences.columns:  # else there is nothing beside the intervals
-            found_false |= self.differences.refresh(Sampled(boxes, self.samples, asked, touched, np.sort(self._alive)))
-            if len(self.aside):
-                self.differences.set_aside(boxes)
+            found_false |= self.differences.refresh(
+                Sampled(intervals, self.samples, asked, touched, np.sort(self._alive))
+            )
+            if len(self.excluded):
+                self.differences.exclude(intervals)
         return found_false
 
     def read_by_rule(self) -> Standing:
-        """Where arms stand, with the boxes that the rule reads: where there are limits, see `pareto.feasible`."""
+        """Where arms stand, with the intervals that the rule reads: where there are limits, see `pareto.feasible`."""
         standing = self.standing
         if not len(self.limits.columns):
             return standing
-        veiled = np.empty((self.arms, standing.boxes.shape[1], self.objectives))
-        veil(standing.boxes, self.limits, standing.arms, veiled)
-        return standing._replace(boxes=veiled)
+        veiled = np.empty((self.arms, standing.intervals.shape[1], self.objectives))
+        veil(standing.intervals, self.limits, standing.arms, veiled)
+        return standing._replace(intervals=veiled)
 
     def certificate(self) -> Certificate:
-        """What holds now of the arms that are in: the least accuracy and coverage with which they can be returned."""
+        """What holds now of the kept arms: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
-        if standing.boxes.shape[1] > COLUMNS and self.against is None:
-            boxes = standing.boxes[:, :, : self.objectives]
-            returned = standing.arms["status"][alive] == Verdict.IN
-            return self._certificate(*promised_of_pairs(boxes, alive, returned, self.goal))
+        if standing.intervals.shape[1] > COLUMNS and self.against is None:
+            intervals = standing.intervals[:, :, : self.objectives]
+            returned = standing.arms["status"][alive] == Verdict.KEEP
+            return self._certificate(*promised_of_pairs(intervals, alive, returned, self.goal))
         lower, upper = (bounds[alive] for bounds in self._bounds())
-        inside, exact = standing.arms["status"][alive] == Verdict.IN, self.rule.kinds[: self.objectives] == EXACT
+        inside, exact = standing.arms["status"][alive] == Verdict.KEEP, self.rule.kinds[: self.objectives] == EXACT
         return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
 
     def outlook(self) -> Certificate:
@@ -639,14 +645,14 @@ class Certified(Holding):
     def reachable(self) -> Certificate:
         """What further pulls could bring the certificate to at best, if the samples went on as they are.
 
-        The attacker can hide that much for ever: no number of pulls shrinks a box below its `floors`.
+        The attacker can hide that much for ever: no number of pulls shrinks an interval below its `floors`.
         """
         return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
 
     @property
     def floors(self) -> Floats:
         """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        return floors(self.standing.boxes)[:, : self.objectives]
+        return floors(self.standing.intervals)[:, : self.objectives]
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """The answer so far, final once `done`; where no arm is in, with a guess beside it.
@@ -657,48 +663,48 @@ class Certified(Holding):
         found = replace(super().result(arm_names, objective_names), goal=self.goal.name)
         if self.against is not None:
             found = self._judged_now(found)
-        boxes, M = self.standing.boxes, self.objectives
-        found = replace(found, apart=rival_bounds(boxes, found.decided_by, M), pairs=pair_bounds(boxes, M))
+        intervals, M = self.standing.intervals, self.objectives
+        found = replace(found, apart=rival_bounds(intervals, found.decided_by, M), pairs=pair_bounds(intervals, M))
         codes = found.verdict_codes
-        if not found.pulls or (codes == Verdict.IN).any():
+        if not found.pulls or (codes == Verdict.KEEP).any():
             return found
-        alive = (codes != Verdict.OUT) & (codes != Verdict.SET_ASIDE)
+        alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
         limits = self.limits if len(self.limits.columns) else None
         tolerances, goal = (self.goal.accuracy, self.goal.coverage, self.goal.margin), self.goal.name
-        front = front_of_estimates(self.standing.boxes[:, ESTIMATE], alive, *tolerances, limits, goal)
+        front = front_of_estimates(self.standing.intervals[:, ESTIMATE], alive, *tolerances, limits, goal)
         # After how many pulls something can be said at least, blocks do not tell beforehand.
         least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
         return replace(found, guess=Guess(front, *least))
 
     def _judged_now(self, found: Answer) -> Answer:
         """The verdicts of the present intervals on the arms that could be measured."""
-        kept = np.flatnonzero(found.verdict_codes != Verdict.SET_ASIDE)
+        kept = np.flatnonzero(found.verdict_codes != Verdict.EXCLUDED)
         found = replace(found, outlook=None)
         if not len(kept):
             return found
         columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
-        boxes = ArmBoxes(*(self.standing.boxes[kept, column] for column in columns))
+        intervals = ArmIntervals(*(self.standing.intervals[kept, column] for column in columns))
         limits = self.limits if len(self.limits.columns) else None
         aims = self.accuracy, self.coverage, self.goal.margin, limits, self.goal.name
-        verdicts = judge(boxes, *aims)
+        verdicts = judge(intervals, *aims)
         codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
         codes[kept] = verdicts.codes
         decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
         exact = self.rule.kinds[: self.objectives] == EXACT
-        now = self._certificate(*promised_now(boxes, verdicts, *aims, exact=exact))
+        now = self._certificate(*promised_now(intervals, verdicts, *aims, exact=exact))
         promised = replace(found.certificate, accuracy=now.accuracy, coverage=now.coverage)
         return replace(found, verdict_codes=codes, decided_by=decided_by, certificate=promised)
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        boxes = self.standing.boxes
-        return boxes[:, LOW, : self.objectives], boxes[:, HIGH, : self.objectives]
+        intervals = self.standing.intervals
+        return intervals[:, LOW, : self.objectives], intervals[:, HIGH, : self.objectives]
 
     def kept(self, gates: Sequence[Gate]) -> Kept | None:
         """How arms stand to the limits that it was made with; None without."""
         if not gates:
             return None
-        columns, boxes = self.limits.columns, self.standing.boxes
-        low, high, estimates = (boxes[:, each] for each in (LOW, HIGH, ESTIMATE))
+        columns, intervals = self.limits.columns, self.standing.intervals
+        low, high, estimates = (intervals[:, each] for each in (LOW, HIGH, ESTIMATE))
         inner = Intervals(
             np.where(np.isneginf(estimates), np.nan, estimates)[:, columns], low[:, columns], high[:, columns]
         )
@@ -706,7 +712,7 @@ class Certified(Holding):
 
     def _notices(self) -> tuple[Notice, ...]:
         """Which assumptions were given up, because measurements contradict them."""
-        without_spread = (self.standing.boxes[:, REFUTED] == 1.0).any(axis=1)
+        without_spread = (self.standing.intervals[:, REFUTED] == 1.0).any(axis=1)
         found: list[Notice] = []
         if without_spread.any():
             found.append(SpreadRefuted(int(without_spread.sum()), self.arms))

@@ -3,9 +3,9 @@
 It lets the policy go on in thought, as if the samples kept the proportions that they have: with n' pulls the bounds of
 an arm would be the values that now have the ranks q(n')/n' of its sample, so that they close in on their floors like
 1/√n, in the way of the rewards' own shape. For each arm that stands in the way of the certificate, whichever of it and
-of the rival that decides it can gain more is pulled some more, until the boxes allow what is to be returned. Nothing is
-drawn at random, nothing is measured, and the policy is left as it is. How good it is stands in docs/alarms.md;
-`likely` makes a range of it.
+of the rival that decides it can gain more is pulled some more, until the intervals allow what is to be returned.
+Nothing is drawn at random, nothing is measured, and the policy is left as it is. How good it is stands in
+docs/alarms.md; `likely` makes a range of it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.boundaries import read_rank, taken_away
-from frontguard.evidence.boxes import (
+from frontguard.evidence.intervals import (
     COLUMNS,
     HIGH,
     HIGH_FLOOR,
     LOW,
     LOW_FLOOR,
     REFUTED,
-    BoxRule,
+    IntervalRule,
     bounds_without_ranks,
     lasting_bounds,
     usable_shifts,
@@ -40,7 +40,7 @@ from frontguard.pareto.rule import nearest_covering, strongest
 from frontguard.pareto.sampling import where_it_counts, who_gains
 from frontguard.pareto.standing import CERTIFIED, FRONT, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
 from frontguard.policies.certified import Certified
-from frontguard.verdicts import BEYOND, IN, OPEN
+from frontguard.verdicts import INFEASIBLE, KEEP, OPEN
 
 STEP = 1.2
 """By how much the pulls of an arm grow at a time, in thought."""
@@ -60,7 +60,7 @@ SHRINKING = 0.7
 
 REACHED, BEYOND_SIGHT = range(2)
 
-Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "beyond", "foreseen"]
+Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "infeasible", "foreseen"]
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ def likely_cost(cost_left: float, spent: float) -> tuple[float, float]:
 class Thought(NamedTuple):
     """A policy that goes on in thought."""
 
-    standing: Standing  # with boxes of its own, which the rule reads, and which shrink as pulls grow
+    standing: Standing  # with intervals of its own, which the rule reads, and which shrink as pulls grow
     known: Floats  # those as they are (K, COLUMNS, C); the same where there are no limits
     limits: LimitRule
     start: Floats  # what the rule read before
     pulls: Floats  # (K,): how many pulls each arm would have
     samples: Samples
-    rule: BoxRule
+    rule: IntervalRule
 
 
 @kernel
@@ -132,30 +132,32 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 
 
 @kernel
-def _read_boxes(thought: Thought, i: int) -> None:
-    """The boxes of arm i if it had its pulls of the thought in the proportions of its sample."""
-    boxes, samples, rule, pulls = thought.known, thought.samples, thought.rule, thought.pulls[i]
+def _read_intervals(thought: Thought, i: int) -> None:
+    """The intervals of arm i if it had its pulls of the thought in the proportions of its sample."""
+    intervals, samples, rule, pulls = thought.known, thought.samples, thought.rule, thought.pulls[i]
     have = thought.standing.arms[i].pulls
     scale = have / pulls
-    for d in range(boxes.shape[2]):
-        box = boxes[i, :, d]
-        record: Record = samples.columns[i * boxes.shape[2] + d]
+    for d in range(intervals.shape[2]):
+        interval = intervals[i, :, d]
+        record: Record = samples.columns[i * intervals.shape[2] + d]
         if rule.kinds[d] != QUANTILE:
-            if box[REFUTED] == 0.0 and have > 0:
+            if interval[REFUTED] == 0.0 and have > 0:
                 low, high = bounds_without_ranks(samples, record, have, rule, d, pulls)
-                box[LOW], box[HIGH] = max(box[LOW], low), min(box[HIGH], high)
+                interval[LOW], interval[HIGH] = max(interval[LOW], low), min(interval[HIGH], high)
             continue
         failed = have - record.count
         taken = taken_away(rule.taken[d], int(pulls))
-        for s in range(usable_shifts(box, rule)):
+        for s in range(usable_shifts(interval, rule)):
             rank = scale * (read_rank(rule.low_ranks[d, s], int(pulls)) - taken)
-            box[LOW] = max(box[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
+            interval[LOW] = max(interval[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
             rank = scale * (read_rank(rule.high_ranks[d, s], int(pulls)) - taken)
-            box[HIGH] = min(box[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
-        if box[REFUTED] == 0.0:
-            box[LOW], box[HIGH] = with_all_shifts(samples, record, have, rule, d, pulls, box[LOW], box[HIGH])
+            interval[HIGH] = min(interval[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
+        if interval[REFUTED] == 0.0:
+            interval[LOW], interval[HIGH] = with_all_shifts(
+                samples, record, have, rule, d, pulls, interval[LOW], interval[HIGH]
+            )
     if thought.limits.columns.shape[0] > 0:
-        veil_arm(boxes, i, thought.limits, thought.standing.arms, thought.standing.boxes)
+        veil_arm(intervals, i, thought.limits, thought.standing.arms, thought.standing.intervals)
 
 
 @kernel
@@ -185,17 +187,17 @@ def _shrink_pair(thought: Thought, i: int, j: int) -> None:
     They come down to what the floors of the arms leave by a power of the pulls between that of wide differences, 1/2,
     and that of narrow ones, 1; on a list, to that itself once all items are measured.
     """
-    arms, pulls, boxes = thought.standing.arms, thought.pulls, thought.standing.boxes
+    arms, pulls, intervals = thought.standing.arms, thought.pulls, thought.standing.intervals
     now, then = min(arms[i].pulls, arms[j].pulls), min(pulls[i], pulls[j])
     left = 0.0 if then >= thought.standing.control[0].max_per_arm else (now / then) ** SHRINKING
-    for d in range(boxes.shape[2]):
+    for d in range(intervals.shape[2]):
         for side in range(2):
             a, b = (i, j) if side == 0 else (j, i)
             floor = thought.start[a, HIGH_FLOOR, d] - thought.start[b, LOW_FLOOR, d]
-            for column in range(COLUMNS + b, boxes.shape[1], boxes.shape[0]):
+            for column in range(COLUMNS + b, intervals.shape[1], intervals.shape[0]):
                 bound = thought.start[a, column, d]
                 if floor < bound < np.inf:
-                    boxes[a, column, d] = floor + (bound - floor) * left
+                    intervals[a, column, d] = floor + (bound - floor) * left
 
 
 @kernel
@@ -204,13 +206,13 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
 
     Returns how many pulls that takes; −1 if it is out of sight.
     """
-    pulls, boxes = thought.pulls, thought.standing.boxes
+    pulls, intervals = thought.pulls, thought.standing.intervals
     eased = _eased(thought.start, tolerance, i, j, every)
     before = pulls[i] + pulls[j]
-    while (uncovered(boxes, eased, j, i) if every else shortfall(boxes, eased, i, j)) > 0.0:
-        where, _ = where_it_counts(boxes, eased if every else tolerance, i, j, every)
-        who = who_gains(boxes, thought.standing.arms, i, j, where, pulls[i], pulls[j])
-        if sharper(boxes, j, i, where, every):
+    while (uncovered(intervals, eased, j, i) if every else shortfall(intervals, eased, i, j)) > 0.0:
+        where, _ = where_it_counts(intervals, eased if every else tolerance, i, j, every)
+        who = who_gains(intervals, thought.standing.arms, i, j, where, pulls[i], pulls[j])
+        if sharper(intervals, j, i, where, every):
             who = 2 if pulls[i] == pulls[j] else 0 if pulls[i] < pulls[j] else 1
         for side in range(2):
             if who == 1 - side:
@@ -219,8 +221,8 @@ def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) ->
             pulls[k] = np.ceil(pulls[k] * STEP)
             if pulls[k] > min(FARTHEST * thought.standing.arms[k].pulls, LARGEST):
                 return -1.0
-            _read_boxes(thought, k)
-        if boxes.shape[1] > COLUMNS:
+            _read_intervals(thought, k)
+        if intervals.shape[1] > COLUMNS:
             _shrink_pair(thought, i, j)
     taken: float = pulls[i] + pulls[j] - before
     return taken
@@ -235,7 +237,7 @@ def _resolve(thought: Thought, i: int) -> float:
         pulls[i] = np.ceil(pulls[i] * STEP)
         if pulls[i] > min(FARTHEST * arms[i].pulls, LARGEST):
             return -1.0
-        _read_boxes(thought, i)
+        _read_intervals(thought, i)
     taken: float = pulls[i] - before
     return taken
 
@@ -245,7 +247,7 @@ def _not_beyond(arms: Table, among: Ints) -> Ints:
     """Those of some arms that are not beyond a limit."""
     some, size = np.empty(among.size, np.int64), 0
     for i in among:
-        if arms[i].keeping != BEYOND:
+        if arms[i].keeping != INFEASIBLE:
             some[size] = i
             size += 1
     return some[:size]
@@ -264,30 +266,38 @@ def _that_are(arms: Table, among: Ints, returned: bool) -> Ints:
 
 @kernel
 def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would pass all of its state)
-    standing: Standing, known: Floats, limits: LimitRule, goal: Goal, pulls: Floats, samples: Samples, rule: BoxRule
+    standing: Standing,
+    known: Floats,
+    limits: LimitRule,
+    goal: Goal,
+    pulls: Floats,
+    samples: Samples,
+    rule: IntervalRule,
 ) -> Ints:
     """Raise `pulls` (K,) in thought until the certificate is there. Returns a code, and the pair that takes most."""
-    arms, boxes = standing.arms, standing.boxes
+    arms, intervals = standing.arms, standing.intervals
     alive = standing.alive[: standing.control[0].alive]
     limited = limits.columns.shape[0] > 0
     C = known.shape[2]
     for i in alive:  # pulls that are out are left aside
         for d in range(C):
-            box, record = known[i, :, d], samples.columns[i * C + d]
-            box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, arms[i].pulls, rule, d)
+            interval, record = known[i, :, d], samples.columns[i * C + d]
+            interval[LOW_FLOOR], interval[HIGH_FLOOR] = lasting_bounds(
+                interval, samples, record, arms[i].pulls, rule, d
+            )
         if limited:
-            veil_arm(known, i, limits, arms, boxes)
-    thought = Thought(standing, known, limits, boxes.copy(), pulls, samples, rule)
+            veil_arm(known, i, limits, arms, intervals)
+    thought = Thought(standing, known, limits, intervals.copy(), pulls, samples, rule)
     answer, dearest = np.array([REACHED, -1, -1]), 0.0
     for i in alive:
         # One that will be within, and is not to be returned, is covered or put out by others whatever it keeps to.
-        if arms[i].keeping == OPEN and (arms[i].candidate == RETURNED or boxes[i, LOW_FLOOR, 0] == -np.inf):
+        if arms[i].keeping == OPEN and (arms[i].candidate == RETURNED or intervals[i, LOW_FLOOR, 0] == -np.inf):
             taken = _resolve(thought, i)
             if taken < 0.0:
                 return np.array([BEYOND_SIGHT, i, -1])
             if taken > dearest:
                 dearest, answer[1] = taken, i
-    thought = Thought(standing, known, limits, boxes.copy(), pulls, samples, rule)
+    thought = Thought(standing, known, limits, intervals.copy(), pulls, samples, rule)
     alive = _not_beyond(arms, alive)
     returned = _that_are(arms, alive, True)
     # Those to be left out come first: they are the rivals of those to be returned.
@@ -306,10 +316,10 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
         if taken > dearest:
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
-    rivals = standing.front[: strongest(boxes, HIGH, alive, alive.size, standing.front)]
+    rivals = standing.front[: strongest(intervals, HIGH, alive, alive.size, standing.front)]
     rivals = np.concatenate((returned, _that_are(arms, rivals, False)))
     for i in returned:
-        if arms[i].status == IN:
+        if arms[i].status == KEEP:
             continue
         for j in rivals:
             if j == i:
@@ -343,13 +353,13 @@ def forecast(policy: Certified) -> PullForecast:
     if control["decisions"] == 0:
         return PullForecast(None, "undecided")
     pulls = have.astype(np.float64)
-    known, limits = standing.boxes, policy.limits
+    known, limits = standing.intervals, policy.limits
     if len(limits.columns):
-        standing = standing._replace(boxes=known[..., : policy.objectives].copy())
+        standing = standing._replace(intervals=known[..., : policy.objectives].copy())
     code, *pair = _go_on(standing, known, limits, policy.goal, pulls, policy.samples, policy.rule).tolist()
     arms = tuple(arm for arm in pair if arm >= 0)
     if code == BEYOND_SIGHT:
-        return PullForecast(None, "beyond", arms)
+        return PullForecast(None, "infeasible", arms)
     if policy.blocks:  # every arm that is not out goes along
         alive = standing.alive[: control["alive"]]
         pulls[alive] = pulls[alive].max()

@@ -31,7 +31,7 @@ from frontguard.results import Certificate
 from frontguard.theory.schedule import Schedule
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
-from frontguard.verdicts import COVERED, IN, OUT, UNDECIDED
+from frontguard.verdicts import BEATEN, KEEP, MATCHED, UNDECIDED
 
 ARM = np.dtype(
     [
@@ -152,9 +152,9 @@ def _identify(ring: Ring) -> None:
         following = arms[k].after
         if arms[k].held_by == 0 and (last_phase or arms[k].holds == 0):
             if last_phase:
-                arms[k].status = IN
+                arms[k].status = KEEP
             else:
-                _leave(arms, control, k, IN)
+                _leave(arms, control, k, KEEP)
         k = following
     if last_phase:
         _close(ring)
@@ -171,10 +171,10 @@ def _close(ring: Ring) -> None:
     k = control[0].next
     for _ in range(control[0].undecided):
         if arms[k].status == UNDECIDED:
-            arms[k].status = COVERED
+            arms[k].status = MATCHED
             j = arms[k].after
             for _ in range(count):
-                if arms[j].status == IN and _holds(
+                if arms[j].status == KEEP and _holds(
                     medians, j, widths[arms[j].phases], k, widths[arms[k].phases], accuracy
                 ):
                     arms[k].decided_by = j
@@ -202,7 +202,7 @@ def decide_first(ring: Ring) -> None:
                 break
     for i in range(count):
         if arms[i].decided_by >= 0:
-            _leave(arms, control, i, OUT)
+            _leave(arms, control, i, BEATEN)
     for i in range(count):
         if arms[i].status == UNDECIDED:
             for j in range(count):
@@ -265,7 +265,7 @@ def decide(ring: Ring, i: int, fresh: Floats) -> None:
         for _ in range(control[0].undecided):
             following = arms[k].after
             if arms[k].decided_by >= 0:
-                _leave(arms, control, k, OUT)
+                _leave(arms, control, k, BEATEN)
                 _forget(ring, k)
             k = following
     _identify(ring)

@@ -219,7 +219,7 @@ def _row(row: Sequence[Entry], numbers: Sequence[bool]) -> Element:
         if place == 0 and not numbers[0]:
             attributes = {"scope": "row", "dir": "auto"}
         elif cell.verdict is not None:
-            attributes = {"class": f"v {cell.verdict.style}"}
+            attributes = {"class": f"v {cell.verdict.word}"}
         elif numbers[place]:
             attributes = {"class": "n"}
         if cell.order is not None and cell.order == cell.order and cell.text:

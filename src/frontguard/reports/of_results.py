@@ -240,7 +240,7 @@ def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: S
     """The report with `more` of what `report_of` takes; `said` is the answer, unless it is made here."""
     plain, state = with_short_names(found), found.state
     guaranteed = []
-    if len(found.aside) < len(found.arms):
+    if len(found.excluded) < len(found.arms):
         guaranteed.append(guarantee(plain))
     if plain.pulls and plain.status != "running":
         guaranteed += filter(None, [summary.by_means(plain)])

@@ -217,13 +217,13 @@ def report_of(
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     plain = with_short_names(result)
-    metrics, aside = counted_metrics(plain), len(result.aside)
+    metrics, excluded = counted_metrics(plain), len(result.excluded)
     rests_on: dict[str, Any] = {
         "policy": result.policy,
         "anytime": True,
         "spread": None,
         "failed": result.failed,
-        "aside": aside,
+        "excluded": excluded,
     } | assumed
     every = *certain(certificate, assumptions(result.certificate, metrics, **rests_on)), *parts
     columns = result.columns()
@@ -276,7 +276,7 @@ def _pictures(result: Answer) -> tuple[Figure, ...]:
     objectives = len(result.metrics)
     if not np.isfinite(result.estimates).any():
         return ()  # there would be nothing on them
-    alive = min(int((result.verdict_codes != Verdict.OUT).sum()), 250)
+    alive = min(int((result.verdict_codes != Verdict.BEATEN).sum()), 250)
     if objectives > 2 and alive * objectives * (objectives - 1) // 2 > MOST_MARKS:
         heading = f"The front, in {result.metrics[0].name} and {result.metrics[1].name}"
         front = Figure(heading, plot.front(result, 0, 1))

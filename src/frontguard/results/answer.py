@@ -34,7 +34,7 @@ from frontguard.phrases import did_you_mean, listed, quoted, shown
 from frontguard.question import Question
 from frontguard.results.certificate import Certificate
 from frontguard.results.facts import WORDS, ArmParts, CostSoFar, Guess, Kept, LogDetails, StudyDetails
-from frontguard.verdicts import BEYOND, VERDICT_ORDER, WITHIN, Keeping, Verdict
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, VERDICT_ORDER, Feasibility, Verdict
 
 if TYPE_CHECKING:
     from frontguard.schema import AnyAnswer
@@ -92,7 +92,7 @@ class Answer:
     @property
     def pareto_set(self) -> list[str]:
         """Names of the arms that are returned as the trade-off set."""
-        return self.named(self.having(Verdict.IN))
+        return self.named(self.having(Verdict.KEEP))
 
     def verdict(self, arm: int) -> Verdict:
         """The verdict of an arm by its number."""
@@ -111,7 +111,7 @@ class Answer:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """Verdict of every arm by name: in, out, covered, undecided or set aside."""
+        """Verdict of every arm by name: keep, beaten, matched, undecided or excluded."""
         return dict(zip(self.arms, WORDS[self.verdict_codes].tolist(), strict=True))
 
     @property
@@ -142,10 +142,10 @@ class Answer:
         return [] if self.log is None else self.named(self.log.mean_front)
 
     @property
-    def stands_up_to(self) -> dict[str, float]:
+    def holds_up_to(self) -> dict[str, float]:
         """For each arm with a verdict the largest ε up to which it stands; empty where that is not known."""
         known = None if self.log is None else self.log.profile
-        return {} if known is None else known.stands_up_to(self.arms)
+        return {} if known is None else known.holds_up_to(self.arms)
 
     @property
     def front_changes_at(self) -> float | None:
@@ -163,16 +163,16 @@ class Answer:
         return {} if needed is None else needed.more_pulls(self.arms)
 
     @property
-    def aside(self) -> list[str]:
+    def excluded(self) -> list[str]:
         """Names of the arms that cannot be measured: the answer is about the others."""
-        return self.named(self.having(Verdict.SET_ASIDE))
+        return self.named(self.having(Verdict.EXCLUDED))
 
     # What the list is good for ----------------------------------------------------------------------------------------
 
     @property
     def alive(self) -> Bools:
-        """The arms (K,) that are neither out nor set aside."""
-        return ~(self.having(Verdict.OUT) | self.having(Verdict.SET_ASIDE))
+        """The arms (K,) that are neither beaten nor excluded."""
+        return ~(self.having(Verdict.BEATEN) | self.having(Verdict.EXCLUDED))
 
     def replaced_by(self, some: Ints | None = None) -> Ints:
         """For each arm, or for some, the returned one that does for it; −1 of those that are neither out nor covered.
@@ -184,8 +184,8 @@ class Answer:
         if self.certificate.confidence is None:
             return found
         codes, inner = self.verdict_codes[arms], self.inner
-        which = (codes == Verdict.COVERED) | ((codes == Verdict.OUT) & (self.decided_by[arms] >= 0))
-        tolerance, listed = self._tolerances(), np.flatnonzero(self.having(Verdict.IN))
+        which = (codes == Verdict.MATCHED) | ((codes == Verdict.BEATEN) & (self.decided_by[arms] >= 0))
+        tolerance, listed = self._tolerances(), np.flatnonzero(self.having(Verdict.KEEP))
         found[which] = find_replacing(
             inner.lower, inner.upper, inner.estimates, tolerance, arms[which], listed, self.decided_by
         )
@@ -222,7 +222,7 @@ class Answer:
 
         Arms that are out were put out by one that is at least as good everywhere: they need not be looked at.
         """
-        listed = np.flatnonzero(self.having(Verdict.IN))
+        listed = np.flatnonzero(self.having(Verdict.KEEP))
         listed = listed if some is None else np.intersect1d(listed, some)
         rivals = np.flatnonzero(self.alive)
         certain, seeming = find_best(self.inner.lower, self.inner.upper, self.inner.estimates, listed, rivals)
@@ -449,8 +449,8 @@ class Answer:
         return self.arms.index(arm)
 
     @property
-    def boxes(self) -> Comparable:
-        """What arms are compared by: their names, metrics, point estimates, boxes, and differences within pairs."""
+    def comparable(self) -> Comparable:
+        """What arms are compared by: their names, metrics, point estimates, intervals, and differences within pairs."""
         metrics = self.metrics or tuple(Objective(name, "maximize") for name in self.objectives)
         inner, sure = self.inner, self.certificate.confidence
         return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, sure, self.pairs)
@@ -473,17 +473,17 @@ class Answer:
             raise BadArgument(
                 "baseline", must="be another arm than the one compared with it", got=f"{shown(arm)} twice"
             )
-        return against(self.boxes, its, np.array([number])).of(0)
+        return against(self.comparable, its, np.array([number])).of(0)
 
     def against(self, baseline: str) -> Comparisons:
         """How all other arms compare with this one, in the order of arms: `compare` for a million of them."""
         its = self.place(baseline, "baseline")
-        return against(self.boxes, its, np.delete(np.arange(len(self.arms)), its))
+        return against(self.comparable, its, np.delete(np.arange(len(self.arms)), its))
 
     def _contending(self) -> Bools:
-        """Arms of which the answer speaks: neither set aside nor certainly beyond a limit."""
-        measured = ~self.having(Verdict.SET_ASIDE)
-        return measured if self.limits is None else measured & (self.limits.of_arms != BEYOND)
+        """Arms of which the answer speaks: neither excluded nor certainly beyond a limit."""
+        measured = ~self.having(Verdict.EXCLUDED)
+        return measured if self.limits is None else measured & (self.limits.of_arms != INFEASIBLE)
 
     def pick(
         self,
@@ -515,10 +515,10 @@ class Answer:
         'small'
         """
         contending = self._contending()
-        within = contending if self.limits is None else contending & (self.limits.of_arms == WITHIN)
-        boxes = self.boxes
-        wish = wish_of(boxes.metrics, rule, weights, limit)
-        return pick(boxes, self.having(Verdict.IN), contending, within, wish)
+        within = contending if self.limits is None else contending & (self.limits.of_arms == FEASIBLE)
+        comparable = self.comparable
+        wish = wish_of(comparable.metrics, rule, weights, limit)
+        return pick(comparable, self.having(Verdict.KEEP), contending, within, wish)
 
     def beside(self, asked: BesideQuestion) -> Beside:
         """What is asked for beside the answer."""
@@ -534,7 +534,7 @@ class Answer:
         The reference has a value for each metric; for those that are not given, one that is a tenth of the range of all
         estimates beyond the worst. What it is stands in the answer.
         """
-        return front_volume(self.boxes, self.having(Verdict.IN), self._contending(), reference)
+        return front_volume(self.comparable, self.having(Verdict.KEEP), self._contending(), reference)
 
     def explain(self, arm: str) -> str:
         """Why an arm has its verdict: the arm that decides it, and in which objectives."""
@@ -565,7 +565,7 @@ class Answer:
         if self.limits is not None:
             low, high = self.limits.ends
             for q, gate in enumerate(self.limits.gates):
-                columns[str(gate)] = [Keeping(code).word for code in self.limits.codes[:, q].tolist()]
+                columns[str(gate)] = [Feasibility(code).word for code in self.limits.codes[:, q].tolist()]
                 columns[f"{gate.of} low"], columns[f"{gate.of} high"] = low[:, q], high[:, q]
         columns["pulls"] = self.pulls_per_arm
         if log is not None:

@@ -35,7 +35,7 @@ class Certificate:
     relative: tuple[bool, ...] = ()  # for which objectives the tolerances are shares ("2%"), if for any
     void: str = ""
     arms: int | None = None  # of how many arms it speaks
-    aside: tuple[str, ...] = ()  # which arms were set aside, and are not spoken of
+    excluded: tuple[str, ...] = ()  # which arms were excluded, and are not spoken of
     limits: tuple[str, ...] = ()  # to which the arms must keep of which it speaks
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Certificate:
             relative=tuple(objective.relative for objective in objectives),
             void=given.void,
             arms=given.arms,
-            aside=tuple(given.aside),
+            excluded=tuple(given.excluded),
             limits=tuple(given.limits),
         )
 
@@ -83,11 +83,11 @@ class Certificate:
         return str(attached("certificate")(self))
 
     def __repr__(self) -> str:
-        """What is told, without what is left at its default; of many arms that were set aside, the first."""
-        told = [each for each in fields(self) if getattr(self, each.name) != each.default and each.name != "aside"]
+        """What is told, without what is left at its default; of many arms that were excluded, the first."""
+        told = [each for each in fields(self) if getattr(self, each.name) != each.default and each.name != "excluded"]
         said = [f"{each.name}={getattr(self, each.name)!r}" for each in told]
-        if self.aside:
-            said.append(f"aside=({quoted(self.aside, 8)})")
+        if self.excluded:
+            said.append(f"excluded=({quoted(self.excluded, 8)})")
         return f"Certificate({', '.join(said)})"
 
 

@@ -16,7 +16,7 @@ from frontguard.limits import Gate, columns_for
 from frontguard.objectives import Objective
 from frontguard.phrases import slashed
 from frontguard.results.certificate import Certificate
-from frontguard.verdicts import BEYOND, OPEN, Keeping, Verdict
+from frontguard.verdicts import INFEASIBLE, OPEN, Feasibility, Verdict
 
 if TYPE_CHECKING:
     from frontguard.schema import AnyAnswer, CostEntries, LogEntries, StudyEntries, WhatIfEntries
@@ -56,7 +56,7 @@ class Kept:
     def worst(self, arm: int) -> int:
         """The limit that an arm is beyond, or that is open; of several the first, −1 if it keeps to all."""
         of_arm = self.codes[arm]
-        return next((int(np.argmax(of_arm == code)) for code in (BEYOND, OPEN) if (of_arm == code).any()), -1)
+        return next((int(np.argmax(of_arm == code)) for code in (INFEASIBLE, OPEN) if (of_arm == code).any()), -1)
 
     def among(self, kept: Ints, arms: int) -> Kept:
         """The same where its arms are the arms `kept` of more, of which nothing is known."""
@@ -81,7 +81,7 @@ class Kept:
         gates = columns_for(
             given.metrics or tuple(Objective(name, "maximize") for name in given.names), tuple(given.limits)
         ).gates
-        words = {keeping.word: int(keeping) for keeping in Keeping}
+        words = {keeping.word: int(keeping) for keeping in Feasibility}
         rows = [given.keeping[arm] for arm in arms]
         low, high, centre = (
             np.array([[instead if each is None else each for each in row] for row in table], np.float64)
@@ -105,7 +105,7 @@ class Kept:
                 (
                     arm,
                     [
-                        {"limit": name, "keeping": Keeping(code).word, "estimate": estimate, "interval": [a, b]}
+                        {"limit": name, "keeping": Feasibility(code).word, "estimate": estimate, "interval": [a, b]}
                         for name, code, estimate, a, b in zip(names, codes, estimates, lows, highs, strict=True)
                     ],
                 )
@@ -282,14 +282,14 @@ class Profile:
     @classmethod
     def of(cls, given: LogEntries, arms: Sequence[str]) -> Profile | None:
         """Return the profile of JSON that was checked; None if there is none."""
-        if given.stands_up_to is None or given.profile is None:
+        if given.holds_up_to is None or given.profile is None:
             return None
         front = np.nan if given.front_changes_at is None else given.front_changes_at
-        per_arm = np.array([given.stands_up_to.get(arm, np.nan) for arm in arms], np.float64)
+        per_arm = np.array([given.holds_up_to.get(arm, np.nan) for arm in arms], np.float64)
         levels, in_front = np.array(given.profile.levels, np.float64), np.array(given.profile.in_front, np.int64)
         return cls(per_arm, front, levels, in_front, given.profile.resolution)
 
-    def stands_up_to(self, arms: Sequence[str]) -> dict[str, float]:
+    def holds_up_to(self, arms: Sequence[str]) -> dict[str, float]:
         """Return for each arm with a verdict the largest ε up to which it stands."""
         known = np.flatnonzero(~np.isnan(self.per_arm))
         return dict(zip((arms[i] for i in known.tolist()), self.per_arm[known].tolist(), strict=True))
@@ -309,22 +309,22 @@ class WhatIf:
     codes: Ints
 
     def among(self, kept: Ints, arms: int) -> WhatIf:
-        """The same where its arms are the arms `kept` of more, which were set aside."""
-        codes = np.full(arms, int(Verdict.SET_ASIDE))
+        """The same where its arms are the arms `kept` of more, which were excluded."""
+        codes = np.full(arms, int(Verdict.EXCLUDED))
         codes[kept] = self.codes
         return replace(self, codes=codes)
 
     @classmethod
-    def of(cls, given: WhatIfEntries, arms: Sequence[str], aside: Bools) -> WhatIf:
+    def of(cls, given: WhatIfEntries, arms: Sequence[str], excluded: Bools) -> WhatIf:
         """Return the verdicts of JSON that was checked; arms that it does not name are undecided, or set `aside`."""
-        rest = np.where(aside, int(Verdict.SET_ASIDE), int(Verdict.UNDECIDED)).tolist()
+        rest = np.where(excluded, int(Verdict.EXCLUDED), int(Verdict.UNDECIDED)).tolist()
         named = given.verdicts
         codes = [_CODES[named[arm]] if arm in named else code for arm, code in zip(arms, rest, strict=True)]
         return cls(given.confidence, given.contamination, np.array(codes))
 
     def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
         """Return plain values, with the verdicts of the arms that are decided."""
-        decided = np.flatnonzero((self.codes != Verdict.UNDECIDED) & (self.codes != Verdict.SET_ASIDE)).tolist()
+        decided = np.flatnonzero((self.codes != Verdict.UNDECIDED) & (self.codes != Verdict.EXCLUDED)).tolist()
         verdicts = {arms[arm]: WORDS[self.codes[arm]] for arm in decided}
         return {"confidence": self.confidence, "contamination": self.contamination, "verdicts": verdicts}
 
@@ -413,7 +413,7 @@ class LogDetails:
             mean_front=np.isin(np.array(arms, object), np.array(log.mean_set, object)),
             profile=Profile.of(log, arms),
             needed=Needed.of(log, arms, pulls, decided_by),
-            what_if=tuple(WhatIf.of(each, arms, codes == Verdict.SET_ASIDE) for each in log.what_if),
+            what_if=tuple(WhatIf.of(each, arms, codes == Verdict.EXCLUDED) for each in log.what_if),
         )
 
     def entries(self, arms: Sequence[str], objectives: Sequence[str]) -> dict[str, Any]:
@@ -427,7 +427,7 @@ class LogDetails:
             "mean_set": [arms[i] for i in np.flatnonzero(self.mean_front).tolist()],
             "failed": ByArm(rows),
             "failed_pulls": ByArm((arms[i], int(self.failed_pulls[i])) for i in lacking),
-            "stands_up_to": None if profile is None else ByArm(profile.stands_up_to(arms).items()),
+            "holds_up_to": None if profile is None else ByArm(profile.holds_up_to(arms).items()),
             "front_changes_at": front,
             "profile": None if profile is None else profile.to_dict(),
             "more_pulls": ByArm(() if needed is None else needed.more_pulls(arms).items()),

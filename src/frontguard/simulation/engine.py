@@ -22,8 +22,8 @@ from frontguard._common.compiled import KernelEntry, KernelValue, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
-from frontguard.evidence.boxes import BoxRule, refresh
 from frontguard.evidence.differences import Differences
+from frontguard.evidence.intervals import IntervalRule, refresh
 from frontguard.evidence.ordered import Samples, take
 from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, push_one, reserve
 from frontguard.pareto.feasible import LimitRule, veil_arm
@@ -152,17 +152,17 @@ def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, colu
 
 @entry
 def _run_certified(
-    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
+    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: IntervalRule,
     limits: LimitRule, pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
-    arms, boxes, control = standing.arms, standing.boxes, standing.control
-    count, _, objectives = boxes.shape  # behind the objectives come the boxes of what is only limited
-    limited, read = limits.columns.shape[0] > 0, boxes
+    arms, intervals, control = standing.arms, standing.intervals, standing.control
+    count, _, objectives = intervals.shape  # behind the objectives come the intervals of what is only limited
+    limited, read = limits.columns.shape[0] > 0, intervals
     if limited:
-        read = np.empty((count, boxes.shape[1], goal.accuracy.shape[0]))
+        read = np.empty((count, intervals.shape[1], goal.accuracy.shape[0]))
         for i in range(count):
-            veil_arm(boxes, i, limits, arms, read)
+            veil_arm(intervals, i, limits, arms, read)
     by_rule = Standing(arms, read, standing.alive, control, standing.front, standing.scales)
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
@@ -172,19 +172,19 @@ def _run_certified(
         pool = _take_batch(source, streams, standing, rule, pool, columns, blocks, used, order, counts)
         if limited:
             for n in range(order.size):
-                veil_arm(boxes, order[n], limits, arms, read)
+                veil_arm(intervals, order[n], limits, arms, read)
         decide(by_rule, goal)
     return pool
 
 
 @entry
 def _run_independent(
-    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: BoxRule,
+    source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: IntervalRule,
     apart: ApartRule, levels: Floats, pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
     """One run of the certified policy for independent arms. Returns the pool of the samples."""
-    arms, boxes, control = standing.arms, standing.boxes, standing.control
-    count, _, objectives = boxes.shape
+    arms, intervals, control = standing.arms, standing.intervals, standing.control
+    count, _, objectives = intervals.shape
     blocks = np.empty((count, objectives, BLOCK))
     used = np.full(count, BLOCK)
     pulls = np.zeros(count, np.int64)
@@ -195,19 +195,20 @@ def _run_independent(
         for i in range(count):
             pulls[i] = arms[i].pulls
         alive = np.sort(standing.alive[: control[0].alive])
-        refresh_apart(boxes, levels, Samples(pool, pool, columns), pulls, alive, order, rule, apart)
+        refresh_apart(intervals, levels, Samples(pool, pool, columns), pulls, alive, order, rule, apart)
         decide(standing, goal)
     return pool
 
 
 @kernel
 def _take_batch(
-    source: CompiledSource, streams: RunStreams, standing: Standing, rule: BoxRule, pool: Floats, columns: Table,
+    source: CompiledSource, streams: RunStreams, standing: Standing, rule: IntervalRule, pool: Floats, columns: Table,
     blocks: Floats, used: Ints, order: Ints, counts: Ints,
 ) -> Floats:  # fmt: skip
-    """So many pulls of each of these arms, as the budget allows, and their boxes. Returns the pool of the samples."""
-    arms, boxes, control = standing.arms, standing.boxes, standing.control
-    objectives = boxes.shape[2]
+    """So many pulls of each of these arms, as the budget allows, and their intervals. Returns the pool of the
+    samples."""
+    arms, intervals, control = standing.arms, standing.intervals, standing.control
+    objectives = intervals.shape[2]
     left = control[0].max_pulls - control[0].pulls
     for n in range(order.size):
         i = order[n]
@@ -220,7 +221,7 @@ def _take_batch(
         fresh = _take(source, streams, i, blocks[i], used, wanted)
         for d in range(objectives):  # the whole batch at once: merging costs as much as the sample is long
             pool = take(pool, columns, i * objectives + d, fresh[d])
-        if refresh(boxes, i, Samples(pool, pool, columns), arms[i].pulls, rule):
+        if refresh(intervals, i, Samples(pool, pool, columns), arms[i].pulls, rule):
             control[0].revive = 1
     return pool
 
@@ -262,7 +263,7 @@ class Runs:
     @property
     def returned(self) -> npt.NDArray[np.bool_]:
         """Which arms every run returned (R, K)."""
-        returned: npt.NDArray[np.bool_] = self.verdicts == int(Verdict.IN)
+        returned: npt.NDArray[np.bool_] = self.verdicts == int(Verdict.KEEP)
         return returned
 
     def __len__(self) -> int:

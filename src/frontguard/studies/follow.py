@@ -214,7 +214,7 @@ class Follower:
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
         """How many pulls are left by the forecast, and what they cost."""
         codes = state.policy.verdict_codes
-        alive = int((codes != Verdict.OUT).sum())
+        alive = int((codes != Verdict.BEATEN).sum())
         pulls, left, cost = self._foreseen
         if alive * alive > PAIRS and pulls <= state.told < STEP * pulls and not state.stopped:
             fewer = None if left is None else max(1, left - (state.told - pulls))

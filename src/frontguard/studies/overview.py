@@ -69,8 +69,8 @@ class Moment:
         """Plain values that JSON can hold: within what the answer held, and with an arm what was known of it."""
         known: dict[str, Any] = {"pulls": self.pulls, "at": self.at, "uncertain": finite(self.uncertain)}
         if arm is not None:
-            boxes = {name: finite(getattr(self, name)[arm]) for name in ("estimates", "low", "high")}
-            known |= {"pulls_of_arm": int(self.pulls_per_arm[arm]), **boxes}
+            intervals = {name: finite(getattr(self, name)[arm]) for name in ("estimates", "low", "high")}
+            known |= {"pulls_of_arm": int(self.pulls_per_arm[arm]), **intervals}
         return known
 
 

@@ -264,12 +264,12 @@ class Taken:
         self._settings = settings
         self.counted = CountedPulls(arms)
         self.spending = None if question.cost is None else Spending(settings.arms, question.cost)
-        self.failed = np.zeros((arms, boxed), np.int64)  # by arm and what has a box
+        self.failed = np.zeros((arms, boxed), np.int64)  # by arm and what has an interval
         self.stopped = np.zeros(arms, np.int64)  # of these, by users
         self.reasons: list[Counter[str]] = [Counter() for _ in settings.arms]  # by arm
         self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
         self.unusable = np.zeros(boxed, np.int64)  # values that a tolerance in percent, or bounds, cannot use
-        self.examples: dict[int, tuple[int, float]] = {}  # of these, by what has a box: the arm and the value
+        self.examples: dict[int, tuple[int, float]] = {}  # of these, by what has an interval: the arm and the value
 
     def copy(self) -> Taken:
         """The same, to go on with by itself."""

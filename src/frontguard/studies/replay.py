@@ -20,7 +20,7 @@ from frontguard._common.typing import Bools, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import GateDetails, Outcome, gate_pair
 from frontguard.errors import BadInput, OutOfTurn
-from frontguard.evidence.boxes import REFUTED
+from frontguard.evidence.intervals import REFUTED
 from frontguard.evidence.statistics import LARGEST
 from frontguard.limits import only_two_of
 from frontguard.notices import (
@@ -31,13 +31,13 @@ from frontguard.notices import (
     CostsUnknown,
     DriftAlarm,
     ExactDiffers,
+    Excluded,
     FailuresAlarm,
     NotCounted,
     Notice,
     NotPositive,
     OutOfBounds,
     Polished,
-    SetAside,
     TakenAsRate,
 )
 from frontguard.policies.baseline import BASELINE, CANDIDATE
@@ -246,25 +246,26 @@ class Replay:
 
     def _decide(self) -> None:
         self.policy.carry_on()  # if an earlier stop were to stand, there would be nothing left to decide
-        self.policy.set_aside(self._hopeless())
+        self.policy.exclude(self._hopeless())
         if self._spending is not None:  # of pulls that are back: no choice may depend on what the next one will be
             self.policy.weigh(self._spending.typical)
         self.policy.decide()
 
     def _hopeless(self) -> list[int]:
-        """Arms to set aside: all pulls so far failed, or so many that no number of pulls would ever bound them.
+        """Arms to excluded: all pulls so far failed, or so many that no number of pulls would ever bound them.
 
-        Pulls that a user stopped are left out of it: they fail like others for the boxes, but say nothing of the arm.
+        Pulls that a user stopped are left out of it: they fail like others for the intervals, but say nothing of the
+        arm.
         """
         pulls = self.policy.pulls_per_arm - self._taken.stopped
         failures = self._taken.failed - self._taken.stopped[:, None]
-        there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.OUT)
+        there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.BEATEN)
         suspects = np.flatnonzero((failures > 0).any(axis=1) & there)
-        aside = set(self.policy.aside.tolist())
+        excluded = set(self.policy.excluded.tolist())
         eps = self.settings.question.threat.eps
         found = []
         for arm in suspects.tolist():
-            if arm in aside:
+            if arm in excluded:
                 continue
             from scipy.special import bdtrc  # few studies come here
 
@@ -304,7 +305,7 @@ class Replay:
         arms = np.empty(0, np.int64)
         status = policy.status
         over = "certified" if status == "certified" else "budget"  # if a budget is, while estimates are polished
-        if len(policy.aside) == policy.arms:
+        if len(policy.excluded) == policy.arms:
             status = "unreachable"
         elif after._doubted(after.watch.alarms()).any():
             status = "unreachable"  # no pulls of theirs decide these arms, nor others against them
@@ -339,7 +340,7 @@ class Replay:
         """
         policy = self.policy
         first = int(policy.standing.control["first"][0])
-        seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
         if not seen.all():
             return
         for d, objective in enumerate(self.settings.question.objectives):
@@ -404,9 +405,9 @@ class Replay:
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def alarms(self) -> list[Alarm]:
-        """The alarms, without those for failures of arms that were set aside by the last plan."""
-        aside = {self.settings.arms[arm] for arm in self.policy.aside.tolist()}
-        return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in aside]
+        """The alarms, without those for failures of arms that were excluded by the last plan."""
+        excluded = {self.settings.arms[arm] for arm in self.policy.excluded.tolist()}
+        return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in excluded]
 
     def _doubted(self, alarms: Iterable[Alarm]) -> Bools:
         """Of which arms (K,) and columns (C,) measurements contradict what is assumed: by their intervals, or an alarm.
@@ -437,15 +438,15 @@ class Replay:
         settings, doubted = self.settings, self._doubted(alarms)
         policy = self._believed(doubted)
         result = policy.result(settings.arms, [objective.name for objective in settings.question.objectives])
-        aside = tuple(
-            SetAside(
+        excluded = tuple(
+            Excluded(
                 arm=settings.arms[arm],
                 failed=sum(self.failures[arm].values()),
                 pulls=int(result.pulls_per_arm[arm]),
                 reasons=tuple(self.failures[arm].most_common()),
                 last=self.said.get(arm, ""),
             )
-            for arm in policy.aside.tolist()
+            for arm in policy.excluded.tolist()
         )
         status = self.status_now
         if doubted.any() and status == "certified":
@@ -456,7 +457,7 @@ class Replay:
             *(TakenAsRate(name) for name in settings.rates),
             *self._unusable_values(),
             *self._exact_that_differ(),
-            *aside,
+            *excluded,
             *(self._naming(each, doubted) for each in result.notices),
             *alarms,
             *(() if hint is None else (hint,)),
@@ -492,8 +493,8 @@ class Replay:
                 ends = Intervals(*seen[arm][[BASELINE, CANDIDATE]].transpose(1, 0, 2))
                 names, counts = (name, name, arms[its]), (pulls[arm], pulls[its])
                 found = gate_pair(asked, gates, names, counts, ends, policy.against.apart[arm], outcomes[arm])
-                aside = tuple(arms[each] for each in (its, arm) if arms[each] in result.aside)
-                pairs.append(replace(found, aside=aside))
+                excluded = tuple(arms[each] for each in (its, arm) if arms[each] in result.excluded)
+                pairs.append(replace(found, excluded=excluded))
         status = self.status if self.stopped else "running" if how == "done" else how
         if (outcomes != Outcome.OPEN).all():
             status = "decided"
@@ -533,7 +534,7 @@ class Replay:
         """For each objective that was said to be exact and is not, an arm of which two values are there."""
         policy, objectives = self.policy, self.settings.question.objectives
         for d, objective in enumerate(objectives):
-            arms = np.flatnonzero(policy.standing.boxes[:, REFUTED, d])
+            arms = np.flatnonzero(policy.standing.intervals[:, REFUTED, d])
             if objective.exact and len(arms):
                 held = policy.values_of(int(arms[0]), d)
                 one, other = np.sort(objective.as_measured([held.min(), held.max()])).tolist()
@@ -548,7 +549,7 @@ class Replay:
         """How steady estimates are, where that is asked for and there is a certificate."""
         if not self.settings.question.polish or status != "certified":
             return ()
-        there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
         unsteady, apart = len(self.policy.unsteady), bool((self.policy.accuracy == 0.0).any())
         return (Polished(int(there.sum()), unsteady, self.policy.polish, self.stopped, apart),)
 
@@ -575,7 +576,7 @@ class Replay:
         budget, spending = self.settings.question.max_cost, self._spending
         if budget is None or spending is None:
             return False
-        there = ~np.isin(self.policy.verdict_codes, (Verdict.OUT, Verdict.SET_ASIDE))
+        there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
         dearest = float(spending.expected[there].max(initial=0.0))
         return float(spending.by_arm.sum()) + dearest > budget * (1.0 + SLACK)
 

@@ -14,7 +14,7 @@ from typing import Any
 from frontguard._common.checks import checked_count, checked_truth
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boxes import first_bounded
+from frontguard.evidence.intervals import first_bounded
 from frontguard.limits import Gate
 from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, shortened, shown
@@ -164,10 +164,9 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: boxes do not
-        depend on them, and what does is no longer looked at (`foreseen`).
-        Arms, what is measured, the threat and the confidence may not: chosen after the fact, they would make the
-        certificate worthless.
+        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: intervals do
+        not depend on them, and what does is no longer looked at (`foreseen`). Arms, what is measured, the threat and
+        the confidence may not: chosen after the fact, they would make the certificate worthless.
         """
         wanted = wanted.with_rates(self.rates)
         own, other = self.question, wanted.question

@@ -444,7 +444,7 @@ class Study:
     def alarms(self) -> list[Alarm]:
         """Evidence that the data of an arm are dirtier than the declared contamination allows.
 
-        Arms that were set aside are left out: the result says of them that they fail.
+        Arms that were excluded are left out: the result says of them that they fail.
         """
         with self._lock:
             self.catch_up()

@@ -1,4 +1,4 @@
-"""R-PSI's schedule: how many pulls each sampling phase takes, and how wide the confidence boxes are after it.
+"""R-PSI's schedule: how many pulls each sampling phase takes, and how wide the confidence intervals are after it.
 
 Section 4 of Korkmaz, Ceyani, Bozgan, Tekin, arXiv 2206.02666. With h = h(ε), δ̃ and β = (t̄ − h)⁻² of the
 threat model (equations 3 and 4), K arms and M objectives, an arm that has been sampled in τ phases has been

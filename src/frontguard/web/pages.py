@@ -510,7 +510,7 @@ def rivals_of(result: Answer, arm: int, baseline: str | None) -> list[int]:
     """The arms that an arm is compared with: the baseline, if there is such an arm, or those that are returned."""
     if baseline is not None and baseline in result.arms:
         return [place for place in (result.arms.index(baseline),) if place != arm]
-    listed = np.flatnonzero(result.having(Verdict.IN)).tolist()
+    listed = np.flatnonzero(result.having(Verdict.KEEP)).tolist()
     return [place for place in listed if place != arm][:_MOST_RIVALS]
 
 

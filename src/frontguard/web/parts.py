@@ -233,7 +233,7 @@ def arm_link(name: str, address: Address, arm: int) -> Element:
 
 def verdict_mark(verdict: Verdict) -> Element:
     """A verdict in a word, with its colour and shape."""
-    return element("span", {"class": f"verdict {verdict.style}"}, verdict.word)
+    return element("span", {"class": f"verdict {verdict.word}"}, verdict.word)
 
 
 def status_chip(status: str) -> Element:

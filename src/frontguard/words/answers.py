@@ -111,7 +111,7 @@ def remarks(found: Answer) -> list[str]:
     """Return what is said below the table: what holds, what rests on what, and how robust it is."""
     if found.gate is not None:
         return gate.remarks(found)
-    said = [guarantee(found)] if len(found.aside) < len(found.arms) else []
+    said = [guarantee(found)] if len(found.excluded) < len(found.arms) else []
     if found.study is None and (guess := best_guess(found)) is not None:
         said.append(guess)
     said += what_if(found)
@@ -149,9 +149,9 @@ def whole(found: Answer, width: int = 120) -> str:
 
 def _of_study(found: Answer, how: How) -> str:
     status, arms = found.status, found.arms
-    if len(found.aside) == len(arms):
+    if len(found.excluded) == len(arms):
         every = "the only one was" if len(arms) == 1 else f"all {len(arms):,} were"
-        return f"No arm could be measured: {every} set aside after {found.failed:,} failed pulls."
+        return f"No arm could be measured: {every} excluded after {found.failed:,} failed pulls."
     if status == "certified":
         return front_in_words(found)
     if status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
@@ -177,7 +177,7 @@ def list_is_over(found: Answer) -> bool:
 
 def _so_far(found: Answer) -> str:
     inside = found.pareto_set
-    named = f" (in: {names_of_listed(inside)})" if inside else ""
+    named = f" (keep: {names_of_listed(inside)})" if inside else ""
     return f"So far: {counts(found)}{named}."
 
 
@@ -214,13 +214,13 @@ def in_a_line(found: Answer) -> str:
 
 
 def why(found: Answer, arm: int) -> str:
-    """Why an arm has its verdict; of one that was set aside, how often it failed and of what."""
+    """Why an arm has its verdict; of one that was excluded, how often it failed and of what."""
     name = found.arms[arm]
-    if name not in found.aside:
+    if name not in found.excluded:
         return explanation(found, arm)
     reasons = found.state.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(found.pulls_per_arm[arm]), 'pull')} failed"
-    return f"set aside: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
+    return f"excluded: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
 
 
 def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
@@ -337,7 +337,7 @@ def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> 
         return f"{look}." if look else None
     if how == "cancelled":
         return f"the same command goes on where it stopped; {more_to_come(found)}."
-    if len(found.aside) == len(found.arms):
+    if len(found.excluded) == len(found.arms):
         return "mend the command; then begin anew, with another --study or --storage."
     if found.status == "unreachable":
         return _within_reach(found)
@@ -423,7 +423,7 @@ def commands_to_look(where: str, study: str, *, several: bool) -> str:
 def by_verdict(found: Answer) -> str:
     """Which arms are in and which open, and how many have the other verdicts."""
     front, opened, tally = found.pareto_set, found.named(found.having(Verdict.UNDECIDED)), found.tally()
-    inside = Statement.CERTAINLY_IN(
+    inside = Statement.CERTAINLY_KEPT(
         count=f"{len(front):,}",
         measured=measured(found),
         are=are(len(front)),
@@ -432,11 +432,11 @@ def by_verdict(found: Answer) -> str:
     )
     beaten, too_far = beaten_and_beyond(found)
     others: list[tuple[int, Callable[..., str]]] = [
-        (beaten, Statement.CERTAINLY_OUT),
-        (too_far, Statement.CERTAINLY_BEYOND),
+        (beaten, Statement.CERTAINLY_BEATEN),
+        (too_far, Statement.CERTAINLY_INFEASIBLE),
         (
-            tally.get(Verdict.COVERED, 0),
-            partial(Statement.CERTAINLY_COVERED, these="it" if len(front) == 1 else "these"),
+            tally.get(Verdict.MATCHED, 0),
+            partial(Statement.CERTAINLY_MATCHED, these="it" if len(front) == 1 else "these"),
         ),
     ]
     said = [inside, *(say(count=f"{count:,}", are=are(count)) for count, say in others if count)]
@@ -459,7 +459,7 @@ def robustness(found: Answer) -> str | None:
     """How dirty the data may be before the answer is no longer certain; None where no arm is in, or it is not known."""
     now, threat = found.certificate.contamination, found.certificate.threat
     profile = None if found.log is None else found.log.profile
-    if profile is None or np.isnan(profile.front) or not found.having(Verdict.IN).any():
+    if profile is None or np.isnan(profile.front) or not found.having(Verdict.KEEP).any():
         return None
     if profile.front >= 0.5:
         return Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat))
@@ -470,12 +470,12 @@ def robustness(found: Answer) -> str | None:
 
 
 def by_means(found: Answer) -> str | None:
-    """Where means would call an arm that is certainly beaten, or miss one that is in; None where they would not."""
+    """Where means would call an arm that is certainly beaten, or miss kept one; None where they would not."""
     if found.log is None:
         return None
-    on, inside = found.log.mean_front, found.having(Verdict.IN)
+    on, inside = found.log.mean_front, found.having(Verdict.KEEP)
     wrong: list[tuple[Bools, Callable[..., str]]] = [
-        (on & found.having(Verdict.OUT), Statement.MEANS_CALL),
+        (on & found.having(Verdict.BEATEN), Statement.MEANS_CALL),
         (~on & inside, partial(Statement.MEANS_MISS, place="in" if any(allowed(found)) else "on it")),
     ]
     said = [say(names=names_in_short(found.named(which))) for which, say in wrong if which.any()]
@@ -554,7 +554,7 @@ def _afresh(found: Answer, pulls: int) -> str:
 
 
 def holds_now(found: Answer) -> str | None:
-    """What holds of the arms that are in or may be, although some are open; None if nothing sensible is."""
+    """What holds of the kept arms or may be, although some are open; None if nothing sensible is."""
     within = _settled_within(found)
     return None if within is None else Statement.SETTLED(within=within)
 

@@ -31,7 +31,7 @@ from frontguard.phrases import (
     visible,
 )
 from frontguard.results import Answer
-from frontguard.verdicts import VERDICT_ORDER, Keeping, Verdict
+from frontguard.verdicts import VERDICT_ORDER, Feasibility, Verdict
 from frontguard.words.terminal import COMFORTABLE, LEAST, TextColumn, drawn, left_out, width_of, wrapped
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 _RANK = np.argsort(np.array(VERDICT_ORDER))  # of a verdict, by its number: what matters first
 
 COLOURS = {
-    Verdict.IN: "bold green",
-    Verdict.COVERED: "cyan",
+    Verdict.KEEP: "bold green",
+    Verdict.MATCHED: "cyan",
     Verdict.UNDECIDED: "yellow",
-    Verdict.OUT: "dim",
-    Verdict.SET_ASIDE: "red",
+    Verdict.BEATEN: "dim",
+    Verdict.EXCLUDED: "red",
 }
 """How arms look on a terminal, by verdict."""
 
@@ -115,14 +115,14 @@ def shown(result: Answer, most: int, likely: Bools | None = None) -> Ints:
     if len(ordered) <= most:
         return ordered
     codes = result.verdict_codes[ordered]
-    front, rest = ordered[codes == Verdict.IN], ordered[codes != Verdict.IN]
+    front, rest = ordered[codes == Verdict.KEEP], ordered[codes != Verdict.KEEP]
     kept = max(most - int((codes == Verdict.UNDECIDED).sum()), most - most // 2)
     chosen = np.concatenate([front[:kept], rest])[:most]
     return chosen if len(ordered) <= MOST_SORTED else _in_order(result, chosen, likely)
 
 
 def counts(result: Answer, arms: Ints | None = None) -> str:
-    """How many arms (of those given) have which verdict: "2 in, 1 set aside, 1,005 out"; "" if there are none."""
+    """How many arms (of those given) have which verdict: "2 in, 1 excluded, 1,005 out"; "" if there are none."""
     return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
 
 
@@ -236,7 +236,7 @@ def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
     assert kept is not None
     low, high = (ends[arms, q].tolist() for ends in kept.ends)
     return [
-        ArmCell(Keeping(code).word, float(code), between(a, b))
+        ArmCell(Feasibility(code).word, float(code), between(a, b))
         for code, a, b in zip(kept.codes[arms, q].tolist(), low, high, strict=True)
     ]
 

@@ -15,7 +15,7 @@ from frontguard.objectives import Objective
 from frontguard.phrases import are, article, at_least, at_most, joined, number, number_of, percent
 from frontguard.results import Answer, Kept
 from frontguard.statements import Statement
-from frontguard.verdicts import BEYOND, OPEN, WITHIN, Keeping, Verdict
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from frontguard.words.arm_table import names_in_short
 
 # Against whom ---------------------------------------------------------------------------------------------------------
@@ -254,11 +254,11 @@ def limit_in_words(gate: Gate) -> str:
     return f"{gate} ({'up' if gate.sign == '≤' else 'down'} to {limit.allowed:.12g} is tolerated)"
 
 
-def never_told(gate: Gate, contamination: float, verdict: Literal["in", "out"]) -> str:
+def never_told(gate: Gate, contamination: float, verdict: Literal["keep", "beaten"]) -> str:
     """That no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
-    side = "above" if (gate.sign == "≤") == (verdict == "in") else "below"
+    side = "above" if (gate.sign == "≤") == (verdict == "keep") else "below"
     never = Statement.NO_PULLS_DO(eps=percent(contamination), what=f"{gate.of} from {side}")
-    return f"{never}: no arm will be {verdict} {'with' if verdict == 'in' else 'by'} this limit"
+    return f"{never}: no arm will be {'kept with' if verdict == 'keep' else 'dropped by'} this limit"
 
 
 def all_limits(kept: Kept) -> str:
@@ -277,25 +277,25 @@ def why_by_limits(result: Answer, arm: int) -> str | None:
     place = -1 if kept is None else kept.worst(arm)
     if kept is None or place < 0 or not result.pulls_per_arm[arm]:
         return None
-    keeping = Keeping(int(kept.codes[arm, place]))
-    if verdict is Verdict.OUT and keeping is Keeping.BEYOND:
-        return Statement.BEYOND(limit=str(kept.gates[place]), by=_at_best(kept, arm, place))
-    if verdict is Verdict.UNDECIDED and keeping is Keeping.OPEN:
+    keeping = Feasibility(int(kept.codes[arm, place]))
+    if verdict is Verdict.BEATEN and keeping is Feasibility.INFEASIBLE:
+        return Statement.INFEASIBLE(limit=str(kept.gates[place]), by=_at_best(kept, arm, place))
+    if verdict is Verdict.UNDECIDED and keeping is Feasibility.OPEN:
         return f"undecided: what is left open is whether {kept.gates[place]}: {_between(kept, arm, place)}"
     return None
 
 
 def keeps(result: Answer) -> str:
-    """What is said behind the reason of an arm that is in; "" where there are no limits."""
+    """What is said behind the reason of a kept arm; "" where there are no limits."""
     return "" if result.limits is None else Statement.KEEPS(limits=all_limits(result.limits))
 
 
 def keeping_in_words(kept: Kept, arm: int, place: int) -> str:
     """How an arm stands to one limit, with its interval: for the page of an arm."""
-    keeping = Keeping(int(kept.codes[arm, place]))
-    if keeping is Keeping.OPEN:
+    keeping = Feasibility(int(kept.codes[arm, place]))
+    if keeping is Feasibility.OPEN:
         return f"{kept.gates[place]}: open, {_between(kept, arm, place)}"
-    said = Statement.IS_WITHIN if keeping is Keeping.WITHIN else Statement.IS_BEYOND
+    said = Statement.IS_WITHIN if keeping is Feasibility.FEASIBLE else Statement.IS_BEYOND
     return said(limit=limit_in_words(kept.gates[place]), between=_between(kept, arm, place))
 
 
@@ -304,16 +304,16 @@ def none_within(result: Answer) -> str:
     kept = result.limits
     assert kept is not None
     limits = " or ".join(limit_in_words(gate) for gate in kept.gates)
-    measured = len(result.arms) - len(result.aside)
+    measured = len(result.arms) - len(result.excluded)
     each = "the only arm is" if measured == 1 else f"each of {number_of(measured)} is"
-    nearest = _nearest(result, BEYOND)
+    nearest = _nearest(result, INFEASIBLE)
     return f"{Statement.NONE_WITHIN(each=each, limits=limits)}{nearest}"
 
 
 def none_within_yet(result: Answer) -> str | None:
     """Where no arm is certainly within: that, and what is nearest; None where one is, or there are no limits."""
     kept = result.limits
-    if kept is None or (kept.of_arms == WITHIN).any() or not result.pulls:
+    if kept is None or (kept.of_arms == FEASIBLE).any() or not result.pulls:
         return None
     return f"{Statement.NONE_WITHIN_YET()}{_nearest(result, OPEN)}"
 
@@ -322,7 +322,7 @@ def _nearest(result: Answer, code: int) -> str:
     """The arm of those that stand so to the limits that is least far beyond, by the estimates of what is limited."""
     kept = result.limits
     assert kept is not None
-    some = np.flatnonzero((kept.of_arms == code) & (result.verdict_codes != Verdict.SET_ASIDE))
+    some = np.flatnonzero((kept.of_arms == code) & (result.verdict_codes != Verdict.EXCLUDED))
     goals = np.array([gate.limit.value for gate in kept.gates])
     with np.errstate(divide="ignore", invalid="ignore"):
         lacking = np.abs(kept.estimates - goals) / np.where(goals == 0.0, 1.0, np.abs(goals))
@@ -336,11 +336,11 @@ def _nearest(result: Answer, code: int) -> str:
 
 
 def beaten_and_beyond(result: Answer) -> tuple[int, int]:
-    """Of the arms that are out, how many are beaten by another one, and how many are beyond a limit."""
-    out = result.having(Verdict.OUT)
+    """Of the beaten arms, how many are beaten by another one, and how many are beyond a limit."""
+    out = result.having(Verdict.BEATEN)
     if result.limits is None:
         return int(out.sum()), 0
-    beyond = out & (result.limits.of_arms == BEYOND)
+    beyond = out & (result.limits.of_arms == INFEASIBLE)
     return int((out & ~beyond).sum()), int(beyond.sum())
 
 
@@ -375,7 +375,7 @@ def standing_to_limits(result: Answer) -> str | None:
     kept = result.limits
     if kept is None:
         return None
-    about = kept.of_arms[~result.having(Verdict.SET_ASIDE)]
-    counts = ((WITHIN, "within"), (BEYOND, "beyond"), (OPEN, "open"))
+    about = kept.of_arms[~result.having(Verdict.EXCLUDED)]
+    counts = ((FEASIBLE, "feasible"), (INFEASIBLE, "infeasible"), (OPEN, "open"))
     said = [f"{int((about == code).sum()):,} {word}" for code, word in counts if (about == code).any()]
     return f"Limits, {all_limits(kept)}: {', '.join(said)}"

@@ -54,7 +54,7 @@ FAILED_PULL = Statement.FAILED_PULL()
 
 
 def guarantee(result: Answer) -> str:
-    """What holds of an answer, in plain words; nothing is promised of arms that were set aside.
+    """What holds of an answer, in plain words; nothing is promised of arms that were excluded.
 
     The answer is in the units of its metrics. That of a log says whether it could be looked at while it grew.
     """
@@ -78,7 +78,7 @@ def guarantee(result: Answer) -> str:
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
-        scope=scope(len(result.arms) - len(result.aside), result.aside),
+        scope=scope(len(result.arms) - len(result.excluded), result.excluded),
         said="; ".join(_said(result)),
     )
     return promise + after
@@ -91,7 +91,7 @@ def _said(result: Answer) -> list[str]:
     compared = [each for each in (of_in, *missing) if each]
     if result.limits is None:
         return [*of_all, *compared]
-    if result.tally().keys() <= {Verdict.OUT, Verdict.SET_ASIDE}:
+    if result.tally().keys() <= {Verdict.BEATEN, Verdict.EXCLUDED}:
         return of_all
     return [*of_all, Statement.AMONG_THOSE(limits=all_limits(result.limits), said="; ".join(compared))]
 
@@ -101,29 +101,29 @@ def why_void(certificate: Certificate, policy: str = "the policy") -> str:
     return _VOID[certificate.void](policy=policy)
 
 
-def true_values(result: Answer, boxes: str) -> str:
-    """Where the true values are, of a picture with boxes, lines or bands."""
+def true_values(result: Answer, shapes: str) -> str:
+    """Where the true values are, of a picture with intervals, lines or bands."""
     confidence = result.certificate.confidence
     if confidence is None:
         return Statement.NO_CERTIFICATE(why=why_void(result.certificate, result.policy))
-    return Statement.BOXES(confidence=percent(confidence, ROUND_FLOOR), boxes=boxes)
+    return Statement.INTERVALS_HOLD(confidence=percent(confidence, ROUND_FLOOR), shapes=shapes)
 
 
-def scope(measured: int | None, aside: Sequence[str]) -> str:
-    """Of which arms something is said, where some were set aside; "" where none were.
+def scope(measured: int | None, excluded: Sequence[str]) -> str:
+    """Of which arms something is said, where some were excluded; "" where none were.
 
     >>> scope(3, ["x", "y"])
-    ', among the 3 arms that could be measured (set aside: x, y)'
+    ', among the 3 arms that could be measured (excluded: x, y)'
     """
-    if not aside:
+    if not excluded:
         return ""
-    return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), aside=names_in_short(aside))
+    return Statement.SCOPE(arms="arms" if measured is None else number_of(measured), excluded=names_in_short(excluded))
 
 
 def allowed(result: Answer) -> tuple[float, ...]:
-    """By how much at most, in each objective, an arm that is in may be beaten; all 0 if it is truly on the front.
+    """By how much at most, in each objective, a kept arm may be beaten; all 0 if it is truly on the front.
 
-    These are the tolerances, to which every arm that is in keeps; or what a policy promises where that is more.
+    These are the tolerances, to which every kept arm keeps; or what a policy promises where that is more.
     """
     promised = result.certificate.accuracy
     each = promised if isinstance(promised, tuple) else (promised,) * len(result.objectives)
@@ -135,7 +135,7 @@ def allowed(result: Answer) -> tuple[float, ...]:
 
 
 def margins(result: Answer) -> str:
-    """The same in words; "" if an arm that is in is truly on the front."""
+    """The same in words; "" if a kept arm is truly on the front."""
     amounts = allowed(result)
     if not any(amounts):
         return ""
@@ -148,18 +148,18 @@ def _of_verdicts(result: Answer) -> list[str]:
     counted = [*result.metrics, *(() if result.limits is None else (gate.metric for gate in result.limits.gates))]
     said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else what_counts(counted))]
     limited = result.limits
-    if limited is not None and Verdict.IN in tally:
-        said.append(Statement.IN_KEEPS(limits=all_limits(limited)))
-    if limited is not None and tally.keys() <= {Verdict.OUT, Verdict.SET_ASIDE}:
-        said.append(Statement.ALL_BEYOND())
-    elif limited is not None and Verdict.OUT in tally:
-        said.append(Statement.WORSE_OR_BEYOND() if one else Statement.OUT_OR_BEYOND())
-    elif Verdict.OUT in tally:
-        said.append(Statement.OUT_WORSE() if one else Statement.OUT())
-    if Verdict.IN not in tally:
+    if limited is not None and Verdict.KEEP in tally:
+        said.append(Statement.KEPT_IS_FEASIBLE(limits=all_limits(limited)))
+    if limited is not None and tally.keys() <= {Verdict.BEATEN, Verdict.EXCLUDED}:
+        said.append(Statement.ALL_INFEASIBLE())
+    elif limited is not None and Verdict.BEATEN in tally:
+        said.append(Statement.WORSE_OR_INFEASIBLE() if one else Statement.BEATEN_OR_INFEASIBLE())
+    elif Verdict.BEATEN in tally:
+        said.append(Statement.BEATEN_WORSE() if one else Statement.BEATEN())
+    if Verdict.KEEP not in tally:
         return [*said, ""]
-    on_front = Statement.IN_EXACTLY if limited is None else Statement.NONE_DOMINATES
-    exactly, about = (Statement.IN_BEST, Statement.IN_NEAR_BEST) if one else (on_front, Statement.IN_WITHIN)
+    on_front = Statement.KEPT_EXACTLY if limited is None else Statement.NONE_DOMINATES
+    exactly, about = (Statement.KEPT_BEST, Statement.KEPT_NEAR_BEST) if one else (on_front, Statement.KEPT_WITHIN)
     return [*said, about(within=within) if within else exactly()]
 
 
@@ -171,14 +171,14 @@ def _of_missing(result: Answer) -> list[str]:
     known = of_printed and bool(np.isfinite(coverage).all())
     within = amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
     said = []
-    if Verdict.COVERED in tally:
+    if Verdict.MATCHED in tally:
         if not known:
-            said.append(Statement.COVERED_SOMEHOW())
+            said.append(Statement.MATCHED_SOMEHOW())
         elif within:
-            said.append(Statement.COVERED_WITHIN(within=within))
+            said.append(Statement.MATCHED_WITHIN(within=within))
         else:
-            said.append(Statement.COVERED(everywhere="" if one else " in every objective"))
-    if Verdict.IN not in tally or not known:
+            said.append(Statement.MATCHED(everywhere="" if one else " in every objective"))
+    if Verdict.KEEP not in tally or not known:
         return [*said, Statement.SOME_MISSED()]
     if Verdict.UNDECIDED in tally:
         said.append(Statement.OPEN())
@@ -199,7 +199,7 @@ def sentence(certificate: Certificate) -> str:
     return Statement.CERTIFICATE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
-        scope=_limited(certificate) + scope(certificate.arms, certificate.aside),
+        scope=_limited(certificate) + scope(certificate.arms, certificate.excluded),
         accuracy=Statement.BEATEN_SOMEHOW() if accuracy is None else Statement.NOT_BEATEN(accuracy=accuracy),
         coverage=Statement.SOME_MISSED() if coverage is None else Statement.NOT_MISSED(coverage=coverage),
     )
@@ -260,7 +260,7 @@ def assumptions(
     anytime: bool | None,
     spread: str | None,
     failed: int,
-    aside: int,
+    excluded: int,
     side_by_side: bool = False,
 ) -> tuple[str, ...]:
     """What has to be so for the certificate to hold. `anytime` is None where it is not known."""
@@ -274,10 +274,10 @@ def assumptions(
             *declared(objectives),
             _looks(anytime),
             f"{FAILED_PULL} There are {failed:,} of them here, and none was left out." if failed else "",
-            f"{aside:,} "
-            f"{'arm that could not be measured was' if aside == 1 else 'arms that could not be measured were'} "
-            "set aside, and the answer is about the others."
-            if aside
+            f"{excluded:,} "
+            f"{'arm that could not be measured was' if excluded == 1 else 'arms that could not be measured were'} "
+            "excluded, and the answer is about the others."
+            if excluded
             else "",
             _at_once(certificate, policy),
         )
@@ -450,7 +450,7 @@ def sensible(result: Answer, amounts: Sequence[float]) -> bool:
     A tolerance beyond that calls any arm as good as any other. Where all arms are nearly alike, that may be just what
     there is to say: up to a quarter of the metric is sensible, and what was asked for, or less, is anyway.
     """
-    medians = result.estimates[result.verdict_codes != Verdict.SET_ASIDE]
+    medians = result.estimates[result.verdict_codes != Verdict.EXCLUDED]
     for d, (amount, metric) in enumerate(zip(amounts, result.metrics, strict=True)):
         if amount <= parse_tolerance(metric.tolerance).amount * (1.0 + 1e-9):
             continue
@@ -476,34 +476,34 @@ def explanation(result: Answer, i: int) -> str:
     said = _why(result, i)
     if result.goal != "list":
         return said
-    more = what_best_at(result, i) if result.verdict(i) is Verdict.IN else take_instead(result, i)
+    more = what_best_at(result, i) if result.verdict(i) is Verdict.KEEP else take_instead(result, i)
     return f"{said}; {more}" if more else said
 
 
 def _why(result: Answer, i: int) -> str:
     verdict, j = result.verdict(i), int(result.decided_by[i])
-    if verdict == Verdict.SET_ASIDE:
-        return "set aside: it cannot be measured, and the answer is about the other arms"
+    if verdict == Verdict.EXCLUDED:
+        return "excluded: it cannot be measured, and the answer is about the other arms"
     if (limited := why_by_limits(result, i)) is not None:
         return limited
     if j < 0:
         alone = f"{verdict.word}: {'no other arm bears on it' if result.pulls_per_arm[i] else 'not measured yet'}"
-        return alone + keeps(result) if verdict is Verdict.IN else alone
+        return alone + keeps(result) if verdict is Verdict.KEEP else alone
     rival = result.arms[j]
     if verdict == Verdict.UNDECIDED:
         return f"undecided: what is left open is how it compares with {rival}"
     if result.certificate.confidence is None:
         return _UNPROVED[verdict](rival=rival)
-    if verdict == Verdict.OUT:
+    if verdict == Verdict.BEATEN:
         lead = result.inner.lower[j] - result.inner.upper[i]  # where positive, the rival is certainly better
         behind = lead if result.apart is None else -result.apart[i, 0]
         worse, tied = _names(result, behind > 0.0), _names(result, behind == 0.0)
         if not worse:
-            return Statement.PUT_OUT(rival=rival)
+            return Statement.BEATEN_BY(rival=rival)
         said = Statement.WORSE(rival=rival, names=joined(worse)) + _by_pairs(result, (behind > 0.0) & ~(lead > 0.0))
         return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
-    if verdict == Verdict.COVERED:
-        return Statement.COVERED_BY(rival=rival)
+    if verdict == Verdict.MATCHED:
+        return Statement.MATCHED_BY(rival=rival)
     lead = result.inner.lower[i] - result.inner.upper[j]
     ahead = lead if result.apart is None else -result.apart[i, 1]
     better = _names(result, ahead > 0.0)
@@ -521,9 +521,9 @@ def _by_pairs(result: Answer, which: Bools) -> str:
 
 
 _UNPROVED = {
-    Verdict.OUT: Statement.PUT_OUT,
-    Verdict.IN: Statement.NEAREST,
-    Verdict.COVERED: Statement.PERHAPS_COVERED,
+    Verdict.BEATEN: Statement.BEATEN_BY,
+    Verdict.KEEP: Statement.NEAREST,
+    Verdict.MATCHED: Statement.PERHAPS_MATCHED,
 }
 
 

@@ -333,7 +333,7 @@ def places_on_list(result: Answer, arms: Ints) -> list[str]:
     scope, said = among_those_within(result), []
     for arm in arms.tolist():
         name = result.arms[arm]
-        if result.verdict(arm) is Verdict.IN:
+        if result.verdict(arm) is Verdict.KEEP:
             said.append(_best_at(best.get(name, ()), scope))
         else:
             said.append(_instead(instead[name], result.metrics) if name in instead else "")

@@ -22,7 +22,7 @@ MOST_LISTED = 10
 
 
 def names_of_listed(front: Sequence[str]) -> str:
-    """The arms that are in by name, if they are few; a handful of them if they are not.
+    """The kept arms by name, if they are few; a handful of them if they are not.
 
     >>> names_of_listed(["f", "b", "c", "d", "e", "a"]), names_of_listed([str(k) for k in range(11)])
     ('a, b, c, d, e, f', '0, 1, 2, 3, 4 … and 6 more')
@@ -42,8 +42,8 @@ def front_in_words(result: Answer) -> str:
         return enough_in_words(result) if result.goal == "list" else Statement.FRONT(**counted, place=place(result))
     best = best_of(metrics[0], several=len(front) > 1) + among_those_within(result)
     within = near(result) if any(allowed(result)) else ""
-    if len(result.arms) == 1 + len(result.aside) and len(front) == 1:
-        return Statement.ONLY(arm=front[0], best=best, scope=" that can be measured" if result.aside else "")
+    if len(result.arms) == 1 + len(result.excluded) and len(front) == 1:
+        return Statement.ONLY(arm=front[0], best=best, scope=" that can be measured" if result.excluded else "")
     if len(front) == 1:
         said = {"measured": of, "arm": front[0], "best": best}
         return Statement.NEAR_BEST(**said, within=within) if within else Statement.BEST(**said)
@@ -55,13 +55,13 @@ def enough_in_words(result: Answer) -> str:
     """Which arms are enough, and what holds of the others, in two sentences."""
     front, of, coverage = result.pareto_set, measured(result), result.certificate.coverage
     scope, others = among_those_within(result), " that keeps to them" if result.limits is not None else ""
-    named, everything = names_of_listed(front), len(front) == len(result.arms) - len(result.aside)
+    named, everything = names_of_listed(front), len(front) == len(result.arms) - len(result.excluded)
     if everything and len(front) > 1:
         return Statement.ALL_LISTED(measured=of, scope=scope, arms=named)
     within = amounts_in_words(coverage, result.metrics) if any(np.atleast_1d(coverage)) else ""
     everywhere = " in every objective"
     if everything:
-        return Statement.ONLY_ARM(arm=named, scope=" that can be measured" if result.aside else "")
+        return Statement.ONLY_ARM(arm=named, scope=" that can be measured" if result.excluded else "")
     if len(front) == 1:
         said = Statement.ENOUGH_ALONE(measured=of, arm=named, scope=scope)
         if within:
@@ -75,9 +75,9 @@ def enough_in_words(result: Answer) -> str:
 
 def measured(result: Answer) -> str:
     """The arms that an answer is about: all, or those that can be measured."""
-    aside = len(result.aside)
-    count = number_of(len(result.arms) - aside)
-    return f"the {count} that can be measured" if aside else count
+    excluded = len(result.excluded)
+    count = number_of(len(result.arms) - excluded)
+    return f"the {count} that can be measured" if excluded else count
 
 
 def place(result: Answer) -> str:
@@ -113,11 +113,11 @@ def best_guess(result: Answer) -> str | None:
 
 
 def too_few(result: Answer) -> str | None:
-    """How many pulls a result without an arm that is in lacks; None where it is not pulls, or that is not known."""
+    """How many pulls a result without a kept arm lacks; None where it is not pulls, or that is not known."""
     guess, certificate = result.guess, result.certificate
     if guess is None or guess.first is None or certificate.confidence is None:
         return None
-    measured = result.pulls_per_arm[result.verdict_codes != Verdict.SET_ASIDE]
+    measured = result.pulls_per_arm[result.verdict_codes != Verdict.EXCLUDED]
     if not len(measured) or guess.whole is None or measured.max() >= guess.whole:
         return None
     said = least_pulls(
@@ -166,7 +166,7 @@ def what_if(found: Answer) -> list[str]:
 
 
 def _all_open(found: Answer) -> bool:
-    return bool((found.having(Verdict.UNDECIDED) | found.having(Verdict.SET_ASIDE)).all())
+    return bool((found.having(Verdict.UNDECIDED) | found.having(Verdict.EXCLUDED)).all())
 
 
 def _said(found: Answer, given: WhatIf) -> str:
@@ -178,7 +178,7 @@ def _said(found: Answer, given: WhatIf) -> str:
     parts: list[str] = []
     for verdict in VERDICT_ORDER:
         which = np.asarray(given.codes == verdict)
-        if which.any() and verdict not in (Verdict.UNDECIDED, Verdict.SET_ASIDE):
+        if which.any() and verdict not in (Verdict.UNDECIDED, Verdict.EXCLUDED):
             would = "" if parts else "would have been "
             arms = f"{int(which.sum()):,}" if parts else number_of(int(which.sum()))
             parts.append(f"{arms} {would}{verdict.word} ({listed(found.named(which))})")

@@ -148,7 +148,7 @@ def _why_open(found: Answer) -> str:
     """Why it is not decided."""
     gate, certificate = of(found), found.certificate
     if gate.broken:
-        names = list(dict.fromkeys(name for pair in gate.pairs for name in pair.aside))
+        names = list(dict.fromkeys(name for pair in gate.pairs for name in pair.excluded))
         return f"{joined([visible(name) for name in names])} could not be measured."
     if gate.status == "unreachable":
         lies = (
@@ -199,7 +199,7 @@ def promise(found: Answer) -> str:
 
 def robustness(found: Answer) -> str | None:
     """Up to which ε the outcome stands; None where it is open or that is not known."""
-    last = of(found).stands_up_to
+    last = of(found).holds_up_to
     if last is None:
         return None
     return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.certificate.contamination))
@@ -265,7 +265,7 @@ def rows(found: Answer) -> list[tuple[tuple[str, ...], Outcome]]:
     for pair, check in of(found).checks:
         span, times = _told(check)
         shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
-        last = "" if check.stands_up_to is None else percent(check.stands_up_to, ROUND_FLOOR)
+        last = "" if check.holds_up_to is None else percent(check.holds_up_to, ROUND_FLOOR)
         cells = visible(pair.name), visible(named(check)), shown
         lines.append(((*cells, check.outcome.word, last), check.outcome))
     return lines

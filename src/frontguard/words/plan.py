@@ -134,8 +134,8 @@ def warnings(made: CostPlan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --tolerance or --coverage helps"
         )
-    said += [never_told(floor.gate, task.threat.eps, "in") for floor in made.limits if not floor.within]
-    said += [never_told(floor.gate, task.threat.eps, "out") for floor in made.limits if not floor.beyond]
+    said += [never_told(floor.gate, task.threat.eps, "keep") for floor in made.limits if not floor.within]
+    said += [never_told(floor.gate, task.threat.eps, "beaten") for floor in made.limits if not floor.beyond]
     unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
@@ -173,7 +173,7 @@ def facts(made: CostPlan) -> list[str]:
         *(f"Limit: {stays}." for floor in made.limits if (stays := _stays_open(made.task, floor))),
         f"Nothing can be said before so many pulls of an arm: {first}.",
         f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
-        f"certified policy's boxes to allow the goal under every attack{_but_at_limits(made.task)}.",
+        f"certified policy's intervals to allow the goal under every attack{_but_at_limits(made.task)}.",
     ]
 
 
@@ -212,7 +212,7 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
 def out_of_reach(settings: Settings) -> list[str]:
     """Of a study that begins: what no number of pulls will tell, of its limits and of its means."""
     asked, threat = settings.question, settings.question.threat
-    said = [never_told(gate, threat.eps, "in") for gate in settings.never_within()]
+    said = [never_told(gate, threat.eps, "keep") for gate in settings.never_within()]
     return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)
 
 

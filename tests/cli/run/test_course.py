@@ -29,11 +29,11 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
     answer = found(ran)
     assert answer["status"] == "certified"
     assert answer["pareto_set"] == ["small", "fast"]
-    assert answer["verdicts"] == {"small": "in", "fast": "in", "poor": "out"}
+    assert answer["verdicts"] == {"small": "keep", "fast": "keep", "poor": "beaten"}
     assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"} | {
         "void",
         "arms",
-        "aside",
+        "excluded",
         "limits",
     }
     assert answer["certificate"]["contamination"] == 0.02
@@ -56,7 +56,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
     printed = " ".join(again.stdout.split())
     assert answer["answer"] == snapshot(name="the answer")
     assert printed.startswith(answer["answer"])
-    assert re.search(r"poor +out .*\[", again.stdout)
+    assert re.search(r"poor +beaten .*\[", again.stdout)
     assert re.search(r"95%.* 2%", printed)  # the confidence and the contamination
     assert f"{answer['pulls']} pulls;" in printed
     assert f"`frontguard report {folder / 'toy.db'}`" in printed
@@ -148,7 +148,7 @@ def test_with_a_tolerance_in_units_the_same_study_goes_on(folder: Path) -> None:
     assert run(folder, *LOW).returncode == 3
     again = run(folder, *LOW[:-1], "0.5", "--json")
     assert "going on with" in again.stderr
-    assert found(again)["verdicts"] == {"low": "out", "high": "in", "mid": "out"}
+    assert found(again)["verdicts"] == {"low": "beaten", "high": "keep", "mid": "beaten"}
     assert found(again)["study"]["failures"] == {}
 
 

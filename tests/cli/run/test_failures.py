@@ -41,11 +41,11 @@ def test_an_arm_that_always_fails_is_reported_and_does_not_eat_the_budget(
     assert answer["status"] == "certified"
     assert run(folder, "toy.toml", "--json", "--allow-failed-arms").returncode == 0
     assert answer["pareto_set"] == ["small", "fast"]
-    assert answer["certificate"]["aside"] == ["broken", "unprepared"]
-    assert answer["verdicts"]["broken"] == "set aside"
+    assert answer["certificate"]["excluded"] == ["broken", "unprepared"]
+    assert answer["verdicts"]["broken"] == "excluded"
     assert answer["pulls_per_arm"]["broken"] == answer["pulls_per_arm"]["unprepared"] == 5
     assert answer["study"]["failures"] == {"broken": {"exit code 7": 5}, "unprepared": {"prepare: exit code 9": 5}}
-    warnings = [warning for warning in answer["warnings"] if "set aside" in warning]
+    warnings = [warning for warning in answer["warnings"] if "excluded" in warning]
     assert said("\n".join(warnings)) == snapshot
     assert f"warning: {warnings[0]}" in ran.stderr.splitlines()
 
@@ -81,7 +81,7 @@ def test_a_pull_that_takes_too_long_is_killed_with_all_its_processes(folder: Pat
     ran = run(folder, "toy.toml", "--timeout", "0.2", "--json", "--workers", "2", "--allow-failed-arms")
     assert ran.returncode == 0, ran.stderr
     answer = found(ran)
-    assert answer["certificate"]["aside"] == ["hangs"]
+    assert answer["certificate"]["excluded"] == ["hangs"]
     assert answer["study"]["failures"]["hangs"] == {"timeout after 0.2 s": 5}
     assert not alive_with(mark)
 

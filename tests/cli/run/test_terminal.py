@@ -27,19 +27,21 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
 
     def intervals_and_warning(lines: list[str]) -> bool:
         text = "\n".join(lines)
-        return "set aside" in text and "Certain within" in text and "Warning: arm 'broken'" in text
+        return "excluded" in text and "Certain within" in text and "Warning: arm 'broken'" in text
 
     assert terminal.wait_for(intervals_and_warning), "\n".join(terminal.lines)
     screen = terminal.lines
     head = next(place for place, text in enumerate(screen) if text.startswith("toy  "))
-    assert re.match(r"toy  \d+ pulls, \d+ failed.*: .*1 set aside", screen[head])
+    assert re.match(r"toy  \d+ pulls, \d+ failed.*: .*1 excluded", screen[head])
     assert {"verdict", "cost", "pulls"} <= set(screen[head + 1].split())
     rows = {text.split()[0]: text for text in screen[head + 3 : head + 8]}
     assert sorted(rows) == ["broken", "fast", "poor", "small", "twin"]
-    verdicts = ["out" if " out " in row else "aside" if " set aside " in row else "open" for row in rows.values()]
-    assert verdicts == sorted(verdicts, key=["open", "aside", "out"].index)
+    verdicts = [
+        "beaten" if " beaten " in row else "excluded" if " excluded " in row else "open" for row in rows.values()
+    ]
+    assert verdicts == sorted(verdicts, key=["open", "excluded", "beaten"].index)
     assert "[" in rows["small"]  # its interval
-    assert re.match(r"broken +set aside .* 5 +5\b", rows["broken"])
+    assert re.match(r"broken +excluded .* 5 +5\b", rows["broken"])
     assert any("goal" in text for text in screen)
     assert sum("small " in text for text in screen) == 1  # drawn over, not again and again
     terminal.process.send_signal(signal.SIGINT)
@@ -47,7 +49,7 @@ def test_on_a_terminal_there_is_a_view_that_gives_way_to_the_answer(folder: Path
     whole = [*terminal.scrolled, *terminal.lines]
     assert not any("Certain within" in text for text in whole)  # the view has gone
     assert sum(text.startswith("small ") for text in whole) == 1  # and the table is there
-    assert any(text.startswith("Warning: arm 'broken' was set aside") for text in whole)
+    assert any(text.startswith("Warning: arm 'broken' was excluded") for text in whole)
     assert terminal.raw.count("\x1b[?25l") == terminal.raw.count("\x1b[?25h")  # the cursor is back
     assert terminal.raw.count("Certain within") >= 2  # it was drawn several times
 

@@ -73,7 +73,7 @@ def test_every_kind_of_frame(kind: str, snapshot: SnapshotAssertion) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_kind_comes_out(kind: str) -> None:
     frame = KINDS[kind]({"arm": ["a"], "x": [1.0]})
-    answer = same_kind(frame, {"arm": ["a", "b"], "low": np.array([1.0, 2.0]), "verdict": ["in", "out"]})
+    answer = same_kind(frame, {"arm": ["a", "b"], "low": np.array([1.0, 2.0]), "verdict": ["keep", "beaten"]})
     assert type(answer) is (pl.DataFrame if kind == "duckdb" else type(frame))
     plain = {
         "pandas": lambda: answer.to_dict("list"),
@@ -83,7 +83,7 @@ def test_the_same_kind_comes_out(kind: str) -> None:
         "duckdb": lambda: answer.to_dict(as_series=False),
         "dict": lambda: answer,
     }.get(kind, lambda: answer.to_pydict())()
-    assert plain == {"arm": ["a", "b"], "low": [1.0, 2.0], "verdict": ["in", "out"]}
+    assert plain == {"arm": ["a", "b"], "low": [1.0, 2.0], "verdict": ["keep", "beaten"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)

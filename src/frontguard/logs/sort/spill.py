@@ -289,7 +289,7 @@ class LogParts:
         self.metrics, self.memory, self.rows = tuple(metrics), memory, 0
         self._folder, self._stack = folder, ExitStack()
         self._runs: list[Ordered] = []
-        self._held = 0  # bytes of those that are in memory
+        self._held = 0  # bytes of those kept memory
         self._files: list[StoredArray] = []  # of the values of each metric, once there are any
 
     def __enter__(self) -> LogParts:

@@ -248,7 +248,7 @@
       const before = verdicts.get(key);
       found.set(key, verdict);
       if (before !== undefined && before !== verdict) {
-        news.push(`arm ${row.querySelector(".name").textContent.slice(0, 80)} is now ${verdict}`);
+        news.push(`arm ${row.querySelector(".name").textContent.slice(0, 80)}: ${verdict}`);
       }
     }
     verdicts = found;

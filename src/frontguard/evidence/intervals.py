@@ -1,9 +1,9 @@
-"""Boxes: intervals that contain what counts of an arm at every number of pulls at once, whatever the attacker does.
+"""Intervals: intervals that contain what counts of an arm at every number of pulls at once, whatever the attacker does.
 
 Each statistic has a module that makes intervals of sorted samples: `evidence.quantiles`, `evidence.means` (of values
 with known bounds), `evidence.normals` (of values with a known deviation) and `evidence.exact`. This one shares δ among
-them, and keeps the *box* of each arm: what is left of its intervals over all n so far. Where an attacker may take any
-share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
+them, and keeps the *interval* of each arm: what is left of its intervals over all n so far. Where an attacker may take
+any share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
 
 An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
 """
@@ -48,7 +48,7 @@ from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_threat
 
 LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH = range(10)
-"""Columns of an array of boxes (K, COLUMNS, M), for every arm and objective:
+"""Columns of an array of intervals (K, COLUMNS, M), for every arm and objective:
 
 - `LOW`, `HIGH`: L and H, the interval so far;
 - `LOW_FLOOR`, `HIGH_FLOOR`: what would be left of it if the sample went on like this for ever;
@@ -57,7 +57,7 @@ LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUB
 - `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
 
 Where there is evidence on pairs of arms besides, K columns more follow, from `COLUMNS` on: the one of number
-COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of boxes, ∞ where there is none. Where there is
+COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of intervals, ∞ where there is none. Where there is
 evidence on rivals, K more follow: the one of number COLUMNS + K + i of arm j is such a bound *if j is the best rival
 of i* (`evidence.apart`), and says nothing otherwise. Rows and columns are those of all arms, whichever of them are
 looked at.
@@ -67,7 +67,7 @@ COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory
 
 
 @dataclass(frozen=True, eq=False)
-class ArmBoxes:
+class ArmIntervals:
     """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
 
     The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
@@ -88,35 +88,40 @@ class ArmBoxes:
         """What is known of each arm by itself, in the order of the fields."""
         return self.lower, self.upper, self.estimates, self.doubt_low, self.doubt_high
 
-    def of(self, arms: Ints) -> ArmBoxes:
+    def of(self, arms: Ints) -> ArmIntervals:
         """Those of some arms only."""
         apart = None if self.apart is None else self.apart[np.ix_(arms, arms)]
-        return replace(ArmBoxes(*(array.take(arms, axis=0) for array in self.alone)), apart=apart)
+        return replace(ArmIntervals(*(array.take(arms, axis=0) for array in self.alone)), apart=apart)
 
     def as_columns(self) -> Floats:
         """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
-        boxes = unknown_boxes(*self.lower.shape, pairs=self.apart is not None)
+        intervals = unknown_intervals(*self.lower.shape, pairs=self.apart is not None)
         for column in (LOW, LOW_FLOOR, PLAIN_LOW):
-            boxes[:, column] = self.lower
+            intervals[:, column] = self.lower
         for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
-            boxes[:, column] = self.upper
-        boxes[:, ESTIMATE], boxes[:, DOUBT_LOW], boxes[:, DOUBT_HIGH] = self.estimates, self.doubt_low, self.doubt_high
+            intervals[:, column] = self.upper
+        intervals[:, ESTIMATE], intervals[:, DOUBT_LOW], intervals[:, DOUBT_HIGH] = (
+            self.estimates,
+            self.doubt_low,
+            self.doubt_high,
+        )
         if self.apart is not None:
-            boxes[:, COLUMNS:] = self.apart
-        return boxes
+            intervals[:, COLUMNS:] = self.apart
+        return intervals
 
 
-def unknown_boxes(arms: int, objectives: int, *, pairs: bool = False, rivals: bool = False) -> Floats:
-    """Boxes (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs`, and on `rivals`."""
-    boxes = np.zeros((arms, COLUMNS + arms * (pairs + rivals), objectives))
-    boxes[:, COLUMNS:] = np.inf
-    boxes[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
-    boxes[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
-    return boxes
+def unknown_intervals(arms: int, objectives: int, *, pairs: bool = False, rivals: bool = False) -> Floats:
+    """Intervals (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs`, and on
+    `rivals`."""
+    intervals = np.zeros((arms, COLUMNS + arms * (pairs + rivals), objectives))
+    intervals[:, COLUMNS:] = np.inf
+    intervals[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
+    intervals[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
+    return intervals
 
 
-class BoxRule(NamedTuple):
-    """By what boxes are read off sorted samples; S shifts for each of M objectives.
+class IntervalRule(NamedTuple):
+    """By what intervals are read off sorted samples; S shifts for each of M objectives.
 
     The first seven fields are of quantiles, and those from `kinds` on say which objectives have none.
     """
@@ -136,7 +141,7 @@ class BoxRule(NamedTuple):
     log_priors: Floats  # (M, S): see `refuted_below`; of `low_keep`, which is the other where there are shifts
 
 
-def box_rule(
+def interval_rule(
     threat: Threat,
     *,
     arms: int,
@@ -147,15 +152,15 @@ def box_rule(
     quantiles: npt.ArrayLike = 0.5,
     statistics: Sequence[Statistic] | None = None,
     largest: int = LARGEST,
-) -> BoxRule:
-    """Boxes of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
+) -> IntervalRule:
+    """Intervals of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
 
     What counts of each objective are `statistics`, or `quantiles` where none are given. R speaks of medians only:
     objectives with another statistic do without it. δ is shared equally by arms, sides and those objectives that are
     not exact; the shifts of a side have one part of it together, and weights by `UNSHIFTED_SHARE`.
 
     >>> from frontguard import Prescient
-    >>> rule = box_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
+    >>> rule = interval_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
     >>> rule.low_ranks.shape[:2], rule.low_keep.tolist()
     ((2, 1), [[0.45], [0.45]])
     """
@@ -167,7 +172,7 @@ def box_rule(
     bound = None if spread is None else as_spread_bound(spread)
     thresholds = np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share))
     taken = np.where(kinds == EXACT, 0.0, threat.taken)
-    return BoxRule(
+    return IntervalRule(
         **quantile_fields(threat, counted, share, bound, t_bar, largest),
         taken=taken,
         kinds=kinds,
@@ -194,13 +199,13 @@ def checked_statistics(
     return counted
 
 
-def first_bounded(rule: BoxRule) -> list[int | None]:
-    """For both ends of the box of each objective the pulls, none of which fails, before which it is not bounded.
+def first_bounded(rule: IntervalRule) -> list[int | None]:
+    """For both ends of the interval of each objective the pulls, none of which fails, before which it is not bounded.
 
     None where no number of pulls that is tabulated bounds it.
 
     >>> from frontguard import Prescient
-    >>> first_bounded(box_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
+    >>> first_bounded(interval_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
     [5, 83]
     """
     found: list[int | None] = []
@@ -216,7 +221,7 @@ def first_bounded(rule: BoxRule) -> list[int | None]:
 
 
 def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
-    """Of the pulls before which ends of boxes are not bounded: before any is, and before all are; None for never.
+    """Of the pulls before which ends of intervals are not bounded: before any is, and before all are; None for never.
 
     >>> first_and_whole([5, 86]), first_and_whole([5, None])
     ((5, 86), (5, None))
@@ -232,41 +237,42 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
 
 
 @kernel
-def tighten(box: Floats, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int) -> None:
-    """Bring one arm's box (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts failed ones too.
+def tighten(interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> None:
+    """Bring one arm's interval (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts failed ones
+    too.
 
     An empty interval cannot come about while R and the threat model hold. If R made it so (refuted = 1), the interval
     goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
     this arm any more.
     """
-    low, high, plain_low, plain_high = box[LOW], box[HIGH], box[PLAIN_LOW], box[PLAIN_HIGH]
+    low, high, plain_low, plain_high = interval[LOW], interval[HIGH], interval[PLAIN_LOW], interval[PLAIN_HIGH]
     if rule.kinds[d] == QUANTILE:
-        for s in range(rule.costs.shape[1] if box[REFUTED] == 0.0 else 1):
+        for s in range(rule.costs.shape[1] if interval[REFUTED] == 0.0 else 1):
             found_low, found_high = between_ranks(samples, record, pulls, rule, d, s)
             low, high = max(low, found_low), min(high, found_high)
             if s == 0:
                 plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
-        if box[REFUTED] == 0.0:
+        if interval[REFUTED] == 0.0:
             low, high = with_all_shifts(samples, record, pulls, rule, d, float(pulls), low, high)
     else:
         found_low, found_high = bounds_without_ranks(samples, record, pulls, rule, d, float(pulls))
         plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
         low, high = plain_low, plain_high
-    box[PLAIN_LOW], box[PLAIN_HIGH] = plain_low, plain_high
-    if plain_low > plain_high or box[REFUTED] == 2.0:
-        refute(box)
+    interval[PLAIN_LOW], interval[PLAIN_HIGH] = plain_low, plain_high
+    if plain_low > plain_high or interval[REFUTED] == 2.0:
+        refute(interval)
         return
-    if low > high and box[REFUTED] == 0.0:
-        box[REFUTED] = 1.0
-    if box[REFUTED] == 1.0:
+    if low > high and interval[REFUTED] == 0.0:
+        interval[REFUTED] = 1.0
+    if interval[REFUTED] == 1.0:
         low, high = plain_low, plain_high
-    box[LOW], box[HIGH] = low, high
-    box[LOW_FLOOR], box[HIGH_FLOOR] = lasting_bounds(box, samples, record, pulls, rule, d)
+    interval[LOW], interval[HIGH] = low, high
+    interval[LOW_FLOOR], interval[HIGH_FLOOR] = lasting_bounds(interval, samples, record, pulls, rule, d)
 
 
 @kernel
 def bounds_without_ranks(
-    samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int, foreseen: float
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
 ) -> tuple[float, float]:
     """The interval of a mean, or the exact value; empty if that was measured differently.
 
@@ -280,21 +286,21 @@ def bounds_without_ranks(
 
 
 @kernel
-def usable_shifts(box: Floats, rule: BoxRule) -> int:
+def usable_shifts(interval: Floats, rule: IntervalRule) -> int:
     """How many of the shifts, the first of which needs no R, the data have not refuted."""
-    return rule.costs.shape[1] if box[REFUTED] == 0.0 else 1 if box[REFUTED] == 1.0 else 0
+    return rule.costs.shape[1] if interval[REFUTED] == 0.0 else 1 if interval[REFUTED] == 1.0 else 0
 
 
 @kernel
 def lasting_bounds(
-    box: Floats, samples: Samples, record: Record, pulls: int, rule: BoxRule, d: int
+    interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int
 ) -> tuple[float, float]:
-    """What would be left of a box (COLUMNS,) of objective d if the sample went on like this for ever."""
-    low, high, kind = box[LOW], box[HIGH], rule.kinds[d]
+    """What would be left of an interval (COLUMNS,) of objective d if the sample went on like this for ever."""
+    low, high, kind = interval[LOW], interval[HIGH], rule.kinds[d]
     if kind == QUANTILE:
-        return lasting_quantile(low, high, usable_shifts(box, rule), samples, record, pulls, rule, d)
+        return lasting_quantile(low, high, usable_shifts(interval, rule), samples, record, pulls, rule, d)
     last_low, last_high = -np.inf, np.inf
-    if box[REFUTED] == 0.0 and pulls > 0:
+    if interval[REFUTED] == 0.0 and pulls > 0:
         if kind == BOUNDED_MEAN:
             last_low, last_high = lasting_mean(samples, record, pulls, rule, d)
         elif kind == NORMAL_MEAN:
@@ -303,45 +309,45 @@ def lasting_bounds(
 
 
 @kernel
-def refresh(boxes: Floats, i: int, samples: Samples, pulls: int, rule: BoxRule) -> bool:
-    """Bring arm i's boxes and point estimates up to date with its sorted samples; whether a bound was found false.
+def refresh(intervals: Floats, i: int, samples: Samples, pulls: int, rule: IntervalRule) -> bool:
+    """Bring arm i's intervals and point estimates up to date with its sorted samples; whether a bound was found false.
 
     `pulls` counts all that were asked for: one that failed, or has not come back yet, may be anything. (To leave those
     out that are still on their way would be wrong: which of them come first may depend on what they measure.)
     """
-    M = boxes.shape[2]
+    M = intervals.shape[2]
     found_false = False
     for d in range(M):
-        box = boxes[i, :, d]
+        interval = intervals[i, :, d]
         record: Record = samples.columns[i * M + d]
-        refuted = box[REFUTED]
-        tighten(box, samples, record, pulls, rule, d)
-        found_false |= box[REFUTED] != refuted
+        refuted = interval[REFUTED]
+        tighten(interval, samples, record, pulls, rule, d)
+        found_false |= interval[REFUTED] != refuted
         if record.count == 0:
             continue
         if rule.kinds[d] == BOUNDED_MEAN or rule.kinds[d] == NORMAL_MEAN:
             estimate, low, high = mean_and_doubt(samples, record, rule.scales[d])
         else:
             estimate, low, high = quantile_and_doubt(samples, record, rule.quantiles[d])
-        box[ESTIMATE], box[DOUBT_LOW], box[DOUBT_HIGH] = estimate, low, high
-        moved = not box[PLAIN_LOW] <= box[ESTIMATE] <= box[PLAIN_HIGH]
-        if moved and box[REFUTED] != 2.0:
-            refute(box)
+        interval[ESTIMATE], interval[DOUBT_LOW], interval[DOUBT_HIGH] = estimate, low, high
+        moved = not interval[PLAIN_LOW] <= interval[ESTIMATE] <= interval[PLAIN_HIGH]
+        if moved and interval[REFUTED] != 2.0:
+            refute(interval)
             found_false = True
     return found_false
 
 
 @kernel
-def refute(box: Floats) -> None:
-    """Let nothing be known of a box (COLUMNS,), for good: what it rests on is false."""
-    box[REFUTED] = 2.0
-    box[LOW], box[HIGH], box[LOW_FLOOR], box[HIGH_FLOOR] = -np.inf, np.inf, -np.inf, np.inf
+def refute(interval: Floats) -> None:
+    """Let nothing be known of an interval (COLUMNS,), for good: what it rests on is false."""
+    interval[REFUTED] = 2.0
+    interval[LOW], interval[HIGH], interval[LOW_FLOOR], interval[HIGH_FLOOR] = -np.inf, np.inf, -np.inf, np.inf
 
 
 @kernel(over="arms", deep=True)
-def refresh_all(boxes: Floats, arms: Ints, samples: Samples, pulls: Ints, rule: BoxRule) -> bool:
+def refresh_all(intervals: Floats, arms: Ints, samples: Samples, pulls: Ints, rule: IntervalRule) -> bool:
     """`refresh` these arms (n,), of which so many pulls (n,) were asked for; whether some bound was found false."""
     found_false = False
     for n in range(arms.shape[0]):
-        found_false |= refresh(boxes, arms[n], samples, pulls[n], rule)
+        found_false |= refresh(intervals, arms[n], samples, pulls[n], rule)
     return found_false
