@@ -87,7 +87,7 @@ def test_those_that_matter_come_first_where_not_all_fit(many: Answer) -> None:
     assert [row.split()[1] for row in rows[:4]] == ["50", "51", "55", "59"]
     assert "excluded" in rows[3]
     hidden = 60 - len(rows)
-    assert f"… and {hidden} more: {hidden} out" in lines
+    assert f"… and {hidden} more: {hidden} beaten" in lines
 
 
 def rows_of(lines: list[str]) -> list[str]:
@@ -110,7 +110,7 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     assert frames[0][:8] == [*inside, *opened]
     assert frames[0] == frames[1] == frames[2]
     hidden = 60 - len(frames[0])
-    assert f"… and {hidden} more: {hidden} out" in on_screen(result, 80, 24)
+    assert f"… and {hidden} more: {hidden} beaten" in on_screen(result, 80, 24)
     codes[arms.index("arm10")] = Verdict.KEEP
     later = rows_of(on_screen(replace(result, verdict_codes=codes), 80, 24))
     assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
