@@ -17,11 +17,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.reports import plain as ci
 from tests.cli import commands
-from tests.cli.run.toy import told, wait_until
+from tests.cli.run.toy import told
 from tests.logs.test_gate import benchmark_file, hyperfine
 from tests.support import warm
 from tests.support.printed import as_published
 from tests.support.snapshots import said
+from tests.support.waiting import until
 
 process = partial(commands.process, "gate")
 run = partial(commands.run, "gate")
@@ -172,7 +173,7 @@ def test_interrupted_it_ends_with_130(folder: Path) -> None:
         warm.frontguard("gate", *given), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    wait_until(lambda: told(folder / "gate.db") >= 4)
+    until(lambda: told(folder / "gate.db") >= 4)
     os.killpg(going.pid, signal.SIGINT)
     out, _ = going.communicate(timeout=120)
     assert going.returncode == 130

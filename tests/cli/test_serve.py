@@ -24,7 +24,8 @@ from frontguard.errors import BadInput
 from tests.cli.commands import FRONTGUARD
 from tests.support.signals import ignoring_signal
 from tests.support.snapshots import refused
-from tests.web.serving import PATIENCE, begin, measure
+from tests.support.waiting import patience, until
+from tests.web.serving import begin, measure
 
 # What is awaited here is what the process says, not the clock.
 
@@ -61,7 +62,7 @@ def served(process: subprocess.Popen[str]) -> dict[str, str | None]:
 
 def get(url: str, path: str = "/") -> tuple[int, str]:
     where = urlsplit(url)
-    connection = http.client.HTTPConnection("127.0.0.1", where.port or 80, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", where.port or 80, timeout=patience())
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -72,7 +73,7 @@ def get(url: str, path: str = "/") -> tuple[int, str]:
 
 def frontguard(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*FRONTGUARD, *arguments], cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE
+        [*FRONTGUARD, *arguments], cwd=cwd, capture_output=True, text=True, check=False, timeout=patience()
     )
 
 
@@ -88,14 +89,14 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
         assert (status, "flags" in page) == (200, True)
         # Two that listen, one that never asked for anything, one that asked and does not read.
         port = urlsplit(url).port
-        open_ones = [socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE) for _ in range(4)]
+        open_ones = [socket.create_connection(("127.0.0.1", port or 0), timeout=patience()) for _ in range(4)]
         for each, path in zip(open_ones[1:], ("/events/study/1", "/events/studies", "/study/1"), strict=True):
             each.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert open_ones[1].recv(1000).startswith(b"HTTP/1.1 200 OK")
         assert open_ones[2].recv(1000).startswith(b"HTTP/1.1 200 OK")
         began = time.monotonic()
         process.send_signal(number)
-        assert process.wait(PATIENCE) == code
+        assert process.wait(patience()) == code
         assert time.monotonic() - began < 30.0
         out, err = process.communicate()
         assert out == ""
@@ -113,7 +114,7 @@ def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
         process.send_signal(signal.SIGHUP)
         assert get(url)[0] == 200
         process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(patience()) == 0
 
 
 def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_another_takes_the_port_of_one_that_ended(tmp_path: Path) -> None:
     with started("flags.db", "--port", "0", "--json", cwd=tmp_path) as process:
         url = str(served(process)["url"])
         port = urlsplit(url).port
-        listening = socket.create_connection(("127.0.0.1", port or 0), timeout=PATIENCE)
+        listening = socket.create_connection(("127.0.0.1", port or 0), timeout=patience())
         listening.sendall(f"GET /events/study/1 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert listening.recv(1000)
         os.kill(process.pid, signal.SIGKILL)
@@ -147,9 +148,7 @@ def test_what_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
         assert "No study yet" in get(url)[1]
         assert not (tmp_path / "later.db").exists()
         measure(begin(tmp_path / "later.db"), 8)
-        end = time.monotonic() + PATIENCE
-        while get(url, "/study/1.json")[0] != 200:
-            assert time.monotonic() < end
+        until(lambda: get(url, "/study/1.json")[0] == 200)
         process.send_signal(signal.SIGINT)
         assert "later.db holds no study" in process.communicate()[1]
 

@@ -38,7 +38,8 @@ import pyarrow.parquet as pq  # noqa: E402
 from frontguard.logs import on_dask  # noqa: E402
 from frontguard.logs.on_dask import ordered_on_cluster  # noqa: E402
 from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
-from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until  # noqa: E402
+from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of  # noqa: E402
+from tests.support.waiting import until  # noqa: E402
 
 METRICS = ["seconds", "quality"]
 USABLE = np.array([POSITIVE, ANY_NUMBER])

@@ -19,8 +19,9 @@ from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
 from frontguard.storage.contract import End
 from frontguard.storage.memory import MemoryStorage
-from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of, until
+from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of
 from tests.support.snapshots import refused
+from tests.support.waiting import until
 
 dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")

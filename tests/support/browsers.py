@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.missing import without
+from tests.support.waiting import patience
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -43,9 +44,6 @@ FLAGS = (
     # What is not on this machine has no address, whoever asks for it.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
-
-PATIENCE = 180.0
-"""Seconds after which something that a browser is to show or to say has failed to come: other tests are at work too."""
 
 _plain: dict[Browser, Watched] = {}  # the page without special wishes that is lent to one test after another
 
@@ -231,7 +229,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     `options` are those of Playwright's `new_context`: viewport, color_scheme, java_script_enabled and so on.
     """
     context = running.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
-    context.set_default_timeout(1000.0 * PATIENCE)
+    context.set_default_timeout(1000.0 * patience())
     seen = Watched(context.new_page(), context)
     notes = {"hacked": seen.hacked, "violation": seen.violations}
     context.expose_binding("__note", lambda source, kind, text: notes[kind].append(text))
@@ -246,6 +244,12 @@ def watched_page(running: Browser, **options: Any) -> Watched:
         if not stays_here(made.url):
             seen.elsewhere.append(made.url)
 
+    def response(given: Any) -> None:
+        if given.status == 500:
+            seen.errors.append(f"{given.url} answers 500")
+            print(seen.errors[-1])
+            given.frame.page.close()  # nothing that a test may wait for will come any more
+
     def console(message: Any) -> None:
         if message.type in ("error", "warning"):
             where = message.location
@@ -253,6 +257,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
 
     context.on("dialog", dialog)
     context.on("request", request)
+    context.on("response", response)
     context.on("console", console)
     context.on("weberror", lambda error: seen.errors.append(str(error.error)))
     seen.page.on("popup", lambda opened: seen.popups.append(opened.url))
@@ -261,9 +266,10 @@ def watched_page(running: Browser, **options: Any) -> Watched:
 
 def until(page: Page, holds: Callable[[], object], what: str) -> None:
     """Wait until something holds, while the browser delivers what it has to say."""
-    end = time.monotonic() + PATIENCE
+    began = time.monotonic()
     while not holds():
-        assert time.monotonic() < end, f"{what} did not come about; the page says: {page.inner_text('body')[:2000]}"
+        if time.monotonic() - began > patience():
+            pytest.fail(f"{what} did not come about; the page says: {page.inner_text('body')[:2000]}")
         page.wait_for_timeout(20)
 
 

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.support.waiting import until
 
 QUIET = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
@@ -71,16 +73,6 @@ def running_cluster(folder: Path, workers: int = 0) -> Iterator[Cluster]:
         for process in [*cluster.workers, scheduler]:
             process.kill()
             process.wait()
-
-
-def until(happens: Callable[[], Any], what: str) -> Any:
-    """What `happens` gives once it gives something."""
-    give_up = time.monotonic() + WAIT
-    while time.monotonic() < give_up:
-        if got := happens():
-            return got
-        time.sleep(0.05)
-    raise AssertionError(f"{what}: not within {WAIT:g} s")
 
 
 def tasks_of(client: Any) -> list[str]:

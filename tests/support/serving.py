@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WAIT = 180.0  # seconds for a server to begin or to answer: it shares the machine with other tests
-PATIENCE = 300.0  # and for it to have read a log
+from tests.support.waiting import patience, until
 
 
 @dataclass
@@ -43,7 +41,7 @@ class Served:
         return self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(timeout=WAIT)
+        code = self.process.wait(timeout=patience())
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
@@ -51,24 +49,34 @@ class Served:
 
     def json(self, path: str) -> Any:
         """What a `.json` twin says."""
-        with urllib.request.urlopen(self.url + path, timeout=WAIT) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=patience()) as answer:
             return json.load(answer)
 
     def wait_until_read(self, study: int = 1) -> None:
         """Until the server has read a study's log: where kernels must be compiled first, that takes a while."""
-        end = time.monotonic() + PATIENCE
-        while True:
+
+        def read() -> bool:
             try:
-                assert self.json(f"/study/{study}.json")["status"] != "reading"
-                return
-            except (urllib.error.HTTPError, AssertionError):
-                if time.monotonic() > end:
+                return bool(self.json(f"/study/{study}.json")["status"] != "reading")
+            except urllib.error.HTTPError as error:
+                if error.code == 500:
                     raise
-                time.sleep(0.05)  # to be asked without a pause would keep it from reading
+                return False
+
+        until(read, f"a log of study {study} that is read", quiet=120.0)
+
+    def answers(self) -> bool:
+        """Whether it answers yet; a study that is asked for would be read at once."""
+        try:
+            return bool(self.bytes("/static/page.css"))
+        except OSError:
+            if self.process.poll() is not None:
+                raise
+            return False
 
     def bytes(self, path: str) -> bytes:
         """What is answered."""
-        with urllib.request.urlopen(self.url + path, timeout=WAIT) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=patience()) as answer:
             return bytes(answer.read())
 
 
@@ -86,30 +94,18 @@ def serve(storage: str | Path, *options: str, port: int = 0, log: Path | None = 
         )
     assert process.stdout is not None
     try:
-        ready, _, _ = select.select([process.stdout], [], [], WAIT)
+        ready, _, _ = select.select([process.stdout], [], [], patience())
         line = process.stdout.readline() if ready else ""
         if not line:
             raise RuntimeError(f"no server: exit code {process.poll()}; see {log or 'its output, which was not kept'}")
         served = Served(process, json.loads(line)["url"].rstrip("/"))
-        _wait_for(served)
+        until(served.answers, "a server")
     except BaseException:
         process.kill()
         process.wait()
         process.stdout.close()
         raise
     return served
-
-
-def _wait_for(served: Served) -> None:
-    end = time.monotonic() + WAIT
-    while True:
-        try:
-            served.bytes("/static/page.css")  # a study that is asked for would be read at once
-            return
-        except OSError:
-            if time.monotonic() > end or served.process.poll() is not None:
-                raise
-            time.sleep(0.02)
 
 
 @contextmanager

@@ -21,12 +21,13 @@ from tests.support.snapshots import refused
 class Answers(BaseHTTPRequestHandler):
     """Any path is a page; its body is what the class was given, its policy allows scripts of the site alone."""
 
+    status = 200
     body = "<p>hello</p>"
     policy = ""
 
     def do_GET(self) -> None:
         content = self.body.encode()
-        self.send_response(200)
+        self.send_response(self.status)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
         if self.policy:
@@ -98,6 +99,18 @@ def test_what_the_policy_stops_is_noticed_too(open_page: OpenPage, site: str, bo
     watched = opened(open_page, site, body, "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:")
     until(watched.page, lambda: any(line.startswith("violation: ") for line in watched.complaints()), "a violation")
     assert watched.hacked == []
+
+
+def test_a_page_that_answers_500_is_not_waited_for(
+    open_page: OpenPage, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answers, "status", 500)
+    from playwright.sync_api import Error
+
+    watched = opened(open_page, site, "<p>Internal Server Error</p>")
+    with pytest.raises(Error):
+        watched.page.wait_for_selector("table")
+    assert watched.errors == [f"{site}/ answers 500"]
 
 
 # Without a browser ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run.toy import wait_until
+from tests.support.waiting import patience, until
 
 ROOT = Path(__file__).parents[2]
 BOUNDS = tomllib.loads((ROOT / "tools" / "budget.toml").read_text(encoding="utf-8"))["walks"]
@@ -64,7 +64,7 @@ def test_a_page_goes_through_few_modules(folder: Path) -> None:
     server = started("serve", "seen.db", "--port", "0", "--json", cwd=folder)
     assert server.stdout is not None
     url = json.loads(server.stdout.readline())["url"].rstrip("/")
-    wait_until(lambda: b"two" in urllib.request.urlopen(f"{url}/study/1", timeout=120).read())  # the log is read
+    until(lambda: b"two" in urllib.request.urlopen(f"{url}/study/1", timeout=patience()).read())  # the log is read
     server.send_signal(signal.SIGINT)
     found = modules(server.communicate()[1])
     print(f"serve: {len(found)} modules", *found, sep="\n    ")

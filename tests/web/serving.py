@@ -19,15 +19,13 @@ from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Storage
 from frontguard.web.app import LiveServer, bind
 from frontguard.web.watchers import Times, Watchers
+from tests.support.waiting import patience, until
 
 QUICK = Times(pause=0.05, trouble=0.2, silence=5.0)
 """As in life, but in less of a hurry to sleep."""
 
 ARMS = ("-O1", "-O2", "-O3")
 MEDIANS = {"-O1": (3.0, 100.0), "-O2": (2.0, 120.0), "-O3": (1.9, 200.0)}
-
-PATIENCE = 180.0
-"""Seconds after which a test has failed."""
 
 
 def begin(storage: str | Path | Storage, name: str = "flags", arms: Sequence[str] = ARMS) -> Study:
@@ -46,15 +44,6 @@ def measure(study: Study, pulls: int, seed: int = 1) -> int:
             study.tell(pull, {"seconds": seconds * (1.0 + 0.05 * random.random()), "bytes": size})
         done += len(asked)
     return done
-
-
-def until(reached: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Wait for something to be true, and return it."""
-    end = time.monotonic() + seconds
-    while not (found := reached()):
-        assert time.monotonic() < end, f"waited {seconds} s in vain"
-        time.sleep(0.02)
-    return found
 
 
 @dataclass
@@ -93,7 +82,7 @@ class Events:
     def next(self) -> dict[str, Any]:
         """The data of the next event; raises `EOFError` when there is no more."""
         data = []
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience()
         while line := self._answer.readline():
             name, _, value = line.rstrip(b"\n").partition(b":")
             if line == b"\n" and data:
@@ -153,7 +142,7 @@ class Live:
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Said:
         """Ask by http.client; a_b=… is a header a-b."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience())
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, headers=sent)
@@ -165,7 +154,7 @@ class Live:
 
     def raw(self, request: bytes) -> Said:
         """Send bytes, and read one answer; the status is 0 if the server closed without one."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=patience()) as connection:
             answer = http.client.HTTPResponse(connection)
             try:
                 connection.sendall(request)
@@ -179,7 +168,7 @@ class Live:
 
     def events(self, path: str, **headers: str) -> Events:
         """Listen to events."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=patience())
         sent = {"Host": f"127.0.0.1:{self.port}", "Accept": "text/event-stream", **headers}
         lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
         connection.sendall("\r\n".join(lines).encode())
@@ -211,7 +200,7 @@ def serving(
         yield live
     finally:
         server.stop()
-        thread.join(PATIENCE)
+        thread.join(patience())
         for stream in live.streams:
             stream.end()
         assert not thread.is_alive(), "the server did not end"

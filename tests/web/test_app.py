@@ -19,7 +19,8 @@ from frontguard.storage.contract import Told
 from frontguard.storage.sqlite.storage import SqliteStorage
 from frontguard.web import views
 from frontguard.web.guard import HEADERS, LARGEST
-from tests.web.serving import ARMS, PATIENCE, Live, begin, measure, serving, until, words
+from tests.support.waiting import patience, until
+from tests.web.serving import ARMS, Live, begin, measure, serving, words
 
 STANDARD = {name.decode(): value.decode() for name, value in HEADERS}
 
@@ -330,7 +331,7 @@ class Slow(SqliteStorage):
         self.go = threading.Event()
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
-        assert self.go.wait(PATIENCE)
+        assert self.go.wait(patience())
         return super().told(study, after, up_to)
 
 
@@ -417,7 +418,7 @@ def test_a_server_ends_with_streams_open_and_another_takes_its_place(tmp_path: P
         streams = [live.events(path) for path in ("/events/study/1", "/events/studies", "/events/study/1/arm/0")]
         for stream in streams:
             stream.next()
-        kept = http.client.HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)  # a connection that is kept open
+        kept = http.client.HTTPConnection("127.0.0.1", live.port, timeout=patience())  # a connection that is kept open
         kept.request("GET", "/study/1.json")
         kept.getresponse().read()
         idle = socket.create_connection(("127.0.0.1", live.port))  # and one that never says a word

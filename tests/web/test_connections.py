@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.serving import PATIENCE, Live, begin, measure, serving, until
+from tests.support.waiting import patience, until
+from tests.web.serving import Live, begin, measure, serving
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def connections(live: Live, number: int) -> Iterator[list[socket.socket]]:
     """So many connections, open for as long as this lasts."""
     with ExitStack() as closing:
         yield [
-            closing.enter_context(socket.create_connection(("127.0.0.1", live.port), timeout=PATIENCE))
+            closing.enter_context(socket.create_connection(("127.0.0.1", live.port), timeout=patience()))
             for _ in range(number)
         ]
 

@@ -32,7 +32,8 @@ from frontguard.web.watchers import (
 )
 from tests.support.servers import PostgresServer
 from tests.support.snapshots import refused, said
-from tests.web.serving import PATIENCE, QUICK, begin, measure, serving, until, words
+from tests.support.waiting import patience, until
+from tests.web.serving import QUICK, begin, measure, serving, words
 
 
 class Counting(MemoryStorage):
@@ -67,7 +68,7 @@ class Counting(MemoryStorage):
 
 
 def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(story(), PATIENCE))
+    asyncio.run(asyncio.wait_for(story(), patience(60.0)))
 
 
 async def eventually(reached: Callable[[], Any]) -> None:
@@ -155,7 +156,7 @@ def test_new_studies_appear_and_keep_their_numbers() -> None:
 
     async def story() -> None:
         watchers = Watchers(storage, ["first", "third"], times=QUICK)
-        await watchers.listing.first_answer(PATIENCE)
+        await watchers.listing.first_answer(patience())
         assert watchers.listing.studies == {1: "first"}
         assert await watchers.study(2) is None
         version = watchers.bell.version
@@ -240,7 +241,7 @@ def test_attempts_become_rarer(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(watchers_module.asyncio, "wait_for", noted)
         watchers = Watchers(storage, times=Times(pause=0.02, trouble=0.32))
-        await watchers.listing.first_answer(PATIENCE)
+        await watchers.listing.first_answer(patience())
         storage.fault = OSError("away")
         await eventually(lambda: pauses[-2:] == [0.32, 0.32])
         watchers.close()
@@ -255,7 +256,7 @@ def test_a_storage_that_does_not_answer(tmp_path: Path) -> None:
 
     class Stuck(Counting):
         def size(self, study: str) -> tuple[int, int]:
-            assert go.wait(PATIENCE)
+            assert go.wait(patience())
             return super().size(study)
 
     storage = Stuck()
@@ -282,7 +283,7 @@ def test_a_study_is_not_denied_before_the_storage_has_answered() -> None:
 
     class Late(Counting):
         def studies(self) -> list[str]:
-            assert go.wait(PATIENCE)
+            assert go.wait(patience())
             return super().studies()
 
     storage = Late()

@@ -22,10 +22,10 @@ from tests.cli.run.toy import (
     found,
     run,
     told,
-    wait_until,
     without_times,
     write_spec,
 )
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_ctrl_c_waits_for_what_is_under_way_and_the_same_command_goes_on_as_if_i
 ) -> None:
     write_spec(folder, sleep=0.05)  # slow enough to be caught in the middle
     going = begin(folder, *[part for part in INTERRUPTED if part != "--json"])
-    wait_until(lambda: told(folder / "toy.db") >= 8)
+    until(lambda: told(folder / "toy.db") >= 8)
     os.killpg(going.pid, signal.SIGINT)
     out, err = going.communicate(timeout=240)
     assert going.returncode == 130
@@ -55,10 +55,10 @@ def test_ctrl_c_waits_for_what_is_under_way_and_the_same_command_goes_on_as_if_i
     assert "the same command" in " ".join(out.split()).partition("Next: ")[2]
 
     going = begin(folder, *INTERRUPTED, ignoring="HUP")
-    wait_until(lambda: told(folder / "toy.db") >= before + 4)
+    until(lambda: told(folder / "toy.db") >= before + 4)
     os.kill(going.pid, signal.SIGHUP)  # as if the terminal were closed: nohup has the run go on
     survived = told(folder / "toy.db")
-    wait_until(lambda: told(folder / "toy.db") >= survived + 4)
+    until(lambda: told(folder / "toy.db") >= survived + 4)
     os.killpg(going.pid, signal.SIGINT)
     out, err = going.communicate(timeout=240)
     assert going.returncode == 130
@@ -83,7 +83,7 @@ def test_the_first_ctrl_c_waits_however_long_it_takes(folder: Path, snapshot: Sn
     free = folder / "free"
     waits = f"sh -c 'touch {folder}/begun; while [ ! -e {free} ]; do sleep 0.05; done'"
     going = begin(folder, "--arm", f"a={waits}", "--arm", f"b={waits} ")
-    wait_until((folder / "begun").exists)
+    until((folder / "begun").exists)
     os.killpg(going.pid, signal.SIGINT)
     assert going.stderr is not None
     line = ""
@@ -102,7 +102,7 @@ def test_what_is_given_up_has_failed_and_takes_all_processes_along(folder: Path,
     mark = f"7{os.getpid()}.1234"
     arms = ["--arm", f"a=sh -c 'sleep {mark}; sleep {mark}'", "--arm", f"b=sleep {mark}0"]
     going = begin(folder, *arms, "--workers", "2")
-    wait_until(lambda: len(alive_with(f"sleep\0{mark}")) >= 2)
+    until(lambda: len(alive_with(f"sleep\0{mark}")) >= 2)
     for number in by:
         os.killpg(going.pid, number)
         time.sleep(0.3)
@@ -132,7 +132,7 @@ def test_after_kill_9_what_was_under_way_has_failed_and_the_same_command_goes_on
     write_spec(folder, sleep=0.05)
     for at_least in (5, 15):
         going = begin(folder, *INTERRUPTED)
-        wait_until(lambda wanted=at_least: told(folder / "toy.db") >= wanted)  # type: ignore[misc]
+        until(lambda wanted=at_least: told(folder / "toy.db") >= wanted)  # type: ignore[misc]
         going.kill()
         going.communicate(timeout=240)
         assert going.returncode == -signal.SIGKILL
@@ -149,7 +149,7 @@ def test_a_third_ctrl_c_leaves_at_once_and_takes_all_processes_along(folder: Pat
     mark = f"7{os.getpid()}.1234"
     stubborn = ["--arm", f"a=sh -c \"trap '' TERM; sleep {mark}; sleep {mark}\"", "--arm", "b=sleep 0.01"]
     going = begin(folder, *stubborn, "--workers", "2", "--seed", "1")
-    wait_until(lambda: bool(alive_with(f"sleep\0{mark}")))
+    until(lambda: bool(alive_with(f"sleep\0{mark}")))
     for _ in range(3):
         os.killpg(going.pid, signal.SIGINT)
         time.sleep(0.3)

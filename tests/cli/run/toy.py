@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +92,6 @@ def told(file: Path) -> int:
             return storage.size(names[0])[1] if names else 0
     except BadInput:
         return 0
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 240.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def alive_with(text: str) -> list[int]:
