@@ -57,7 +57,7 @@ def write_log(path: Path, rows: int, arms: int, seed: int) -> None:
 
 def ours(paths: list[Path], memory: int | None = None, folder: Path | None = None) -> Any:
     """Read, group and sort: all that is needed before intervals are read at ranks."""
-    from frontguard.logs.sort.spill import ordered_from
+    from frontguard.logs.sort import ordered_from
     from frontguard.logs.sources import open_log
 
     log = open_log(paths, arm="arm", metrics=METRICS, format="parquet")

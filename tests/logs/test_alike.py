@@ -17,8 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, analyze, gate
 from frontguard.logs import checks
 from frontguard.logs.checks import chance_of, differences, ends_of
-from frontguard.logs.sort.rows import Batch, RowOrder
-from frontguard.logs.sort.spill import LEAST_MEMORY, ordered_from
+from frontguard.logs.sort import LEAST_MEMORY, Batch, RowOrder, ordered_from
 from frontguard.notices import NeighboursAlike, Notice, OneAfterTheOther, RowsDiffer, RowsRepeated
 from frontguard.results import Answer
 from tests.cli.commands import run

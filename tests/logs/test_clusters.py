@@ -18,7 +18,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.logs.checks import CLUSTER_CHANCE, Sample, looks_like_cluster, resemblance
 from frontguard.logs.design import clustered_from
-from frontguard.logs.sort.rows import usable_ranges
+from frontguard.logs.sort import usable_ranges
 from frontguard.logs.sources import open_log
 from frontguard.notices import InClusters, LooksClustered, SizesMatter, TooFewClusters, TooFewPulls
 from frontguard.pareto.judge import judge

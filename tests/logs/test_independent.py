@@ -17,7 +17,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.apart import STEP, IndependentLog, IndependentReader, lasting_threshold, levels_for
 from frontguard.evidence.pairs import SHARE
 from frontguard.evidence.readers import IntervalReader
-from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sort import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee
 from tests.support.snapshots import refused, said

@@ -34,7 +34,7 @@ from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import empty_pool, empty_table
 from frontguard.evidence.statistics import DOUBT, statistics_of
 from frontguard.logs.robustness import needed, profile, what_if
-from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sort import sorted_pulls
 from frontguard.logs.state import LogState
 from frontguard.notices import ExactDiffers
 from frontguard.objectives import inward_matrix

@@ -21,8 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 import frontguard
 from frontguard import BadInput, Objective
 from frontguard.evidence.measurements import Ordered
-from frontguard.logs.sort.rows import ANY_NUMBER, POSITIVE
-from frontguard.logs.sort.spill import LEAST_MEMORY, LogProgress
+from frontguard.logs.sort import ANY_NUMBER, LEAST_MEMORY, POSITIVE, LogProgress
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 from frontguard.results import Answer
@@ -37,7 +36,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from frontguard.logs import on_dask  # noqa: E402
 from frontguard.logs.on_dask import ordered_on_cluster  # noqa: E402
-from tests.logs.sort.test_rows import Batch, ordered_in_memory  # noqa: E402
+from tests.logs.test_sort import Batch, ordered_in_memory  # noqa: E402
 from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of  # noqa: E402
 from tests.support.waiting import until  # noqa: E402
 
@@ -406,7 +405,7 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
 ) -> None:
     monkeypatch.setattr(on_dask, "LOOK", 0.0)
     monkeypatch.setattr(on_dask, "_SMALL_JOB", 1)  # a file each
-    monkeypatch.setattr("frontguard.logs.sort.spill._PAUSE", 0.0)
+    monkeypatch.setattr("frontguard.logs.sort._PAUSE", 0.0)
     write_log(tmp_path, files=2, rows=100, arms=12)
     joined: list[Any] = []
 

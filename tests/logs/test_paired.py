@@ -13,7 +13,7 @@ from frontguard import Malicious, Objective, Prescient, Share, analyze
 from frontguard.errors import BadInput
 from frontguard.evidence.pairs import HITS_SHARE, SHARE, PairedLog, PairReader
 from frontguard.logs.design import clustered_from, paired_log
-from frontguard.logs.sort.rows import Batch, usable_ranges
+from frontguard.logs.sort import Batch, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
 from tests.support.snapshots import refused, said

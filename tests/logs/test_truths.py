@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, analyze
 from frontguard.logs.checks import refuse_ties
-from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sort import sorted_pulls
 from frontguard.logs.sources import text_tables
 from frontguard.notices import TakenAsRate
 from tests.cli import commands

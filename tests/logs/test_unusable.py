@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, analyze, identify
-from frontguard.logs.sort.rows import usable_ranges
+from frontguard.logs.sort import usable_ranges
 from frontguard.notices import NotPositive, OutOfBounds
 from frontguard.question import adjusted
 from tests.support.snapshots import refused

@@ -15,7 +15,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.answer import answer
 from frontguard.logs.of_study import Differing, own_answer, read_study
-from frontguard.logs.sort.rows import sorted_pulls
+from frontguard.logs.sort import sorted_pulls
 from frontguard.plot.picture import Points
 from frontguard.question import Question
 from frontguard.reports.of_results import robustness_part, study_report, where_they_differ

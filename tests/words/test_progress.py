@@ -9,7 +9,7 @@ import time
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.logs.sort.spill import LogProgress
+from frontguard.logs.sort import LogProgress
 from frontguard.words.progress import ProgressDisplay
 from tests.support.snapshots import said
 

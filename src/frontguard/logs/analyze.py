@@ -23,8 +23,7 @@ from frontguard.logs.checks import (
 )
 from frontguard.logs.design import clustered_from
 from frontguard.logs.of_state import about_state, new_sources, of_state, of_states
-from frontguard.logs.sort.rows import ArmNames, RowOrder, usable_ranges
-from frontguard.logs.sort.spill import Clock, Watcher, ordered_from
+from frontguard.logs.sort import ArmNames, Clock, RowOrder, Watcher, ordered_from, usable_ranges
 from frontguard.logs.sources import open_log
 from frontguard.logs.sources.files import STDIN, find, is_address, state_files
 from frontguard.logs.sources.log import Log

@@ -30,7 +30,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.measurements import Ordered
 from frontguard.limits import only_two_of
-from frontguard.logs.sort.rows import QUARTERS, ArmNames, Batch, RowOrder
+from frontguard.logs.sort import QUARTERS, ArmNames, Batch, RowOrder
 from frontguard.logs.sources.log import Log
 from frontguard.notices import (
     InClusters,
@@ -259,9 +259,10 @@ def differences(
     )
     used = {metrics.index(objective.name): objective for objective in objectives}
     for between, names in ways:
+        kept = watched.by_file if between == "files" else watched.by_quarter
         looked = [
             (arm, used[metric], parts)
-            for arm, metric, parts in watched.samples(by_file=between == "files")
+            for (arm, metric), parts in sorted(kept.items(), key=lambda each: each[0])
             if metric in used and sum(len(part) >= FEWEST for part in parts) > 1
         ]
         found: list[RowsDiffer] = []
@@ -276,7 +277,9 @@ def differences(
             worst = min(found, key=lambda each: each.chance)
             counts = len({each.arm for each in found}), len({arm for arm, *_ in looked})
             return (replace(worst, arms=counts[0], of=counts[1]),)
-    beside = [(arm, used[metric], values) for arm, metric, values in watched.first_values() if metric in used]
+    beside = [
+        (arm, used[metric], watched.first[arm, metric]) for arm, metric in sorted(watched.first) if metric in used
+    ]
     alike = []
     for arm, objective, values in beside:
         correlation, chance = autocorrelation(values)

@@ -24,8 +24,7 @@ from frontguard.evidence.lists import hidden_share
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
 from frontguard.evidence.statistics import statistics_of
-from frontguard.logs.sort.rows import TRUTHS, ArmNames, Batch, RowBuffer
-from frontguard.logs.sort.spill import Clock
+from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, RowBuffer
 from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats
 from frontguard.phrases import quoted
 from frontguard.question import Question
@@ -77,7 +76,7 @@ def clustered_from(
     `clusters` are their names, which several logs may share; the rest is as in `ordered_from`.
 
     >>> import polars as pl
-    >>> from frontguard.logs.sort.rows import usable_ranges
+    >>> from frontguard.logs.sort import usable_ranges
     >>> batch = Batch(pl.Series(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pl.Series(["x", "y", "y"]))
     >>> log = clustered_from([batch], ["ms"], ["host"], usable=usable_ranges(["ms"], []))
     >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()

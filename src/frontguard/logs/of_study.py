@@ -28,7 +28,7 @@ from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_read
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
 from frontguard.logs.robustness import needed, profile, resolution_for, what_if
-from frontguard.logs.sort.rows import sorted_pulls, usable_ranges
+from frontguard.logs.sort import sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.notices import Excluded, IndependentArms, InPairs, Notice, UnderWay
 from frontguard.objectives import Objective

@@ -1,7 +1,7 @@
 """A log on a Dask cluster: its workers read and sort the files, and what they made of them is put together here.
 
 Every task reads some files and gives their measurements by arm. Ranks are exact, and what is put together does not
-depend on who read what (`sort.spill`), so the answer is that of one machine to the bit.
+depend on who read what (`spill`), so the answer is that of one machine to the bit.
 
 Tasks are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
 several. Tasks go to workers that were found fit (`_common.dask`); when none is left of those that a task was given to,
@@ -15,7 +15,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice, takewhile
@@ -28,11 +28,20 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.checks import UnusableCheck
-from frontguard.logs.sort.rows import Batch, RowBuffer
-from frontguard.logs.sort.spill import LEAST_MEMORY, Clock, Folder, LogParts, LogProgress, Watcher, ordered_from
+from frontguard.logs.sort import (
+    LEAST_MEMORY,
+    Batch,
+    Clock,
+    Folder,
+    LogProgress,
+    Watcher,
+    memory_for_rows,
+    ordered_from,
+)
 from frontguard.logs.sources.files import STATE, STDIN, LogFile, LogFiles, find, is_address, several
 from frontguard.logs.sources.log import ColumnKinds, files_log, in_all, refuse_nameless
 from frontguard.logs.sources.reader import Request
+from frontguard.logs.spill import LogParts
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
@@ -77,11 +86,10 @@ def ordered_on_cluster(
     `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". `log` is a file, a directory, a
     glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
     one is of the folder that we are in. Files are read whole, so there should be several for each worker. Values that
-    do not lie in the ranges `usable` (`rows.usable_ranges`) failed, and those that the `objectives` cannot use are
+    do not lie in the ranges `usable` (`sort.usable_ranges`) failed, and those that the `objectives` cannot use are
     counted. `memory` and `folder` are as in `ordered_from`, and `reading` as in `frontguard.logs.sources.open_log`.
     """
     request = Request.of(arm, metrics, **reading)
-    RowBuffer(request.metrics, usable)  # refuses ranges that it cannot use, here rather than there
     names = _names(log)
 
     def waiting(_: str, seconds: float) -> None:
@@ -89,9 +97,10 @@ def ordered_on_cluster(
             progress(LogProgress("waiting", 0, None, seconds, None))
 
     with (
-        LogParts(request.metrics, memory, folder) as runs,
+        ExitStack() as temporary,
         closing(Cluster(executor, Needs(any_version=("polars",)), waiting)) as cluster,
     ):
+        runs = LogParts(request.metrics, memory_for_rows(memory), folder, temporary)
         tasks = _Tasks(cluster)
         asked = names, os.getcwd(), format, request
         (task,) = tasks.ended([_Task(names[0] if len(names) == 1 else "the log", planned, asked)])

@@ -41,8 +41,7 @@ from frontguard.logs.checks import measured_between, refuse_ties
 from frontguard.logs.design import clusters_of
 from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.robustness import FINEST, levels_from
-from frontguard.logs.sort.rows import ArmNames
-from frontguard.logs.sort.spill import Clock, Watcher
+from frontguard.logs.sort import ArmNames, Clock, Watcher
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice, OneAfterTheOther
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances

@@ -27,7 +27,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
 from frontguard.evidence.measurements import Bounds, Ordered, sums_of_values
-from frontguard.logs.sort.spill import merge_ordered, same_metrics, united
+from frontguard.logs.spill import merge_ordered, same_metrics, united
 from frontguard.phrases import shown
 
 AnyArray = npt.NDArray[Any]

@@ -35,8 +35,8 @@ from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches
-from frontguard.logs.sort.spill import merge_ordered, same_metrics
 from frontguard.logs.sources.files import STATE
+from frontguard.logs.spill import merge_ordered, same_metrics
 from frontguard.phrases import error_line
 
 try:

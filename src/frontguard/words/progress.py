@@ -17,7 +17,7 @@ from frontguard.phrases import number_of, time_range
 from frontguard.words.terminal import console, write_line
 
 if TYPE_CHECKING:
-    from frontguard.logs.sort.spill import LogProgress
+    from frontguard.logs.sort import LogProgress
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before anything is shown, and between two lines."""
@@ -91,7 +91,7 @@ class ProgressDisplay:
 def reading_in_words(progress: LogProgress) -> str:
     """Where the reading of a log is.
 
-    >>> from frontguard.logs.sort.spill import LogProgress
+    >>> from frontguard.logs.sort import LogProgress
     >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
     'reading: 2,000,000 of 8,000,000 rows, about 12 s left'
     >>> reading_in_words(LogProgress("sorting", 80, 80, 3.0, 0.0))

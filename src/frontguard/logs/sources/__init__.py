@@ -11,7 +11,7 @@ its batch comes. It knows errors, notices, objectives and, for a study as a log,
 - `log`: tables one after another become batches of pulls
 """
 
-from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort import Batch
 from frontguard.logs.sources.log import Log, open_log
 
 __all__ = ["Batch", "Log", "open_log"]

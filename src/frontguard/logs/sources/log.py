@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from frontguard.errors import BadArgument, BadInput
-from frontguard.logs.sort.rows import Batch
+from frontguard.logs.sort import Batch
 from frontguard.logs.sources.files import LogFile, LogFiles, find, is_address, refuse_unless_file
 from frontguard.logs.sources.reader import (
     ARM,

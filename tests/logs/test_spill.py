@@ -19,11 +19,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard._common.machine import _of_group, available_memory
-from frontguard.logs.sort import spill
-from frontguard.logs.sort.rows import Batch
-from frontguard.logs.sort.spill import LEAST_MEMORY, Clock, LogProgress, ordered_from
+from frontguard.logs import sort, spill
+from frontguard.logs.sort import LEAST_MEMORY, Batch, Clock, LogProgress, ordered_from
 from tests.conftest import ROOT
-from tests.logs.sort.test_rows import NAN, as_dictionary, assert_same, naive, ordered_in_memory
+from tests.logs.test_sort import NAN, as_dictionary, assert_same, naive, ordered_in_memory
 from tests.support.snapshots import refused, said
 
 pl = pytest.importorskip("polars", reason="the extra `logs` is not installed")
@@ -76,7 +75,7 @@ def test_runs_and_blocks_of_a_few_rows_beside_the_naive_twin(
     parts = [rows[k : k + in_batch] for k in range(0, len(rows), in_batch)]
     batches = [Batch(pl.Series([arm for arm, _ in part]), [np.array([v for _, v in part])]) for part in parts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spill, "LEAST_MEMORY", 1)
+        patch.setattr(sort, "LEAST_MEMORY", 1)
         patch.setattr(spill, "usable_cores", lambda: 1)
         got = ordered_from(batches, ["m"], memory=20 * in_memory, usable=np.array([[np.nextafter(-0.5, 0.0), np.inf]]))
     assert as_dictionary(got) == naive([(arm, [value]) for arm, value in rows], 1, [-0.5])
@@ -133,8 +132,8 @@ def test_a_full_disk_is_named(tmp_path: Path, snapshot: SnapshotAssertion) -> No
     code = f"""
 import resource, sys
 from frontguard import BadInput
-from frontguard.logs.sort.spill import ordered_from
-from tests.logs.sort.test_spill import log
+from frontguard.logs.sort import ordered_from
+from tests.logs.test_spill import log
 batches = log(4, {ROWS_IN_LEAST * 3}, 20)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
@@ -175,7 +174,7 @@ def test_too_little_memory_is_refused(snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.parametrize("memory", [LEAST_MEMORY, 2**30])
 def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontguard.logs.sort.spill._PAUSE", 0.0)
+    monkeypatch.setattr("frontguard.logs.sort._PAUSE", 0.0)
     batches = log(7, ROWS_IN_LEAST * 3, 40)
     rows = ROWS_IN_LEAST * 3
     told: list[LogProgress] = []
@@ -193,7 +192,7 @@ def test_progress_tells_rows_read_and_sorted(memory: int, tmp_path: Path, monkey
 
 def test_time_left_is_what_the_rate_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("frontguard.logs.sort.spill.time.monotonic", lambda: now)
+    monkeypatch.setattr("frontguard.logs.sort.time.monotonic", lambda: now)
     told: list[LogProgress] = []
     clock = Clock(told.append, 1000)
     now = 110.0

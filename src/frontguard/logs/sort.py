@@ -1,4 +1,4 @@
-"""Rows of a log → `Ordered`: the measurements of each arm side by side and sorted.
+"""Rows of a log → `Ordered`: the measurements of each arm side by side and sorted (`ordered_from`).
 
 A log with n_i rows of arm i becomes, for each metric, the sorted values of every arm that did not fail, one arm after
 another. Which values fail is decided here: missing ones, NaN, infinite ones, and those that an objective cannot use.
@@ -16,28 +16,35 @@ as text, are looked up in such a table by themselves: no text is made or hashed 
 `RowOrder` keeps some values of some arms in the order of their rows, which sorting loses: whether an arm changes is
 seen from these. It is looked at before the values of an arm are sorted, when they stand side by side and still as they
 came. What is kept is bounded, whatever the size of the log, and costs next to nothing.
+
+A `Clock` tells how far reading and sorting are. What does not fit in memory goes by way of temporary files (`spill`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
-from frontguard._common.machine import side_by_side
+from frontguard._common.machine import available_memory, side_by_side
 from frontguard._common.typing import Bools, Codes, Floats, Ints
-from frontguard.errors import BadArgument, BadInput
+from frontguard.errors import BadArgument
 from frontguard.evidence.measurements import Ordered
 from frontguard.objectives import Objective
 
 if TYPE_CHECKING:
     import polars as pl
 
+Folder = Path | str | None
 
 _LARGEST = float(np.finfo(np.float64).max)
 ANY_NUMBER, POSITIVE, TRUTHS = (-_LARGEST, _LARGEST), (float(np.nextafter(0.0, 1.0)), _LARGEST), (0.0, 1.0)
@@ -61,6 +68,12 @@ class Batch:
     def __len__(self) -> int:
         return len(self.arms)
 
+    def pieces(self, most: int) -> Iterator[Batch]:
+        """The batch, cut where it has more rows than that; pieces have no clusters."""
+        for start in range(0, len(self), most):
+            part = slice(start, start + most)
+            yield replace(self, arms=self.arms[part], values=[column[part] for column in self.values])
+
 
 # Names of arms as codes ----------------------------------------------------------------------------------------------
 
@@ -82,8 +95,8 @@ class ArmNames:
 
     def __init__(self) -> None:
         self._code_of: dict[str, int] = {}
-        self._by_category = _Table()
-        self._by_number = _Table()
+        none = np.empty(0, np.int32)
+        self._tables = {"category": none, "number": none}  # codes by a key that is a whole number
 
     def __len__(self) -> int:
         return len(self._code_of)
@@ -102,23 +115,28 @@ class ArmNames:
             raise BadArgument(
                 "arm", f"{names.null_count():,} rows have no arm, the first of them row {row + 1:,} of its batch"
             )
-        known = names if names.dtype.is_integer() else _numbered(names)
+        texts = names if names.dtype.is_integer() else names.cast(str)
+        known = texts if texts.dtype.is_integer() else _numbered(texts)
         if known is not None:
             numbers = known.to_numpy()
             if not len(numbers) or (numbers.min() >= 0 and numbers.max() < _LARGEST_NAME):
-                return self._coded(self._by_number, numbers, names)
-        texts = names.cast(str)
-        return self._coded(self._by_category, texts.cast(self._categories.dtype).to_physical().to_numpy(), texts)
+                return self._coded("number", numbers, texts)
+        texts = texts.cast(str)
+        return self._coded("category", texts.cast(self._categories.dtype).to_physical().to_numpy(), texts)
 
-    def _coded(self, table: _Table, keys: npt.NDArray[Any], names: pl.Series) -> Codes:
+    def _coded(self, kind: str, keys: npt.NDArray[Any], names: pl.Series) -> Codes:
         """The codes of names with these keys; a new name gets the next code."""
-        codes = table.look_up(keys)
+        table = self._tables[kind]
+        if len(keys) and keys.max() >= len(table):
+            more = max(int(keys.max()) + 1, 2 * len(table)) - len(table)
+            table = self._tables[kind] = np.concatenate([table, np.full(more, _UNKNOWN, np.int32)])
+        codes: Codes = table[keys]
         new = np.flatnonzero(codes == _UNKNOWN)
         if len(new):
             first = new[np.sort(np.unique(keys[new], return_index=True)[1])]
             texts = names.gather(first).cast(str).to_list()
-            table.places[keys[first]] = [self._code_of.setdefault(text, len(self._code_of)) for text in texts]
-            codes = table.look_up(keys)
+            table[keys[first]] = [self._code_of.setdefault(text, len(self._code_of)) for text in texts]
+            codes = table[keys]
         return codes
 
     @property
@@ -156,21 +174,6 @@ def _numbered(names: pl.Series) -> pl.Series | None:
     return numbers if np.array_equal(names.str.len_bytes().to_numpy() - 1, more_digits) else None
 
 
-class _Table:
-    """Codes by a key that is a whole number."""
-
-    def __init__(self) -> None:
-        self.places: Codes = np.empty(0, np.int32)
-
-    def look_up(self, keys: npt.NDArray[Any]) -> Codes:
-        """The codes (n,) of these keys, −1 where there is none."""
-        if len(keys) and keys.max() >= len(self.places):
-            more = max(int(keys.max()) + 1, 2 * len(self.places)) - len(self.places)
-            self.places = np.concatenate([self.places, np.full(more, _UNKNOWN, np.int32)])
-        found: Codes = self.places[keys]
-        return found
-
-
 # The order of rows ----------------------------------------------------------------------------------------------------
 
 MOST_SAMPLES = 128
@@ -200,8 +203,11 @@ class RowOrder:
         self._before: dict[int, Ints] = {}  # of a metric: good values, by code, in runs of rows that are over
         self._ends: dict[tuple[int, int], Ints] = {}  # of a metric and part: likewise, where the part ends
         self._codes: dict[int, int] = {}  # of the arms that are looked at, by position
-        self._kept: dict[tuple[int, int, bool], list[Floats]] = {}
-        self._first: dict[tuple[int, int], Floats] = {}
+        # By arm (its position) and metric: values of each part of the files, of each quarter of the rows, and the first
+        # ones, side by side as they stand there.
+        self.by_file: dict[tuple[int, int], list[Floats]] = {}
+        self.by_quarter: dict[tuple[int, int], list[Floats]] = {}
+        self.first: dict[tuple[int, int], Floats] = {}
 
     def part_of(self, file: int) -> int:
         """The part of the log that a file belongs to."""
@@ -230,25 +236,14 @@ class RowOrder:
             if len(own) < FEWEST_VALUES:
                 continue
             quarters = np.linspace(0, len(own), QUARTERS + 1).astype(np.int64)
-            self._kept[arm, metric, False] = _thinned(own, quarters)
-            self._first[arm, metric] = own[:MOST_VALUES].copy()
+            self.by_quarter[arm, metric] = _thinned(own, quarters)
+            self.first[arm, metric] = own[:MOST_VALUES].copy()
             if self.files > 1 and code < _FIRST_ARMS:
                 edges = [0]
                 for part in range(self.files):
                     ended = self._ends.get((metric, part))  # None for a file without rows
                     edges.append(edges[-1] if ended is None else int(ended[code]))
-                self._kept[arm, metric, True] = _thinned(own, np.array(edges))
-
-    def samples(self, *, by_file: bool) -> Iterator[tuple[int, int, list[Floats]]]:
-        """Arm (its position), metric, and values by quarter of its rows, or by part of the files."""
-        for arm, metric, of_files in sorted(self._kept):
-            if of_files == by_file:
-                yield arm, metric, self._kept[arm, metric, of_files]
-
-    def first_values(self) -> Iterator[tuple[int, int, Floats]]:
-        """Arm (its position), metric, and its first values, side by side as they stand there."""
-        for arm, metric in sorted(self._first):
-            yield arm, metric, self._first[arm, metric]
+                self.by_file[arm, metric] = _thinned(own, np.array(edges))
 
     def file_names(self, names: Sequence[str]) -> list[str]:
         """Names of the parts of the files."""
@@ -269,7 +264,135 @@ def _thinned(values: Floats, edges: Ints) -> list[Floats]:
     return parts
 
 
+# Progress -------------------------------------------------------------------------------------------------------------
+
+_SORTING = 0.5
+"""About how long it takes to sort a row, relative to reading it: for the time left before any row is sorted."""
+_PAUSE = 0.25  # seconds between two messages
+
+
+@dataclass(frozen=True)
+class LogProgress:
+    """All rows are read, and then all of them are sorted; on a cluster a worker may have to be waited for first."""
+
+    stage: Literal["waiting", "reading", "sorting"]
+    rows: int  # read, or sorted
+    total: int | None  # None while it is not known
+    seconds: float  # since the beginning
+    seconds_left: float | None
+
+
+Watcher = Callable[[LogProgress], None]
+
+
+class Clock:
+    """Tells a watcher a few times a second, and at the end of each stage.
+
+    How much is left is known from the number of `rows` that are expected.
+    """
+
+    def __init__(self, watcher: Watcher | None = None, rows: int | None = None) -> None:
+        self._watcher, self._expected = watcher, rows
+        self._began = self._told = time.monotonic()
+        self._read = 0
+        self._reading: float | None = None  # seconds, when it is over
+        self._sorted = 0.0
+        self._lock = threading.Lock()
+
+    def read(self, rows: int) -> None:
+        """So many rows have been read in all."""
+        self._read = rows
+        self._tell()
+
+    def all_read(self) -> None:
+        """There are no more rows to read."""
+        self._expected = self._read
+        self._tell(at_once=True)
+        self._reading = time.monotonic() - self._began
+
+    def sorted(self, rows: float) -> None:
+        """So many more rows have been sorted; several threads may say so."""
+        with self._lock:
+            self._sorted += rows
+            self._tell(at_once=round(self._sorted) >= self._read)
+
+    def _tell(self, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if self._watcher is None or (now < self._told + _PAUSE and not at_once):
+            return
+        self._told = now
+        seconds = now - self._began
+        if self._reading is None:
+            total = None if self._expected is None else max(self._expected, self._read)
+            share = self._read / total if total else None
+            left = seconds * ((1.0 + _SORTING) / share - 1.0) if share else None
+            self._watcher(LogProgress("reading", self._read, total, seconds, left))
+        else:
+            done = min(round(self._sorted), self._read)
+            each = (seconds - self._reading) / done if done else _SORTING * self._reading / max(self._read, 1)
+            self._watcher(LogProgress("sorting", done, self._read, seconds, each * (self._read - done)))
+
+
 # Rows -----------------------------------------------------------------------------------------------------------------
+
+LEAST_MEMORY = 1 << 20
+"""Bytes for rows, at least."""
+
+
+def ordered_from(
+    batches: Iterable[Batch],
+    metrics: Sequence[str],
+    *,
+    usable: Floats | None = None,
+    memory: int | None = None,
+    folder: Folder = None,
+    clock: Clock | None = None,
+    watched: RowOrder | None = None,
+) -> Ordered:
+    """The measurements of all rows by arm, with about `memory` bytes at most for the rows, and on disk beyond that.
+
+    `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
+    temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
+    far it is. NaN and infinite values failed, and so did those of metric d that do not lie between the two numbers
+    `usable[d]` (`usable_ranges`). `watched` keeps some values in the order of rows.
+
+    >>> import polars as pl
+    >>> batch = Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
+    >>> log = ordered_from([batch], ["seconds"], memory=2**30)
+    >>> log.arms, log.values
+    (['a', 'b'], (array([2., 1., 3.]),))
+    """
+    memory, kept, clock = memory_for_rows(memory), RowBuffer(metrics, usable, watched), clock or Clock()
+    # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
+    most_rows = memory // (4 + 2 * 8 * len(metrics))
+    runs = None
+    with ExitStack() as files:
+        for batch in batches:
+            for piece in batch.pieces(most_rows):
+                if kept.count + len(piece) > most_rows:
+                    if runs is None:
+                        from frontguard.logs.spill import LogParts  # which most logs do not need
+
+                        runs = LogParts(metrics, memory, folder, files)
+                    runs.add(kept.laid_out())
+                kept.add(piece)
+                clock.read(kept.count + (0 if runs is None else runs.rows))
+        clock.all_read()
+        if runs is not None:
+            runs.add(kept.laid_out())
+            return runs.ordered(clock, kept.watched)
+    ordered = kept.ordered()
+    clock.sorted(int(ordered.pulls.sum()))
+    return ordered
+
+
+def memory_for_rows(memory: int | None) -> int:
+    """Bytes that rows may take: half of what is available unless given."""
+    if memory is None:
+        return max(LEAST_MEMORY, available_memory() // 2)
+    if memory < LEAST_MEMORY:
+        raise BadArgument("memory", f"rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
+    return memory
 
 
 class RowBuffer:
@@ -291,13 +414,7 @@ class RowBuffer:
         self.watched.code_of = self.names.code
         self.count = 0
         given = [ANY_NUMBER] * len(self.metrics) if usable is None else usable
-        self._usable: Floats = np.asarray(given, np.float64)
-        if self._usable.shape != (len(self.metrics), 2) or np.isnan(self._usable).any():
-            raise BadInput(
-                f"usable needs a least and a largest number for each of {len(self.metrics)} metrics; "
-                f"got {self._usable.tolist()}"
-            )
-        self._usable = np.clip(self._usable, *ANY_NUMBER)
+        self._usable = np.clip(np.asarray(given, np.float64), *ANY_NUMBER)
         self._codes: list[Codes] = []
         self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
@@ -307,11 +424,6 @@ class RowBuffer:
         """Append the rows of a batch."""
         codes = self.names.codes(batch.arms)
         columns = [np.asarray(column, np.float64) for column in batch.values]
-        if len(columns) != len(self.metrics) or any(column.shape != codes.shape for column in columns):
-            got = ", ".join(f"{column.shape}" for column in columns)
-            raise BadInput(
-                f"a batch of {len(codes):,} rows needs {len(self.metrics)} columns as long; got {got or 'none'}"
-            )
         self._codes.append(codes)
         for d, (column, ends, kept) in enumerate(zip(columns, self._usable, self._values, strict=True)):
             # Whatever the tolerance needs of numbers, false is no failure.
@@ -321,27 +433,18 @@ class RowBuffer:
         self._parts.append(self.watched.part_of(batch.file))
         self.count += len(codes)
 
-    def pulls(self) -> Ints:
-        """Rows of each arm (K,), by code."""
-        counts = np.zeros(len(self.names), np.int64)
-        if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
-            _count(np.concatenate(self._codes), counts)
-        return counts
-
-    def broken(self) -> Ints:
-        """Rows of each arm (K,), by code, that lack the value of any metric."""
-        counts = np.zeros(len(self.names), np.int64)
-        if any(self._failed):
-            for codes, *columns in zip(self._codes, *self._values, strict=True):
-                _count(codes[_any_failed(columns)], counts)
-        return counts
-
     def laid_out(self) -> Ordered:
         """The measurements by arm, those of each in the order of rows.
 
         Rows are let go of while this goes on: there are none afterwards.
         """
-        order, pulls, broken = self.names.in_order(), self.pulls(), self.broken()
+        order = self.names.in_order()
+        pulls, broken = np.zeros((2, len(order)), np.int64)  # by code: rows, and those that lack the value of a metric
+        if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
+            _count(np.concatenate(self._codes), pulls)
+        if any(self._failed):
+            for codes, *columns in zip(self._codes, *self._values, strict=True):
+                _count(codes[_any_failed(columns)], broken)
         every_code, last = self._codes, len(self._codes) - 1
         following = [*self._parts[1:], -1]
 
@@ -410,17 +513,12 @@ def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Fl
     """
     known: dict[str, tuple[float, float]] = {}
     for objective in objectives:
-        low, high = _usable(objective)
+        # Logarithms are compared of what is positive; those of a mean are taken of the mean alone.
+        positive = objective.relative and objective.statistic != "mean"
+        low, high = objective.bounds or (POSITIVE if positive else ANY_NUMBER)
         least, most = known.get(objective.name, ANY_NUMBER)
         known[objective.name] = max(low, least), min(high, most)
     return np.array([known.get(name, ANY_NUMBER) for name in metrics], np.float64).reshape(len(metrics), 2)
-
-
-def _usable(objective: Objective) -> tuple[float, float]:
-    if objective.bounds is not None:
-        return objective.bounds
-    # Logarithms are compared of what is positive; those of a mean are taken of the mean alone.
-    return POSITIVE if objective.relative and objective.statistic != "mean" else ANY_NUMBER
 
 
 def _grouped(

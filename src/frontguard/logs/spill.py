@@ -1,11 +1,10 @@
-"""Logs that do not fit in memory: rows → `Ordered` whose values are memory maps of temporary files.
+"""Logs put together, and logs that do not fit in memory: `Ordered` whose values are memory maps of temporary files.
 
-Rows are kept in memory (`RowBuffer`) while they fit. When they do not, they are laid out arm by arm in the order of
-names and appended to files, a *run*, and reading goes on. Names that turn up later fall between those of a run without
-disturbing their order. So in the end any block of neighbouring arms is one stretch of every run: it is laid out from
-all of them in a map of the result's file, and sorted there (`merge_ordered`). Every value is written twice and read
-once, in long stretches, whatever the order of the rows; what stays in memory is a few numbers an arm. A `Clock` tells
-how far that is.
+Rows that do not fit in memory are laid out arm by arm in the order of names and appended to files, a *run*, and reading
+goes on. Names that turn up later fall between those of a run without disturbing their order. So in the end any block of
+neighbouring arms is one stretch of every run: it is laid out from all of them in a map of the result's file, and sorted
+there (`merge_ordered`). Every value is written twice and read once, in long stretches, whatever the order of the rows;
+what stays in memory is a few numbers an arm.
 
 Logs laid out by arm become one sorted log (`merge_ordered`): arms united by name, the values of each arm put together,
 pulls added. The result depends on what the logs hold, not on their order or grouping: sorted values are the same
@@ -18,151 +17,22 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
-from frontguard._common.machine import available_memory, side_by_side, usable_cores
+from frontguard._common.machine import side_by_side, usable_cores
 from frontguard._common.typing import Codes, Floats, Ints
-from frontguard.errors import BadArgument, BadInput
+from frontguard.errors import BadInput
 from frontguard.evidence.measurements import Ordered
-from frontguard.logs.sort.rows import Batch, RowBuffer, RowOrder, sort_within, starts_of
-
-LEAST_MEMORY = 1 << 20
-_PART_OF_AVAILABLE = 0.5
-_HELD = 4  # the part of the memory, as one of so many, that runs may have before they go to disk
-
-
-# Progress -------------------------------------------------------------------------------------------------------------
-
-_SORTING = 0.5
-"""About how long it takes to sort a row, relative to reading it: for the time left before any row is sorted."""
-_PAUSE = 0.25  # seconds between two messages
-
-
-@dataclass(frozen=True)
-class LogProgress:
-    """All rows are read, and then all of them are sorted; on a cluster a worker may have to be waited for first."""
-
-    stage: Literal["waiting", "reading", "sorting"]
-    rows: int  # read, or sorted
-    total: int | None  # None while it is not known
-    seconds: float  # since the beginning
-    seconds_left: float | None
-
-
-Watcher = Callable[[LogProgress], None]
-
-
-class Clock:
-    """Tells a watcher a few times a second, and at the end of each stage.
-
-    How much is left is known from the number of `rows` that are expected.
-    """
-
-    def __init__(self, watcher: Watcher | None = None, rows: int | None = None) -> None:
-        self._watcher, self._expected = watcher, rows
-        self._began = self._told = time.monotonic()
-        self._read = 0
-        self._reading: float | None = None  # seconds, when it is over
-        self._sorted = 0.0
-        self._lock = threading.Lock()
-
-    def read(self, rows: int) -> None:
-        """So many rows have been read in all."""
-        self._read = rows
-        self._tell()
-
-    def all_read(self) -> None:
-        """There are no more rows to read."""
-        self._expected = self._read
-        self._tell(at_once=True)
-        self._reading = time.monotonic() - self._began
-
-    def sorted(self, rows: float) -> None:
-        """So many more rows have been sorted; several threads may say so."""
-        with self._lock:
-            self._sorted += rows
-            self._tell(at_once=round(self._sorted) >= self._read)
-
-    def _tell(self, at_once: bool = False) -> None:
-        now = time.monotonic()
-        if self._watcher is None or (now < self._told + _PAUSE and not at_once):
-            return
-        self._told = now
-        seconds = now - self._began
-        if self._reading is None:
-            total = None if self._expected is None else max(self._expected, self._read)
-            share = self._read / total if total else None
-            left = seconds * ((1.0 + _SORTING) / share - 1.0) if share else None
-            self._watcher(LogProgress("reading", self._read, total, seconds, left))
-        else:
-            done = min(round(self._sorted), self._read)
-            each = (seconds - self._reading) / done if done else _SORTING * self._reading / max(self._read, 1)
-            self._watcher(LogProgress("sorting", done, self._read, seconds, each * (self._read - done)))
-
-
-# Reading --------------------------------------------------------------------------------------------------------------
-
-
-def ordered_from(
-    batches: Iterable[Batch],
-    metrics: Sequence[str],
-    *,
-    usable: Floats | None = None,
-    memory: int | None = None,
-    folder: Folder = None,
-    clock: Clock | None = None,
-    watched: RowOrder | None = None,
-) -> Ordered:
-    """The measurements of all rows by arm, with about `memory` bytes at most for the rows, and on disk beyond that.
-
-    `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
-    temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
-    far it is. NaN and infinite values failed, and so did those of metric d that do not lie between the two numbers
-    `usable[d]` (`rows.usable_ranges`). `watched` keeps some values in the order of rows.
-
-    >>> import polars as pl
-    >>> batch = Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
-    >>> log = ordered_from([batch], ["seconds"], memory=2**30)
-    >>> log.arms, log.values
-    (['a', 'b'], (array([2., 1., 3.]),))
-    """
-    kept = RowBuffer(metrics, usable, watched)
-    clock = clock or Clock()
-    with LogParts(metrics, memory, folder) as runs:
-        # The code of an arm and the values of all metrics; laying rows out takes as much again as the values.
-        most_rows = runs.memory // (4 + 2 * 8 * len(metrics))
-        for batch in batches:
-            for piece in _pieces(batch, most_rows):
-                if kept.count + len(piece) > most_rows:
-                    runs.add(kept.laid_out())
-                kept.add(piece)
-                clock.read(kept.count + runs.rows)
-        clock.all_read()
-        if runs.rows:
-            runs.add(kept.laid_out())
-            return runs.ordered(clock, kept.watched)
-        ordered = kept.ordered()
-        clock.sorted(int(ordered.pulls.sum()))
-        return ordered
-
-
-def _pieces(batch: Batch, most: int) -> Iterator[Batch]:
-    """A batch, cut where it has more rows than may be kept."""
-    for start in range(0, len(batch), most):
-        part = slice(start, start + most)
-        yield replace(batch, arms=batch.arms[part], values=[column[part] for column in batch.values])
-
+from frontguard.logs.sort import Clock, Folder, RowOrder, sort_within, starts_of
 
 # Logs put together ----------------------------------------------------------------------------------------------------
 
@@ -230,7 +100,7 @@ def merge_ordered(
 
 
 def _blocks(starts: Ints, most: int) -> Ints:
-    """Ranges of neighbouring arms, as edges, that have at most `most` values of any metric, or are one arm alone."""
+    """Edges of ranges of neighbouring arms that have at most `most` values of any metric, or are one arm alone."""
     edges = [0]
     arms = starts.shape[1] - 1
     while edges[-1] < arms:
@@ -254,14 +124,9 @@ def same_metrics(first: Sequence[str], second: Sequence[str]) -> None:
     """Refuse two logs that do not measure the same, and say what differs."""
     if tuple(first) == tuple(second):
         return
-    missing = [name for name in first if name not in second]
-    more = [name for name in second if name not in first]
-    if missing or more:
-        parts = [f"{', '.join(map(repr, missing))} only in the first"] if missing else []
-        parts += [f"{', '.join(map(repr, more))} only in the second"] if more else []
-        raise BadInput(f"logs that are added must have the same metrics; got {' and '.join(parts)}")
+    order = " in the same order" if set(first) == set(second) else ""
     raise BadInput(
-        f"logs that are added must have their metrics in the same order; got {', '.join(map(repr, first))} and "
+        f"logs that are added must have the same metrics{order}; got {', '.join(map(repr, first))} and "
         f"{', '.join(map(repr, second))}"
     )
 
@@ -278,62 +143,53 @@ def lay_out(arms: Codes, counts: npt.NDArray[Any], values: Floats, places: Ints,
         taken += count
 
 
+_HELD = 4  # the part of the memory, as one of so many, that runs may have before they go to disk
+
+
 class LogParts:
-    """Logs laid out by arm that become one, in about `memory` bytes at most for values, and on disk beyond that."""
+    """Logs laid out by arm that become one, in about `memory` bytes at most for values, and on disk beyond that.
 
-    def __init__(self, metrics: Sequence[str], memory: int | None = None, folder: Folder = None) -> None:
-        if memory is None:
-            memory = max(LEAST_MEMORY, int(_PART_OF_AVAILABLE * available_memory()))
-        if memory < LEAST_MEMORY:
-            raise BadArgument("memory", f"rows need {LEAST_MEMORY:,} bytes at least; got {memory:,}")
+    Its temporary files are open as long as the stack is.
+    """
+
+    def __init__(self, metrics: Sequence[str], memory: int, folder: Folder, stack: ExitStack) -> None:
         self.metrics, self.memory, self.rows = tuple(metrics), memory, 0
-        self._folder, self._stack = folder, ExitStack()
+        self._folder, self._stack = folder, stack
         self._runs: list[Ordered] = []
-        self._held = 0  # bytes of those kept memory
+        self._held: list[Ordered] = []  # of these, those that are in memory
         self._files: list[StoredArray] = []  # of the values of each metric, once there are any
-
-    def __enter__(self) -> LogParts:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _new_file(self, length: int = 0) -> StoredArray:
-        stored = StoredArray(self._folder, self._stack)
-        stored.reserve(length)
-        return stored
 
     def add(self, run: Ordered) -> None:
         """Take a log, whose values are in the order of its arms."""
         self.rows += int(run.pulls.sum())
-        self._held += sum(flat.nbytes for flat in run.values)
-        self._runs.append(run)
-        if self._held <= self.memory // _HELD:
+        self._held.append(run)
+        if sum(flat.nbytes for each in self._held for flat in each.values) <= self.memory // _HELD:
             return
-        self._files = self._files or [self._new_file() for _ in self.metrics]
-        self._runs = [self._on_disk(each) for each in self._runs]
-        self._held = 0
-
-    def _on_disk(self, run: Ordered) -> Ordered:
-        if run.values and isinstance(run.values[0], StoredArray):
-            return run
-        begins = [file.append(flat) for file, flat in zip(self._files, run.values, strict=True)]
+        self._files = self._files or [StoredArray(self._folder, self._stack) for _ in self.metrics]
         files: Any = tuple(self._files)  # of which slices are read, as of arrays
-        return replace(run, starts=run.starts + np.array(begins)[:, None], values=files)
+        for each in self._held:
+            begins = [file.append(flat) for file, flat in zip(self._files, each.values, strict=True)]
+            self._runs.append(replace(each, starts=each.starts + np.array(begins)[:, None], values=files))
+        self._held = []
 
     def ordered(self, clock: Clock, watched: RowOrder | None = None) -> Ordered:
         """All of them as one log, sorted."""
+        runs = self._runs + self._held
         if not self._files:
-            return merge_ordered(self._runs, self.metrics, watched=watched, clock=clock)
+            return merge_ordered(runs, self.metrics, watched=watched, clock=clock)
+
+        def room(length: int) -> StoredArray:
+            stored = StoredArray(self._folder, self._stack)
+            stored.reserve(length)
+            return stored
+
         # A block of each thread, and at most as much of one run, stay in memory while they are worked on.
         most = max(1, self.memory // (3 * 8 * usable_cores()))
-        found = merge_ordered(self._runs, self.metrics, room=self._new_file, most=most, watched=watched, clock=clock)
+        found = merge_ordered(runs, self.metrics, room=room, most=most, watched=watched, clock=clock)
         for flat in found.values:
             flat.flags.writeable = False
         return found
 
-
-Folder = Path | str | None
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
