@@ -14,7 +14,7 @@ from benchmarks.tables import Row, heading
 from frontguard import RPSI, AuerA1, AuerA1M, Oblivious, Subgaussian, simulate
 from frontguard._common.compiled import entry
 from frontguard.policies.base import Policy
-from frontguard.simulation.contracts import BLOCK
+from frontguard.simulation.draws import BLOCK
 from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 
 

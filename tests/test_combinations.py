@@ -11,7 +11,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Question, Study, analyze, gate, plan, simulate
 from frontguard.errors import BadInput
-from frontguard.policies import Certified
 from frontguard.simulation.environments import gaussian
 from tests.support.snapshots import said
 
@@ -73,11 +72,10 @@ def log(statistic: str, asked: dict[str, Any]) -> None:
 
 
 def simulated(statistic: str, asked: dict[str, Any]) -> None:
-    asked = {name: value for name, value in asked.items() if name not in ("pair", "cluster", "cost", "max_cost")}
+    asked = {name: value for name, value in asked.items() if name not in ("pair", "cluster", "max_cost")}
     question = Question.of([objective(statistic)], CLEAN, max_pulls_per_arm=16, **asked)
-    policy = Certified.for_question(question, ARMS)
     sigma = 1e-9 if statistic == "exact" else 0.05
-    simulate(policy, gaussian([[0.5]] * 2, sigma=sigma), runs=1)
+    simulate(question=question, environment=gaussian([[0.5]] * 2, sigma=sigma), arms=ARMS, runs=1)
 
 
 def planned(statistic: str, asked: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from frontguard.experiments.setup import (
     contestants_named,
     settings_of,
 )
-from frontguard.simulation.contracts import MaliciousAdversary, ObliviousAdversary, PrescientAdversary
+from frontguard.theory.threats import Malicious, Prescient
 from tests.support.snapshots import refused, said
 
 
@@ -35,8 +35,8 @@ def test_movielens() -> None:
     assert experiment.environment.pareto_set == [1, 7, 8, 12]  # as the selection was made
     setting = Setting(experiment, 0.2)
     assert setting.bias == pytest.approx(bias_of(0.2, 0.125))
-    assert isinstance(setting.adversary, PrescientAdversary)
-    assert setting.adversary.eps == 0.2
+    assert setting.adversary is not None
+    assert setting.adversary.threat == Prescient(setting.eps)
     assert Setting(experiment, 0.0).adversary is None
     assert Setting(experiment, 0.0).bias == pytest.approx(2 * 0.2 * math.sqrt(2 * math.log(2)))  # R(0) > 0 stays
     assert (experiment.accuracy, setting.threat.name) == (0.2, "prescient")
@@ -57,7 +57,9 @@ def test_sw_llvm_has_two_rows(shared_data: Path) -> None:
     assert Setting(demanded, 0.0).bias == pytest.approx(bias_of(0.2, 0.0))
     assert Setting(demanded, 0.1).bias == pytest.approx(bias_of(0.2, 0.1))
     for experiment in (published, demanded):
-        assert isinstance(Setting(experiment, 0.1).adversary, MaliciousAdversary)
+        adversary = Setting(experiment, 0.1).adversary
+        assert adversary is not None
+        assert adversary.threat == Malicious(0.1)
     assert Setting(published, 0.1).published("rpsi") is not None
     assert Setting(demanded, 0.1).published("rpsi") is None
 
@@ -65,7 +67,8 @@ def test_sw_llvm_has_two_rows(shared_data: Path) -> None:
 def test_diabetes_miscounts_both_objectives_at_once() -> None:
     (experiment,) = choose("diabetes", None).experiments
     adversary = Setting(experiment, 0.3).adversary
-    assert isinstance(adversary, ObliviousAdversary)
+    assert adversary is not None
+    assert adversary.replacements is not None
     assert adversary.joint
     assert experiment.environment.pareto_set == [0, 6, 12, 13, 20]
     assert Setting(experiment, 0.3).bias == pytest.approx(bias_of(0.025, 0.3 / 1.4))

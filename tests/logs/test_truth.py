@@ -27,9 +27,9 @@ from frontguard.logs.answer import goal_of
 from frontguard.objectives import Objective
 from frontguard.pareto.judge import judge
 from frontguard.question import Question
+from frontguard.simulation import Adversary
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
-from frontguard.simulation.contracts import Adversary
 from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import Verdict

@@ -14,19 +14,12 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
-from frontguard.simulation.contracts import (
-    Adversary,
-    Environment,
-    MaliciousAdversary,
-    ObliviousAdversary,
-    PrescientAdversary,
-    ShareAdversary,
-    attack_kernel,
-)
-from frontguard.simulation.draws import draw_gaussian
-from frontguard.simulation.random import Words, stream_states
+from frontguard.simulation.adversaries import Adversary
+from frontguard.simulation.draws import Words, attack_kernel, draw_gaussian, stream_states
+from frontguard.simulation.environments import Environment
 from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 from tests.support import worlds
@@ -136,7 +129,7 @@ def test_a_malicious_kernel_alone_does_not_hit_without_power() -> None:
     """Whoever runs the kernel, ε = 0 means no hits."""
     for build in (COUPLING | AS_PUBLISHED).values():
         adversary = build(GAUSSIAN, 0.0)
-        assert isinstance(adversary, MaliciousAdversary)
+        assert adversary.attack is not None
         rewards, out, hits = np.zeros((2, 64)), np.empty((2, 64)), np.ones((2, 64), np.bool_)
         adversary.attack(rewards, out, hits, 1, adversary.reals, adversary.ints, stream_states(0, 0, 1)[1][0])
         assert not hits.any()
@@ -145,7 +138,7 @@ def test_a_malicious_kernel_alone_does_not_hit_without_power() -> None:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_oblivious_and_prescient_hits_are_independent_of_rewards(name: str, place: str) -> None:
-    assert isinstance(INDEPENDENT[name](GAUSSIAN, EPS), ObliviousAdversary | PrescientAdversary)
+    assert isinstance(INDEPENDENT[name](GAUSSIAN, EPS).threat, Oblivious | Prescient)
     for arm in range(4):
         clean, _, hits = traced(name, place, arm)
         for d in range(2):
@@ -169,20 +162,32 @@ def test_objectives_are_hit_together_or_each_by_itself(name: str) -> None:
         assert dependence(hits[:, 0], hits[:, 1]) > 1e-4
 
 
-def test_types_say_the_model() -> None:
+def test_threats_say_the_model() -> None:
     models = {
-        ObliviousAdversary: (Oblivious, ["constant", "other distribution"]),
-        PrescientAdversary: (
-            Prescient,
-            ["review bomber", "push toward", "push away", "worst case, prescient"],
-        ),
-        MaliciousAdversary: (Malicious, ["worst case", "paper's, per arm", "paper's"]),
+        Oblivious: ["constant", "other distribution"],
+        Prescient: ["review bomber", "push toward", "push away", "worst case, prescient"],
+        Malicious: ["worst case", "paper's, per arm", "paper's"],
     }
-    for kind, (threat, names) in models.items():
+    for threat, names in models.items():
         for name in names:
             adversary = EVERYONE[name](GAUSSIAN, EPS)
-            assert type(adversary) is kind
             assert adversary.threat == threat(EPS)
+            assert (adversary.replacements is not None) == (threat is Oblivious)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threat": Oblivious(EPS), "attack": adv.replace},
+        {"threat": Oblivious(EPS), "attack": adv.replace, "replacements": GAUSSIAN},
+        {"threat": Oblivious(EPS)},
+        {"threat": Prescient(EPS), "replacements": GAUSSIAN},
+        {"threat": Malicious(EPS), "attack": adv.replace, "replacements": GAUSSIAN},
+    ],
+)
+def test_an_adversary_gets_no_more_knowledge_than_its_model_has(given: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        Adversary(**given)
 
 
 # --- oblivious -------------------------------------------------------------------------------------------
@@ -199,7 +204,9 @@ def test_constants_may_be_given_in_three_shapes() -> None:
         _, observed, hits = trace(GAUSSIAN, adv.constant_attack(EPS, value, GAUSSIAN), 2, 10)
         for d in range(2):
             assert set(observed[hits[:, d], d].tolist()) == {expected[d]}
-    assert adv.constant_attack(EPS, table).replacements.medians.tolist() == table.tolist()
+    replacements = adv.constant_attack(EPS, table).replacements
+    assert replacements is not None
+    assert replacements.medians.tolist() == table.tolist()
 
 
 def test_oblivious_replacements_follow_their_law_and_know_nothing_of_the_reward() -> None:
@@ -372,7 +379,7 @@ def test_the_strict_variant_couples_with_the_reward() -> None:
 
 def test_the_paper_s_attack_needs_no_laws() -> None:
     plain = Environment(draw_gaussian, GAUSSIAN.medians, GAUSSIAN.reals, GAUSSIAN.ints)
-    assert isinstance(adv.paper_malicious(plain, EPS), MaliciousAdversary)
+    assert adv.paper_malicious(plain, EPS).threat == Malicious(EPS)
 
 
 # --- bad input -------------------------------------------------------------------------------------------
@@ -432,7 +439,7 @@ def greedy(
 @pytest.mark.parametrize("eps", [0.07, 0.1, 0.29, 0.3, 0.45])
 def test_a_share_never_hits_more_than_its_budget_at_any_n(eps: float) -> None:
     """An attack that wants everything gets ⌊εn⌋ of the first n, at every n and in every objective: no more, no less."""
-    everything = ShareAdversary(Share(eps), attack=greedy)
+    everything = Adversary(Share(eps), attack=greedy)
     clean, observed, hits = trace(GAUSSIAN, everything, 1, 40)
     budget = [int(Fraction(str(eps)) * n) for n in range(1, len(hits) + 1)]
     for d in range(2):
@@ -477,5 +484,5 @@ def test_a_budget_goes_on_from_take_to_take() -> None:
 
 def test_the_strongest_of_a_share_is_its_worst_case() -> None:
     ours = adv.strongest(GAUSSIAN, Share(0.2), [-1, 1, 0, 1])
-    assert isinstance(ours, ShareAdversary)
+    assert ours.threat == Share(0.2)
     assert ours.reals.tobytes() == adv.worst_case_share(GAUSSIAN, 0.2, [-1, 1, 0, 1]).reals.tobytes()

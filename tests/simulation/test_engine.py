@@ -17,10 +17,12 @@ from frontguard import (
     Malicious,
     Oblivious,
     Prescient,
+    Question,
     Share,
     Subgaussian,
     simulate,
 )
+from frontguard.errors import BadArgument
 from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, RewardSource, Streams
 from frontguard.simulation.adversaries import constant_attack, review_bomber, worst_case, worst_case_share
@@ -188,6 +190,43 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
         for j in environment.pareto_set:
             assert (environment.medians[j] - environment.medians[returned] <= 2 * live.bias).all(axis=1).any()
     assert good >= 18  # P(E) ≥ 0.9, and the bound is far from tight
+
+
+def test_a_question_is_simulated_as_its_policy_is() -> None:
+    names = ["old", "new"]
+    asked: list[dict[str, Any]] = [
+        {"goal": "front"},
+        {"limits": ["c>=0.1"]},
+        {"baseline": "old", "cost": {"old": 1, "new": 3}, "independent": True},
+    ]
+    for each in asked:
+        question = Question.of(maximize=["a", "b"], tolerance=0.2, contamination="2%", max_pulls=500, **each)
+        environment = gaussian([[0.5] * len(question.columns.boxed)] * 2, 0.05)
+        costs = [1.0, 3.0] if "cost" in each else None
+        policy = Certified.for_question(question, names, max_pulls=500, costs=costs)
+        runs = simulate(question=question, environment=environment, arms=names, runs=2, seed=4)
+        twin = simulate(policy, environment, runs=2, seed=4)
+        assert runs.pulls.max() <= 500
+        assert np.array_equal(runs.pulls_per_arm, twin.pulls_per_arm)
+        assert runs.verdicts.tolist() == twin.verdicts.tolist()
+        assert runs.estimates.tobytes() == twin.estimates.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        ({}, "question"),
+        ({"policy": AuerA1(2, 1, accuracy=0.3), "question": Question.of(maximize="a")}, "question"),
+        ({"question": Question.of(maximize="a"), "arms": ["one"]}, "arms"),
+        ({"question": Question.of(maximize="a", baseline="main")}, "baseline"),
+        ({"question": Question.of(maximize="a", cost=2, max_cost=10)}, "max_cost"),
+        ({"question": Question.of(maximize="a"), "environment": None}, "environment"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_by_its_argument(given: dict[str, Any], argument: str) -> None:
+    with pytest.raises(BadArgument) as error:
+        simulate(**{"environment": gaussian([[0.0], [1.0]], 0.1), **given})
+    assert error.value.argument == argument
 
 
 def test_runs_show_themselves_in_a_few_lines(snapshot: SnapshotAssertion) -> None:

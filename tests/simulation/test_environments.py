@@ -17,8 +17,8 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.simulation import environments as env
-from frontguard.simulation.contracts import Environment
-from frontguard.simulation.random import stream_states
+from frontguard.simulation.draws import stream_states
+from frontguard.simulation.environments import Environment
 from tests.support import worlds
 from tests.support.snapshots import refused
 

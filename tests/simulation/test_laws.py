@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.simulation.laws import Atoms, Histogram, LocationScale, NoisyAtoms
+from frontguard.simulation.environments import Atoms, Histogram, LocationScale, NoisyAtoms
 from tests.support.snapshots import refused
 
 

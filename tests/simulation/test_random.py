@@ -10,7 +10,7 @@ from scipy import stats
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
-from frontguard.simulation.random import Words, below, fill_normals, fill_words, next_word, stream_states, unit
+from frontguard.simulation.draws import Words, below, fill_normals, fill_words, next_word, stream_states, unit
 
 MASK = (1 << 64) - 1
 

@@ -39,10 +39,10 @@ from scipy.stats import beta
 from frontguard._common.compiled import entry, kernel
 from frontguard.evidence.boundaries import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
 from frontguard.evidence.intervals import IntervalRule, interval_rule
+from frontguard.simulation import Adversary
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env
-from frontguard.simulation.contracts import BLOCK, Adversary, PrescientAdversary
-from frontguard.simulation.random import STATE
+from frontguard.simulation.draws import BLOCK, STATE
 from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
 from frontguard.theory.threats import Prescient
@@ -98,7 +98,7 @@ def either_side(environment: env.Quantiled, eps: float) -> Adversary:
     prescient attacker does, L and H miss in no other runs: these are the event that the proof bounds by δ.
     """
     everywhere = np.full(environment.medians.size, np.nan)
-    return PrescientAdversary(Prescient(eps), attack=adv.replace, reals=everywhere, ints=np.zeros(len(everywhere), int))
+    return Adversary(Prescient(eps), attack=adv.replace, reals=everywhere, ints=np.zeros(len(everywhere), int))
 
 
 def worst_malicious(environment: env.Quantiled, eps: float) -> Adversary:

@@ -10,17 +10,17 @@ from scipy.special import ndtr, ndtri
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.dominance import as_points
-from frontguard.simulation.adversaries import hit_and_replace, replace
-from frontguard.simulation.contracts import (
-    DrawKernel,
+from frontguard.simulation.adversaries import Adversary, hit_and_replace, replace
+from frontguard.simulation.draws import DrawKernel, Words, draw_kernel, fill_normals, fill_words, unit
+from frontguard.simulation.environments import (
+    Atoms,
     Environment,
-    MaliciousAdversary,
-    PrescientAdversary,
-    draw_kernel,
+    LocationScale,
+    NoisyAtoms,
+    Quantiled,
+    categorical,
+    per_entry,
 )
-from frontguard.simulation.environments import Quantiled, categorical, per_entry
-from frontguard.simulation.laws import Atoms, LocationScale, NoisyAtoms
-from frontguard.simulation.random import Words, fill_normals, fill_words, unit
 from frontguard.theory.threats import Malicious, Prescient
 
 
@@ -142,7 +142,7 @@ def _of_front(environment: Environment) -> Bools:
     return np.repeat(environment.pareto_mask[:, None], environment.objectives, axis=1)
 
 
-def push(environment: Environment, eps: float, *, toward_front: bool, distance: float) -> PrescientAdversary:
+def push(environment: Environment, eps: float, *, toward_front: bool, distance: float) -> Adversary:
     """Add to the true reward, so that replaced rewards keep the shape of the true ones and stand out less.
 
     Toward the front: rewards of dominated arms rise by `distance` in every objective, so that arms which do
@@ -151,10 +151,10 @@ def push(environment: Environment, eps: float, *, toward_front: bool, distance: 
     arms rise to take its place.
     """
     offsets = np.where(_of_front(environment), 0.0 if toward_front else -distance, distance).ravel()
-    return PrescientAdversary(Prescient(eps), attack=replace, reals=offsets, ints=np.ones(len(offsets), np.int64))
+    return Adversary(Prescient(eps), attack=replace, reals=offsets, ints=np.ones(len(offsets), np.int64))
 
 
-def papers_per_arm(environment: Quantiled, eps: float, value: float = 10.0) -> MaliciousAdversary:
+def papers_per_arm(environment: Quantiled, eps: float, value: float = 10.0) -> Adversary:
     """The paper's attack on SW-LLVM with every arm hit with probability ε, as the model demands.
 
     The preference goes to rewards instead: on Pareto optimal arms those above the median are hit 1.25 times as often
@@ -168,4 +168,4 @@ def papers_per_arm(environment: Quantiled, eps: float, value: float = 10.0) -> M
     under, over = np.where(front, rare, 1.25 * rare), np.where(front, 1.25 * rare, rare)
     at = lower_part * under + (1.0 - lower_part) * over
     reals = np.stack([middle, under, at, over, np.where(front, -value, value)], axis=-1).ravel()
-    return MaliciousAdversary(Malicious(eps), attack=hit_and_replace, reals=reals, ints=np.zeros(front.size, np.int64))
+    return Adversary(Malicious(eps), attack=hit_and_replace, reals=reals, ints=np.zeros(front.size, np.int64))

@@ -29,7 +29,7 @@ from frontguard.errors import BadInput
 from frontguard.experiments.results import Row, Run, result_of
 from frontguard.experiments.setup import TITLES, ExperimentPolicy, Setting
 from frontguard.simulation import simulate
-from frontguard.simulation.contracts import Environment
+from frontguard.simulation.environments import Environment
 from frontguard.words.progress import ProgressDisplay
 
 CHUNK = 20

@@ -24,9 +24,8 @@ from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_mo
 from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, read_settings
 from frontguard.phrases import did_you_mean
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
-from frontguard.simulation.adversaries import other_distribution, paper_malicious, review_bomber
-from frontguard.simulation.contracts import Adversary, Environment
-from frontguard.simulation.environments import bootstrap, categorical, gaussian, noisy_bootstrap
+from frontguard.simulation.adversaries import Adversary, other_distribution, paper_malicious, review_bomber
+from frontguard.simulation.environments import Environment, bootstrap, categorical, gaussian, noisy_bootstrap
 from frontguard.theory.spread import SpreadBound, Subgaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 

@@ -20,6 +20,7 @@ reward alone "replaces" it by itself, so that hits keep the probability that the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -27,18 +28,44 @@ import numpy.typing as npt
 from frontguard._common.checks import positive_number, real_number
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.simulation.contracts import (
-    Adversary,
+from frontguard.simulation.draws import AttackKernel, Words, attack_kernel, fill_words, unit
+from frontguard.simulation.environments import (
+    NO_INTS,
+    NO_REALS,
     Environment,
-    MaliciousAdversary,
-    ObliviousAdversary,
-    PrescientAdversary,
-    ShareAdversary,
-    attack_kernel,
+    Quantiled,
+    constant,
+    known_law,
+    per_entry,
 )
-from frontguard.simulation.environments import Quantiled, constant, known_law, per_entry
-from frontguard.simulation.random import Words, fill_words, unit
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """What replaces rewards. The type of its `threat` fixes how often, and what it may see.
+
+    - Oblivious: `replacements` are draws of an environment chosen beforehand; it sees neither rewards nor hits.
+    - Prescient: `attack` reads the true rewards and the hits, which are independent of them, and writes replacements.
+    - Malicious: `attack` reads the true rewards, and writes both replacements and hits.
+    - Share: `attack` reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes are
+      granted in order while ⌊εn⌋ of the first n pulls of an arm are not used up, in each objective, at every n.
+
+    With `joint` a pull is hit as a whole, all its objectives at once; otherwise each objective is hit on its own.
+    Either way every objective is hit with probability ε. (It is for those to whom hits are drawn.)
+    """
+
+    threat: Threat
+    joint: bool = False
+    replacements: Environment | None = None
+    attack: AttackKernel | None = None
+    reals: Floats = field(default_factory=lambda: NO_REALS)
+    ints: Ints = field(default_factory=lambda: NO_INTS)
+
+    def __post_init__(self) -> None:
+        oblivious = isinstance(self.threat, Oblivious)
+        if (self.replacements is not None) != oblivious or (self.attack is None) != oblivious:
+            raise BadInput("an oblivious adversary draws replacements from an environment, any other one has an attack")
 
 
 @attack_kernel
@@ -133,12 +160,25 @@ def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: flo
     return np.clip(far, *within)
 
 
-# --- oblivious ---------------------------------------------------------------------------------------------
+def _replacing(threat: Prescient, offsets: Floats, kept: Bools, joint: bool) -> Adversary:
+    """An attacker with the parameters (K, M) of `replace`."""
+    return Adversary(threat, joint, attack=replace, reals=offsets.ravel(), ints=kept.ravel().astype(np.int64))
+
+
+def _hitting(
+    threat: Malicious | Share, threshold: Floats, rates: Sequence[Floats | Bools], offsets: Floats, kept: Bools
+) -> Adversary:
+    """An attacker with the parameters (K, M) of `hit_and_replace`: rates are those below, at and above a threshold."""
+    reals = np.stack([threshold, *rates, offsets], axis=-1).astype(np.float64).ravel()
+    return Adversary(threat, attack=hit_and_replace, reals=reals, ints=kept.ravel().astype(np.int64))
+
+
+# Oblivious ------------------------------------------------------------------------------------------------------------
 
 
 def constant_attack(
     eps: float, value: npt.ArrayLike, environment: Environment | None = None, *, joint: bool = False
-) -> ObliviousAdversary:
+) -> Adversary:
     """Replace by a constant: one for all, for each objective (M,), or for each arm and objective (K, M).
 
     The first two are spread over the arms and objectives of the attacked environment, which is needed for
@@ -157,30 +197,22 @@ def constant_attack(
         raise BadInput(
             f"value must have the shape (K, M) unless the attacked environment is given; got the shape {array.shape}"
         )
-    return ObliviousAdversary(Oblivious(eps), joint, replacements=constant(array))
+    return Adversary(Oblivious(eps), joint, replacements=constant(array))
 
 
-def other_distribution(eps: float, environment: Environment, *, joint: bool = False) -> ObliviousAdversary:
+def other_distribution(eps: float, environment: Environment, *, joint: bool = False) -> Adversary:
     """Replace by draws of another environment, which must have the attacked one's arms and objectives."""
-    return ObliviousAdversary(Oblivious(eps), joint, replacements=environment)
+    return Adversary(Oblivious(eps), joint, replacements=environment)
 
 
-# --- prescient ---------------------------------------------------------------------------------------------
+# Prescient ------------------------------------------------------------------------------------------------------------
 
 
-def _prescient(eps: float, offsets: Floats, kept: Bools, joint: bool) -> PrescientAdversary:
-    return PrescientAdversary(
-        Prescient(eps), joint, attack=replace, reals=offsets.ravel(), ints=kept.ravel().astype(np.int64)
-    )
-
-
-def review_bomber(
-    environment: Environment, eps: float, lowest: npt.ArrayLike = 1.0, joint: bool = False
-) -> PrescientAdversary:
+def review_bomber(environment: Environment, eps: float, lowest: npt.ArrayLike = 1.0, joint: bool = False) -> Adversary:
     """Give Pareto optimal arms the lowest score, a number or (M,); leave others as they are (Section 6.1)."""
     front = _of_front(environment)
     scores = per_entry(lowest, environment.medians, "lowest", sign=True)
-    return _prescient(eps, np.where(front, scores, 0.0), ~front, joint)
+    return _replacing(Prescient(eps), np.where(front, scores, 0.0), ~front, joint)
 
 
 def worst_case_prescient(
@@ -191,7 +223,7 @@ def worst_case_prescient(
     distance: float = 10.0,
     joint: bool = False,
     within: Ends = ANYWHERE,
-) -> PrescientAdversary:
+) -> Adversary:
     """Move medians down (−1), up (+1) or not (0) as far as Lemma 1 allows: to the levels 1/2 ∓ ε / (2(1−ε)).
 
     All replacements lie on one side: then (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)). They
@@ -201,18 +233,10 @@ def worst_case_prescient(
     known = known_law(environment, "worst_case_prescient")
     signs = _directions(direction, known)
     offsets = np.where(signs == 0.0, 0.0, _beyond(known, Prescient(eps), signs, distance, within))
-    return _prescient(eps, offsets, signs == 0.0, joint)
+    return _replacing(Prescient(eps), offsets, signs == 0.0, joint)
 
 
-# --- malicious ---------------------------------------------------------------------------------------------
-
-
-def _malicious(
-    eps: float, threshold: Floats, rates: tuple[Floats, Floats, Floats], offsets: Floats, kept: Bools
-) -> MaliciousAdversary:
-    """Assemble an attacker that hits with rates (below, at, above) a threshold, all of shape (K, M)."""
-    reals = np.stack([threshold, *rates, offsets], axis=-1).ravel()
-    return MaliciousAdversary(Malicious(eps), attack=hit_and_replace, reals=reals, ints=kept.ravel().astype(np.int64))
+# Malicious ------------------------------------------------------------------------------------------------------------
 
 
 def worst_case(
@@ -222,7 +246,7 @@ def worst_case(
     *,
     distance: float = 10.0,
     within: Ends = ANYWHERE,
-) -> MaliciousAdversary:
+) -> Adversary:
     """Move medians down (−1), up (+1) or not (0) as far as Lemma 2 allows: to the levels 1/2 ∓ ε.
 
     Down: the best ε of the rewards are hit, exactly, and reappear `distance` below the moved median, so
@@ -237,7 +261,7 @@ def worst_case(
     offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance, within))
     if threat.eps == 0.0:
         none = np.zeros_like(signs)
-        return _malicious(eps, known.medians, (none, none, none), offsets, signs == 0.0)
+        return _hitting(threat, known.medians, (none, none, none), offsets, signs == 0.0)
     edge = np.where(signs < 0, known.law.quantile(1.0 - threat.eps), known.law.quantile(threat.eps))
     below, upto = known.law.mass(edge)
     beyond = np.where(signs < 0, 1.0 - upto, below)
@@ -249,12 +273,10 @@ def worst_case(
         np.where(signs == 0, still, np.where(atom > 0.0, at_edge, 0.0)),
         np.where(signs == 0, still, signs < 0),
     )
-    return _malicious(eps, edge, rates, offsets, signs == 0.0)
+    return _hitting(threat, edge, rates, offsets, signs == 0.0)
 
 
-def paper_malicious(
-    environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0
-) -> MaliciousAdversary:
+def paper_malicious(environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0) -> Adversary:
     """The attack on SW-LLVM (Section 6.2): Pareto optimal arms get −value, others +value.
 
     Each objective is hit by itself. As published, Pareto optimal arms are hit `factor` times as often as
@@ -274,10 +296,10 @@ def paper_malicious(
         raise BadInput(
             f"factor must keep every hit rate at most 1; {ratio} at eps = {threat.eps} asks for {rates.max():.3g}"
         )
-    return _malicious(eps, environment.medians, (rates, rates, rates), offsets, np.zeros_like(front))
+    return _hitting(threat, environment.medians, (rates, rates, rates), offsets, np.zeros_like(front))
 
 
-# --- any share ---------------------------------------------------------------------------------------------
+# Any share ------------------------------------------------------------------------------------------------------------
 
 
 def worst_case_share(
@@ -288,7 +310,7 @@ def worst_case_share(
     distance: float = 10.0,
     level: float | Sequence[float] = 0.5,
     within: Ends = ANYWHERE,
-) -> ShareAdversary:
+) -> Adversary:
     """Move quantiles of a level, or of one for each objective, down (−1), up (+1) or not (0) as far as ε of them can.
 
     Up: every reward at or below the quantile is worth a hit, as it is missing from the count that bounds the quantile
@@ -305,12 +327,10 @@ def worst_case_share(
         for quantile in (known.law.quantile, known.law.right_quantile)
     )
     threshold = np.where(signs > 0, low, high)
-    rates = np.stack([signs > 0, signs != 0, signs < 0]).astype(np.float64)
-    reals = np.stack([threshold, *rates, offsets], axis=-1).ravel()
-    return ShareAdversary(threat, attack=hit_and_replace, reals=reals, ints=np.zeros(signs.size, np.int64))
+    return _hitting(threat, threshold, (signs > 0, signs != 0, signs < 0), offsets, np.zeros_like(signs, np.bool_))
 
 
-# --- of any model ------------------------------------------------------------------------------------------
+# Of any model ---------------------------------------------------------------------------------------------------------
 
 
 def strongest(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from frontguard._common.compiled import KernelEntry, KernelValue, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
+from frontguard.errors import BadArgument
 from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
 from frontguard.evidence.differences import Differences
 from frontguard.evidence.intervals import IntervalRule, refresh
@@ -30,13 +31,16 @@ from frontguard.pareto.feasible import LimitRule, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.pareto.standing import Goal, Standing
+from frontguard.phrases import did_you_mean, shown
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
 from frontguard.policies.auer import Rounds
 from frontguard.policies.rpsi import Ring
-from frontguard.simulation.contracts import BLOCK, Adversary, Environment
-from frontguard.simulation.random import Words
+from frontguard.question import Question
+from frontguard.simulation.adversaries import Adversary
+from frontguard.simulation.draws import BLOCK, Words
+from frontguard.simulation.environments import Environment
 from frontguard.simulation.streams import (
     CompiledSource,
     RewardSource,
@@ -420,23 +424,57 @@ def simulate_one(
     return live
 
 
+def _policy_for(question: Question, arms: Sequence[str] | None, count: int) -> Certified:
+    """Return the policy that answers a question about so many simulated arms."""
+    names = [str(arm) for arm in range(count)] if arms is None else list(arms)
+    if len(names) != count:
+        raise BadArgument("arms", must=f"name the {count} arms of the environment", got=f"{len(names)} names")
+    if question.baseline is not None and question.baseline not in names:
+        near = did_you_mean(question.baseline, names)
+        raise BadArgument("baseline", f"{shown(question.baseline)} is no arm{near}")
+    if question.max_cost is not None:
+        raise BadArgument("max_cost", "simulated pulls are counted and not paid for; give max_pulls")
+    costs = None
+    if question.cost is not None and question.cost.metric is None:
+        costs = question.cost.amounts(names)
+    return Certified.for_question(question, names, costs=costs, max_pulls=question.max_pulls)
+
+
 def simulate(
-    policy: Policy,
-    environment: Environment,
+    policy: Policy | None = None,
+    environment: Environment | None = None,
     adversary: Adversary | None = None,
     *,
+    question: Question | None = None,
+    arms: Sequence[str] | None = None,
     runs: int = 100,
     seed: int = 0,
     first_run: int = 0,
     workers: int | None = None,
     on_run: Callable[[int], None] | None = None,
 ) -> Runs:
-    """Run a policy on simulated rewards, `runs` times.
+    """Run a policy, or what answers a question, on simulated rewards, `runs` times.
 
     The policy given is only a pattern and stays as it is. Run r of a seed is always the same: `first_run=100` goes on
     where `runs=100` ended. `workers` threads (all cores unless given) share the runs. `on_run(finished)` is called in
     the calling thread now and then. Ctrl-C ends it after the runs that are under way.
+
+    A `question` takes the place of the policy. It speaks of `arms` by their names, which are their numbers from 0
+    unless given. The environment draws inner values, of which larger are better (`Objective.inward`), and behind those
+    of the objectives what is only limited. Every pull is independent of all others.
+
+    >>> from frontguard.simulation.environments import gaussian
+    >>> question = Question.of(maximize=["speed", "accuracy"], tolerance=0.2, contamination="2%", max_pulls=20_000)
+    >>> simulate(question=question, environment=gaussian([[1, 0], [0, 1], [-1, -1]], 0.1), runs=5).returned.all(axis=0)
+    array([ True,  True, False])
     """
+    if environment is None:
+        raise BadArgument(
+            "environment", "give what rewards are drawn from; frontguard.simulation.environments has some"
+        )
+    if (policy is None) == (question is None):
+        raise BadArgument("question", "give either a policy or a question")
+    policy = policy or _policy_for(cast(Question, question), arms, environment.arms)
     source = _checked_source(policy, environment, adversary)
     shape = runs, policy.arms
     verdicts = np.empty(shape, np.int8)

@@ -16,26 +16,28 @@ import numpy.typing as npt
 from frontguard._common.compiled import KernelValue, entry, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.boundaries import taken_away
-from frontguard.simulation.contracts import (
+from frontguard.simulation.adversaries import Adversary
+from frontguard.simulation.draws import (
     BLOCK,
-    NO_INTS,
-    NO_REALS,
-    Adversary,
-    Attacking,
-    Environment,
-    MaliciousAdversary,
-    ObliviousAdversary,
-    PrescientAdversary,
-    ShareAdversary,
+    STATE,
+    Words,
     attack_kernel,
     attack_types,
     draw_kernel,
     draw_types,
+    fill_words,
+    stream_states,
 )
-from frontguard.simulation.random import STATE, Words, fill_words, stream_states
+from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
-_KINDS = {PrescientAdversary: _PRESCIENT, MaliciousAdversary: _MALICIOUS, ShareAdversary: _SHARE}
+_KINDS: dict[type[Threat], int] = {
+    Oblivious: _OBLIVIOUS,
+    Prescient: _PRESCIENT,
+    Malicious: _MALICIOUS,
+    Share: _SHARE,
+}
 _TWO_64 = 2.0**64
 
 
@@ -85,7 +87,7 @@ class RewardSource:
     adversary: Adversary | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.adversary, ObliviousAdversary):
+        if self.adversary is not None and self.adversary.replacements is not None:
             other = self.adversary.replacements.medians.shape
             if other != self.environment.medians.shape:
                 raise ValueError(
@@ -104,22 +106,22 @@ class RewardSource:
         """What kernels are given."""
         environment, adversary = self.environment, self.adversary
         clean = (KernelValue(environment.draw, draw_types), environment.reals, environment.ints)
-        if adversary is None or adversary.eps == 0.0:
+        if adversary is None or adversary.threat.eps == 0.0:
             nothing = KernelValue(_no_draw, draw_types), KernelValue(_no_attack, attack_types)
             return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS, 0.0)
-        threshold = np.uint64(int(adversary.eps * _TWO_64))
-        given: Environment | Attacking
-        if isinstance(adversary, ObliviousAdversary):
-            given = adversary.replacements
-            kind, draw, attack = _OBLIVIOUS, given.draw, _no_attack
-        elif isinstance(adversary, Attacking):
-            kind, draw, attack, given = _KINDS[type(adversary)], _no_draw, adversary.attack, adversary
-        else:
-            raise TypeError(f"not an adversary of a known type: {adversary!r}")
-        reals = np.array(given.reals, np.float64, order="C")
-        ints = np.array(given.ints, np.int64, order="C")
-        kernels = KernelValue(draw, draw_types), KernelValue(attack, attack_types)
-        return CompiledSource(*clean, kind, threshold, adversary.joint, *kernels, reals, ints, adversary.threat.taken)
+        threat, other = adversary.threat, adversary.replacements
+        given = adversary if other is None else other
+        return CompiledSource(
+            *clean,
+            kind=_KINDS[type(threat)],
+            threshold=np.uint64(int(threat.eps * _TWO_64)),
+            joint=adversary.joint,
+            replace=KernelValue(_no_draw if other is None else other.draw, draw_types),
+            attack=KernelValue(adversary.attack or _no_attack, attack_types),
+            attack_reals=np.array(given.reals, np.float64, order="C"),
+            attack_ints=np.array(given.ints, np.int64, order="C"),
+            share=threat.taken,
+        )
 
 
 @kernel

@@ -28,7 +28,7 @@ from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled
 from frontguard.experiments.results import judge
 from frontguard.experiments.setup import CONTESTANTS, Setting, choose
 from frontguard.simulation import simulate
-from frontguard.simulation.contracts import MaliciousAdversary
+from frontguard.theory.threats import Malicious
 from tests.conftest import ROOT
 from tests.support.snapshots import refused
 
@@ -120,7 +120,8 @@ def test_the_experiment_is_the_attack_on_sw_llvm() -> None:
     (experiment,) = choose("compiler-flags", None).experiments
     setting = Setting(experiment, 0.1)
     assert setting.threat.name == "malicious"
-    assert isinstance(setting.adversary, MaliciousAdversary)
+    assert setting.adversary is not None
+    assert setting.adversary.threat == Malicious(setting.eps)
     assert setting.published("rpsi") is None
     assert 4 <= len(experiment.environment.pareto_set) < experiment.environment.arms
 
