@@ -119,17 +119,6 @@ def dominates(points: Floats, n: int, queries: Floats, q: int, strict: int) -> b
 
 
 @inlined
-def _reaches(corners: Floats, node: int, queries: Floats, q: int) -> bool:
-    """Whether the upper corner of a node is at least as large as the query everywhere."""
-    enough = True
-    for d in range(queries.shape[1]):
-        if corners[node, d] < queries[q, d]:
-            enough = False
-            break
-    return enough
-
-
-@inlined
 def _settles(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: int) -> bool:
     """Whether point n of the tree dominates query q, which is of the point `own`."""
     if strict == UNLESS_EARLIER:
@@ -147,6 +136,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
     found = np.full(queries.shape[0], -1, np.int64)
+    entered = NOWHERE if strict == UNLESS_EARLIER else strict  # what no corner does, no point below it does
     stack = np.empty(128, np.int64)
     for q in range(queries.shape[0]):
         own = exclude[q] if exclude.size else -1
@@ -155,7 +145,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
                 found[q] = owners[g]
                 break
         size = 0
-        if found[q] < 0 and _reaches(corners, 0, queries, q):
+        if found[q] < 0 and dominates(corners, 0, queries, q, entered):
             stack[0] = 0
             size = 1
         while size > 0:
@@ -170,7 +160,7 @@ def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
                         break
             else:
                 for child in range(2 * node + 1, 2 * node + 3):
-                    if _reaches(corners, child, queries, q):
+                    if dominates(corners, child, queries, q, entered):
                         stack[size] = child
                         size += 1
     return found
