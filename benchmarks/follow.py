@@ -22,8 +22,7 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard.objectives import Objective
-from frontguard.storage.contract import Plan, Storage, Tell
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import Plan, Storage, Tell, open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.replay import Replay
 from frontguard.studies.study import Study

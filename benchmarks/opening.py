@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.tables import Row, heading
 from frontguard.objectives import Objective
 from frontguard.storage.contract import Plan, Tell
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Prescient
 

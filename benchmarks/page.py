@@ -27,7 +27,7 @@ from tests.support.serving import Served, served
 from benchmarks.tables import Row, heading
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import Plan, Storage, Tell
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.tables import Row, heading, peer
 from frontguard.storage.contract import Plan, Tell
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage
 from frontguard.studies.study import Study
 
 WORKERS = 8

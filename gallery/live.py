@@ -73,7 +73,7 @@ def _view(
 
 @shot("page-no-study", SECTION, "Before there is any study: the page waits for it.")
 def no_study(studio: Studio) -> bytes:
-    from frontguard.storage.sqlite.storage import SqliteStorage
+    from frontguard.storage.sqlite import SqliteStorage
 
     storage = _storage(studio, "empty", lambda path: SqliteStorage(path).close())
     return studio.photograph(_opened(studio, storage, "/", (1200, 420)))

@@ -117,7 +117,7 @@ def test_no_message_has_an_argument_in_words_only() -> None:
 
 def test_no_error_of_ours_is_read_back() -> None:
     ours = own_errors()
-    assert {"BadArgument", "NoColumn", "Unwritable", "Damaged"} <= ours
+    assert {"BadArgument", "NoColumn", "Unavailable", "Damaged"} <= ours
     for mistake in ('str(e).replace("a", "b")', '"a" in str(e)', 're.match("a", str(e))', 'str(e).startswith("a")'):
         caught = f"try: f()\nexcept BadInput as e: {mistake}"
         assert list(errors_read_back(caught, ours)) == [ast.unparse(ast.parse(mistake))]

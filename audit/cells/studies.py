@@ -22,7 +22,7 @@ from audit.cells.contract import (
 from audit.worlds import FAR, World, categories, exactly, normal, two_sided
 from frontguard import RPSI, AuerA1, Gaussian, Malicious, Objective, Prescient, Share, Study, Threat
 from frontguard._common.typing import Floats
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize")

@@ -14,8 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli.run import _about
-from frontguard.storage.contract import Storage
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import Storage, open_storage
 from frontguard.studies.settings import Settings
 from tests.cli.commands import run
 from tests.support.servers import PostgresServer

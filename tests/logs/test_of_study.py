@@ -18,7 +18,7 @@ from frontguard.cli.app import application
 from frontguard.errors import BadInput
 from frontguard.notices import Excluded, UnderWay
 from frontguard.reports.of_results import study_report
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.words.certificate import guarantee
 from tests.reports.samples import study_in

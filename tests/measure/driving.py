@@ -7,8 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from frontguard import Objective, Prescient
-from frontguard.storage.contract import End, Pull, Storage
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import End, MemoryStorage, Pull, Storage
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import Study
 

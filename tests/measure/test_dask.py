@@ -17,8 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Answer, BadInput, Objective, Prescient
 from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
-from frontguard.storage.contract import End
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import End, MemoryStorage
 from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster, tasks_of
 from tests.support.snapshots import refused
 from tests.support.waiting import until

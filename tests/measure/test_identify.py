@@ -24,8 +24,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Answer, BadInput, Objective, Prescient
 from frontguard.measure.drive import Broken, RunProgress
 from frontguard.measure.identify import identify
-from frontguard.storage.contract import End
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import End, MemoryStorage
 from frontguard.studies.measurement import Measurement
 from tests.support.snapshots import refused, said
 

@@ -13,9 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.measure.drive import NotTold, drive
-from frontguard.storage.contract import Plan, Pull, Tell
-from frontguard.storage.memory import MemoryStorage
-from frontguard.storage.postgres.storage import PostgresStorage
+from frontguard.storage.contract import MemoryStorage, Plan, Pull, Tell
+from frontguard.storage.postgres import PostgresStorage
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import Study
 from tests.measure.driving import (
@@ -123,7 +122,7 @@ class Forgetful(MemoryStorage):
 def test_a_study_file_that_another_process_holds_is_waited_for(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     import apsw
 
-    from frontguard.storage.sqlite.storage import SqliteStorage
+    from frontguard.storage.sqlite import SqliteStorage
 
     path = tmp_path / "study.db"
     study = a_study(SqliteStorage(path, wait=0.02), max_pulls=30)

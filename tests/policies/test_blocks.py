@@ -12,7 +12,7 @@ from frontguard.evidence.boundaries import rank_table, read_rank
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.certified import BLOCK_GROWTH
 from frontguard.statements import Statement
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import guarantee
 

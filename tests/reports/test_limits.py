@@ -13,7 +13,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.reports.of_results import open_part
 from frontguard.reports.report import CERTAIN
 from frontguard.reports.write import report_on, write_report
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.web.pages import arm_page, study_page
 from frontguard.web.parts import Address, document

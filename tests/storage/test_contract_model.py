@@ -11,8 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from frontguard.storage.contract import End, Plan, Storage, Tell
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import End, MemoryStorage, Plan, Storage, Tell
 from tests.support.storages import Place
 
 STUDIES = st.sampled_from(["first", "first", "first", "second"])

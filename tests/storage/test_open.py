@@ -10,8 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.storage.memory import MemoryStorage
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import MemoryStorage, open_storage
 from tests.support.servers import PostgresServer
 from tests.support.snapshots import refused
 
@@ -100,7 +99,7 @@ def test_anything_else_is_refused_with_what_is_allowed(
 
 def test_backends_are_imported_late() -> None:
     code = (
-        "import sys; from frontguard.storage.open import open_storage; open_storage('memory:')\n"
+        "import sys; from frontguard.storage.contract import open_storage; open_storage('memory:')\n"
         "print([name for name in ('psycopg', 'apsw', 'sqlite3') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,10 +9,10 @@ import psutil
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.storage.memory import MemoryStorage
-from frontguard.storage.sqlite import storage as sqlite_storage
-from frontguard.storage.sqlite.file import network_of, sync_seconds
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage import sqlite as sqlite_storage
+from frontguard.storage.contract import MemoryStorage
+from frontguard.storage.sqlite import SqliteStorage
+from frontguard.storage.sqlite_file import network_of, sync_seconds
 from tests.support.snapshots import said
 
 

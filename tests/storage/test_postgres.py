@@ -20,11 +20,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell
-from frontguard.storage.open import open_storage
-from frontguard.storage.postgres import connections as postgres_schema
-from frontguard.storage.postgres import storage as module
-from frontguard.storage.postgres.storage import PostgresStorage
+from frontguard.storage import postgres as module
+from frontguard.storage.contract import Damaged, Plan, StudyExists, Tell, open_storage
+from frontguard.storage.postgres import PostgresStorage
 from tests.support.forks import fork, shared
 from tests.support.proxies import proxy
 from tests.support.servers import PostgresServer
@@ -193,7 +191,7 @@ def test_a_stranger_who_holds_a_lock_is_not_waited_for_for_ever(
 def test_a_server_that_does_not_answer_is_spoken_of_within_seconds_and_given_up(
     storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(postgres_schema, "SAID_AFTER", 0.05)
+    monkeypatch.setattr(module, "SAID_AFTER", 0.05)
     monkeypatch.setattr(storage._connections, "_patience", 0.05)
     with pytest.raises(ConnectionError):
         storage._connections.run(lambda connection: connection.execute("SELECT pg_sleep(5)"))
@@ -460,7 +458,7 @@ def test_tables_of_another_version_are_refused(
 ) -> None:
     begin(storage, 3)
     storage.tell("s", [good(3)])
-    version = postgres_schema.VERSION
+    version = module.VERSION
     for other in (version + 1, version - 1):
         administrator.execute(f"UPDATE {schema}.version SET version = {other}")  # type: ignore[call-overload]
         for read_only in (False, True):
@@ -472,7 +470,7 @@ def test_tables_of_another_version_are_refused(
 
 
 def test_tables_are_made_once_by_many(postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_schema, "DEFINITIONS", postgres_schema.DEFINITIONS + "SELECT pg_sleep(0.05);")
+    monkeypatch.setattr(module, "DEFINITIONS", module.DEFINITIONS + "SELECT pg_sleep(0.05);")
 
     def open_it() -> list[str]:
         with PostgresStorage(postgres.url(), schema=schema) as own:
@@ -481,14 +479,14 @@ def test_tables_are_made_once_by_many(postgres: PostgresServer, schema: str, mon
     children = [fork(open_it) for _ in range(5)]  # all at once
     assert [child.result() for child in children] == [[]] * 5
     with psycopg.connect(postgres.url()) as connection:
-        assert connection.execute(f"SELECT version FROM {schema}.version").fetchall() == [(postgres_schema.VERSION,)]
+        assert connection.execute(f"SELECT version FROM {schema}.version").fetchall() == [(module.VERSION,)]
 
 
 def test_making_tables_that_is_killed_leaves_nothing(
     postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(postgres_schema, "DEFINITIONS", postgres_schema.DEFINITIONS + "SELECT pg_sleep(60);")
+        patched.setattr(module, "DEFINITIONS", module.DEFINITIONS + "SELECT pg_sleep(60);")
         child = fork(lambda: PostgresStorage(postgres.url(), schema=schema))
         with psycopg.connect(postgres.url(), autocommit=True) as connection:
             sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"

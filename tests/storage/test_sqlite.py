@@ -20,12 +20,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Damaged, Plan, Tell
-from frontguard.storage.sqlite import file
-from frontguard.storage.sqlite import file as sqlite_file
-from frontguard.storage.sqlite import log as sqlite_log
-from frontguard.storage.sqlite.file import Busy, Unwritable
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage import sqlite_file
+from frontguard.storage.contract import Damaged, Plan, Tell, Unavailable
+from frontguard.storage.sqlite import SqliteStorage
+from frontguard.storage.sqlite_file import Busy
 from tests.support.forks import fork
 from tests.support.snapshots import refused, said
 
@@ -112,9 +110,9 @@ def test_after_a_sync_that_failed_nothing_is_written(
     with SqliteStorage(tmp_path / "a.db") as storage:
         with monkeypatch.context() as patch:
             patch.setattr(sqlite_file, "_to_disk", broken_disk)
-            with refused(Unwritable, snapshot):
+            with refused(Unavailable, snapshot):
                 storage.tell("s", [good(1)])
-        with pytest.raises(Unwritable):  # a second sync would succeed, whatever became of what the first one lost
+        with pytest.raises(Unavailable):  # a second sync would succeed, whatever became of what the first one lost
             storage.tell("s", [good(1)])
 
 
@@ -184,7 +182,7 @@ def test_a_file_of_another_version_is_refused_politely(
 ) -> None:
     path = tmp_path / "other.db"
     SqliteStorage(path).close()
-    ours = sqlite_log.VERSION
+    ours = sqlite_file.VERSION
     db = apsw.Connection(str(path))
     db.execute(f"PRAGMA user_version = {ours + step}")
     db.close()
@@ -208,7 +206,7 @@ def test_killed_while_the_tables_are_made_it_is_still_a_new_file(
             time.sleep(600.0)
 
     def make() -> None:
-        monkeypatch.setattr(sqlite_log, "_TABLES", Stuck(sqlite_log._TABLES))
+        monkeypatch.setattr(sqlite_file, "_TABLES", Stuck(sqlite_file._TABLES))
         SqliteStorage(path, journal=journal)  # type: ignore[arg-type]
 
     child = fork(make)
@@ -366,7 +364,7 @@ def test_an_inherited_connection_is_never_touched(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(storage._file, "_pid", -1)
     storage.tell("s", [good(1)])
     assert storage._file._db is not inherited
-    assert inherited.pragma("user_version") == sqlite_log.VERSION  # still open
+    assert inherited.pragma("user_version") == sqlite_file.VERSION  # still open
     storage.close()
     inherited.close()
 
@@ -393,7 +391,7 @@ def test_threads_share_a_storage_while_others_fork(tmp_path: Path) -> None:
 def test_who_waits_too_long_is_told_who_might_hold_it(
     tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(file, "SAID_AFTER", 0.01)
+    monkeypatch.setattr(sqlite_file, "SAID_AFTER", 0.01)
     begin(tmp_path / "a.db")
     reading, writing = os.pipe()
 
@@ -419,11 +417,11 @@ def test_a_file_that_is_taken_away_is_noticed(tmp_path: Path, snapshot: Snapshot
     storage = SqliteStorage(tmp_path / "a.db")
     storage.tell("s", [good(1)])
     os.rename(tmp_path / "a.db", tmp_path / "b.db")
-    with refused(Unwritable, snapshot):
+    with refused(Unavailable, snapshot):
         storage.tell("s", [good(2)])
     assert not (tmp_path / "a.db").exists()
     begin(tmp_path / "a.db")
-    with refused(Unwritable, snapshot):
+    with refused(Unavailable, snapshot):
         storage.tell("s", [good(2)])
     storage.close()
 
@@ -455,7 +453,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, journal: str, s
                 for start in range(1, 20_001, 100):
                     storage.tell("s", [good(pull) for pull in range(start, start + 100)])
                     acknowledged += 100
-            except Unwritable as error:
+            except Unavailable as error:
                 assert storage.size("s") == (1, acknowledged)
                 assert len(storage.told("s")) == acknowledged
                 return acknowledged, str(error)
@@ -474,7 +472,7 @@ def test_a_full_database_says_so(tmp_path: Path, snapshot: SnapshotAssertion) ->
     with SqliteStorage(tmp_path / "a.db") as storage:
         assert storage._file._db is not None
         storage._file._db.execute("PRAGMA max_page_count = 40").fetchall()
-        with refused(Unwritable, snapshot):
+        with refused(Unavailable, snapshot):
             storage.tell("s", [good(pull) for pull in range(1, 20_001)])
         assert storage.size("s") == (1, 0)
         assert storage.tell("s", [good(7)]) == [True]
@@ -549,7 +547,7 @@ def test_a_log_that_is_removed_beside_a_writer_is_noticed_and_nothing_is_lost(
         path.with_name("a.db-wal").unlink()
         time.sleep(0.1)
         for storage in (writer, other, writer):
-            with refused(Unwritable, snapshot) as said:
+            with refused(Unavailable, snapshot) as said:
                 storage.tell("s", [good(4)])
             assert len(str(said.value).splitlines()) == 1
         with SqliteStorage(copied(path), read_only=True) as storage:
@@ -564,7 +562,7 @@ def test_a_log_that_is_removed_in_the_middle_of_a_tell_is_moved_into_the_file(
 ) -> None:
     path = tmp_path / "a.db"
     begin(path)
-    real = sqlite_log.transaction
+    real = sqlite_file.transaction
     with SqliteStorage(path) as writer:
         writer.tell("s", [good(1)])
 
@@ -574,12 +572,12 @@ def test_a_log_that_is_removed_in_the_middle_of_a_tell_is_moved_into_the_file(
                 path.with_name("a.db-wal").unlink(missing_ok=True)
                 yield
 
-        monkeypatch.setattr(sqlite_log, "transaction", removed_meanwhile)
+        monkeypatch.setattr(sqlite_file, "transaction", removed_meanwhile)
         assert writer.tell("s", [good(2)]) == [True]  # acknowledged: it is in the file
         monkeypatch.undo()
         with SqliteStorage(copied(path), read_only=True) as storage:
             assert storage.told("s").pulls.tolist() == [1, 2]
-        with refused(Unwritable, snapshot):
+        with refused(Unavailable, snapshot):
             writer.tell("s", [good(3)])
 
 
@@ -591,5 +589,5 @@ def test_a_log_in_whose_place_there_is_another_is_noticed(tmp_path: Path, snapsh
         log.rename(tmp_path / "kept")
         log.write_bytes(b"")
         time.sleep(0.1)
-        with refused(Unwritable, snapshot):
+        with refused(Unavailable, snapshot):
             writer.tell("s", [good(2)])

@@ -16,8 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.storage.contract import Damaged, Plan, Pull, Tell
-from frontguard.storage.sqlite.log import key
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage, key
 from tests.support.forks import fork
 from tests.support.snapshots import refused
 

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.cli import run_command
 from frontguard.storage.contract import Damaged, Plan, Tell
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage
 from tests.support.snapshots import refused, said
 
 ENDLESS = "WITH RECURSIVE n (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT count(*) AS {column} FROM n"

@@ -13,8 +13,7 @@ from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.notices import BudgetOver, CostsUnknown
 from frontguard.policies.forecast import forecast
 from frontguard.question import Cost, Question
-from frontguard.storage.contract import Pull, Tell
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, Pull, Tell
 from frontguard.studies.costs import TRIED, WINDOW, Spending, with_cost
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.settings import Settings

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Prescient, Study, identify
 from frontguard.errors import BadInput
 from frontguard.notices import ExactDiffers, LooksDirtier, OutOfBounds
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage
 from frontguard.studies.replay import PROBE
 from frontguard.suspects import share_that_looks_wrong
 from tests.support.snapshots import refused, said

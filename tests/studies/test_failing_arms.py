@@ -6,7 +6,7 @@ import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Share, Study
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage
 from frontguard.studies.replay import PROBE
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
 from tests.support.snapshots import refused, said

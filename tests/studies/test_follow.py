@@ -17,8 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Gaussian, Objective, Prescient, Study
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.forecast import forecast
-from frontguard.storage.contract import Plan, Storage, Tell, UnknownStudy
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, Plan, Storage, Tell, UnknownStudy
 from frontguard.studies import follow
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
@@ -105,12 +104,12 @@ class Places:
             self.writer = MemoryStorage()
             self.read_only = lambda: self.writer
         elif kind == "sqlite":
-            from frontguard.storage.sqlite.storage import SqliteStorage
+            from frontguard.storage.sqlite import SqliteStorage
 
             self.writer = SqliteStorage(folder / "studies.db")
             self.read_only = lambda: SqliteStorage(folder / "studies.db", read_only=True)
         else:
-            from frontguard.storage.postgres.storage import PostgresStorage
+            from frontguard.storage.postgres import PostgresStorage
 
             url = request.getfixturevalue("postgres").url()
             self.writer = PostgresStorage(url, schema="follow")

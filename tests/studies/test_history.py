@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from frontguard import Objective, Prescient, Study
 from frontguard.evidence.intervals import HIGH, LOW
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage
 from frontguard.studies import follow as history
 from frontguard.studies.follow import MOST_MOMENTS, Follower, RateCounter, Recorder
 from frontguard.studies.overview import Moment

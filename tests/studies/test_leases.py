@@ -11,8 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.reports.of_results import study_report
 from frontguard.reports.report import ASSUMED
-from frontguard.storage.contract import End
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import End, MemoryStorage
 from frontguard.studies.pulls import GIVEN_UP
 from frontguard.words.certificate import SIDE_BY_SIDE
 from tests.studies.toy import a_study, measure, work

@@ -20,7 +20,7 @@ from frontguard import (
     Threat,
     identify,
 )
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from frontguard.words.plan import out_of_reach

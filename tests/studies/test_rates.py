@@ -17,7 +17,7 @@ from frontguard import Limit, Objective, Study, identify
 from frontguard.errors import BadInput
 from frontguard.notices import OutOfBounds, TakenAsRate
 from frontguard.question import Question
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.measurement import Measurement, usable
 from frontguard.studies.replay import Replay

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Prescient, Study
 from frontguard.limits import columns_for
-from frontguard.storage.contract import Plan
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, Plan
 from frontguard.studies.replay import PROBE
 from frontguard.studies.study import Pull
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, same_state, work

@@ -24,8 +24,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
 from frontguard.reports.write import report_from
-from frontguard.storage.sqlite.log import STRIDE, row_crc, told_crc
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import STRIDE, SqliteStorage, row_crc, told_crc
 from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
 from tests.support.forks import fork

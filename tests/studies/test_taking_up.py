@@ -10,8 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Gaussian, Malicious, Objective, Prescient, Study
-from frontguard.storage.contract import UnknownStudy
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, UnknownStudy
 from frontguard.studies.study import Pull
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, same_state, work
 from tests.support.snapshots import refused

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Prescient, Study
 from frontguard.notices import NotPositive
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage
 from frontguard.studies.measurement import Measurement, usable
 from tests.support.snapshots import refused, said
 

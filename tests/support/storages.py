@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.storage.contract import Storage
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, Storage
 
 _numbers = count(1)
 
@@ -30,19 +29,19 @@ def _memory(request: pytest.FixtureRequest, folder: Path) -> Place:
 
 
 def _sqlite(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.storage.sqlite.storage import SqliteStorage
+    from frontguard.storage.sqlite import SqliteStorage
 
     return Place("sqlite", lambda: SqliteStorage(folder / "studies.db"))
 
 
 def _sqlite_rollback(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.storage.sqlite.storage import SqliteStorage
+    from frontguard.storage.sqlite import SqliteStorage
 
     return Place("sqlite-rollback", lambda: SqliteStorage(folder / "studies.db", journal="rollback"))
 
 
 def _postgres(request: pytest.FixtureRequest, folder: Path) -> Place:
-    from frontguard.storage.postgres.storage import PostgresStorage
+    from frontguard.storage.postgres import PostgresStorage
 
     server = request.getfixturevalue("postgres")
     schema = f"suite_{next(_numbers)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from frontguard import Objective, Prescient, Study
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Study
 from frontguard.storage.contract import Told
-from frontguard.storage.sqlite.storage import SqliteStorage
+from frontguard.storage.sqlite import SqliteStorage
 from frontguard.web import views
 from frontguard.web.guard import HEADERS, LARGEST
 from tests.support.waiting import patience, until

@@ -16,7 +16,7 @@ from frontguard import Objective, Prescient, Study, analyze, plot, write_report
 from frontguard.phrases import cut_in_the_middle
 from frontguard.plot.picture import Picture
 from frontguard.results import Answer
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import open_storage
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 from tests.support.browsers import OpenPage, Watched, until

@@ -16,8 +16,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.storage.contract import Pull, Told
-from frontguard.storage.memory import MemoryStorage
+from frontguard.storage.contract import MemoryStorage, Pull, Told
 from frontguard.web import watchers as watchers_module
 from frontguard.web.watchers import (
     Bell,

@@ -215,7 +215,7 @@ def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> Answer:
 def _measured(spec: Spec, storage: str | None) -> _Ended:
     """Measure until it is decided, or a budget is over."""
     from frontguard.logs.sides import with_robustness
-    from frontguard.storage.open import open_storage
+    from frontguard.storage.contract import open_storage
 
     where = storage or "memory:"
     with open_storage(where) as opened:

@@ -114,7 +114,7 @@ def run(
     beside_it = read_asked(baseline, pick)
     check_asked(beside_it, [each.name for each in wanted.arms], wanted.question.objectives)
     where = storage or wanted.storage or QUICK_STORAGE
-    from frontguard.storage.open import open_storage
+    from frontguard.storage.contract import open_storage
 
     with open_storage(where) as opened:
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))

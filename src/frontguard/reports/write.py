@@ -102,7 +102,7 @@ def _the_file(path: Path) -> Path:
 
 def _of_storage(where: str, study: str | None, progress: Progress | None) -> Report:
     from frontguard.reports.of_results import study_report
-    from frontguard.storage.open import open_storage
+    from frontguard.storage.contract import open_storage
 
     shown = without_password(where)
     with open_storage(where, read_only=True) as storage:

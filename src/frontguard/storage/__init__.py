@@ -2,10 +2,9 @@
 
 A storage knows errors and NumPy, nothing of arms, policies or studies. In the order of reading:
 
-- `contract`: the guarantees, what is asked (`Pull`) and stored (`Tell`, `Told`), and how a lease ends
-- `memory`: the contract in its most obvious form
-- `open`: a path or an address becomes a storage
-- `sqlite`: a file, for the processes of one machine
+- `contract`: the guarantees, what is asked (`Pull`) and stored (`Tell`, `Told`), how a lease ends, studies in memory,
+  and the storage of an address
+- `sqlite`: a file, for the processes of one machine; `sqlite_file`: the one connection of a process to it
 - `postgres`: a server, for workers on many machines
 """
 

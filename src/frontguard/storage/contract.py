@@ -29,21 +29,29 @@ Guarantees, by every backend, for any number of processes and threads:
 5. **One holder.** No pull is handed out again, unless it was given back; that one was handed out is as durable as what
    was told, or it might be handed out again after a crash.
 6. Writers wait for each other; none fails because another one writes, and none waits for ever.
+
+`MemoryStorage` keeps the contract in its most obvious form: the reference that other backends are compared with.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import re
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from frontguard._common.machine import hold_over_forks
+from frontguard._common.secrets import without_password
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
@@ -159,11 +167,6 @@ class Told:
         return len(self.pulls)
 
     @classmethod
-    def nothing(cls, after: int, metrics: int) -> Told:
-        """No told pulls, of so many metrics."""
-        return cls.of((), metrics, after)
-
-    @classmethod
     def of(cls, tells: Sequence[Tell], metrics: int, after: int = 0) -> Told:
         """Tells as columns."""
         return cls(
@@ -194,7 +197,7 @@ class Told:
         return tuple(getattr(self, each.name) for each in fields(Told)[1:])
 
     def part(self, start: int, end: int | None = None) -> Told:
-        """Those from the `start`-th, counted from 0, to before the `end`-th."""
+        """Return those from the `start`-th, counted from 0, to before the `end`-th."""
         return Told(self.after + start, *(column[start:end] for column in self.columns))
 
     def rows(self, where: Ints) -> Told:
@@ -336,42 +339,38 @@ def leases_of(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None, 
     ]
 
 
-def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
-    """Refuse tells that no log may hold: pulls that are not planned, wrong numbers of values, values that are none."""
+def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> Told:
+    """Return tells as columns; refuse what no log may hold."""
     for tell in tells:
         checked_texts(tell.reason, tell.worker, tell.cluster)
-        if not 1 <= tell.pull <= planned:
-            raise ValueError(f"pull {tell.pull} was never planned: this study has {planned} pulls so far")
         if len(tell.values) != metrics:
             raise ValueError(f"pull {tell.pull} must have {metrics} values; got {len(tell.values)}")
-        if any(value in (np.inf, -np.inf) for value in tell.values):
-            raise ValueError(f"pull {tell.pull} must have finite values, or NaN where it failed; got {tell.values}")
-        if End(tell.end) is not End.TOLD and any(value == value for value in tell.values):
-            raise ValueError(f"pull {tell.pull} was given up, and must have no values but NaN; got {tell.values}")
-        if not 0.0 <= tell.at < LATEST:
-            raise ValueError(f"pull {tell.pull} must be told at a time in seconds since the epoch; got {tell.at}")
+    told = Told.of(tells, metrics)
+    if fault := fault_of(told, planned):
+        raise ValueError(fault)
+    return told
 
 
 def fault_of(told: Told, planned: int) -> str:
-    """What no log may hold, of what was read from one; empty if it is sound. The same as `checked_tells`, by column.
+    """Say what no log may hold; empty if told pulls are sound.
 
     A log may come from a stranger: numbers that are out of all proportion are found before anything is made of them.
     """
     given_up = told.ends != End.TOLD
     for wrong, what in (
-        ((told.pulls < 1) | (told.pulls > planned), f"of a pull that is none of 1 to {planned}"),
-        (np.isinf(told.values).any(axis=1), "infinite"),
+        ((told.pulls < 1) | (told.pulls > planned), f"was never planned: this study has {planned} pulls so far"),
+        (np.isinf(told.values).any(axis=1), "must have finite values, or NaN where it failed"),
         ((told.ends < min(End)) | (told.ends > max(End)), "ended in a way that there is not"),
-        (given_up & ~np.isnan(told.values).all(axis=1), "given up, and has values"),
-        (~((told.at >= 0.0) & (told.at < LATEST)), "of a moment that there is not"),
+        (given_up & ~np.isnan(told.values).all(axis=1), "was given up, and must have no values but NaN"),
+        (~((told.at >= 0.0) & (told.at < LATEST)), "must be told at a time in seconds since the epoch"),
     ):
         if wrong.any():
-            return f"told pull {told.after + 1 + int(np.argmax(wrong))} is {what}"
+            return f"pull {told.pulls[int(np.argmax(wrong))]} {what}"
     return ""
 
 
 def fault_of_plans(plans: Sequence[Plan], planned: int) -> str:
-    """What no log may hold, of plans that end at pull `planned`; empty if they are sound."""
+    """Say what no log may hold of plans that end at pull `planned`; empty if they are sound."""
     if plans and plans[0].number == 1 and plans[0].first != 1:
         return "plan 1 does not begin with pull 1"
     for before, plan in pairwise(plans):
@@ -389,3 +388,226 @@ def checked_texts(*texts: str) -> None:
     """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
     for text in texts:
         text.encode()
+
+
+# In memory ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Kept:
+    """All there is of one study."""
+
+    metrics: int
+    settings: list[str]
+    plans: list[Plan] = field(default_factory=list)
+    planned: int = 0  # pulls of all plans
+    handed: int = 0  # pulls up to this one were handed out, or told without
+    told: list[Tell] = field(default_factory=list)
+    ends: dict[int, End] = field(default_factory=dict)  # of the pulls that were told
+    late: dict[int, Tell] = field(default_factory=dict)
+    leases: dict[int, Pull] = field(default_factory=dict)
+
+
+class MemoryStorage(Storage):
+    """Studies that live as long as the process.
+
+    >>> storage = MemoryStorage()
+    >>> storage.create("flags", settings="", metrics=2)
+    >>> storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
+    True
+    >>> storage.hand_out("flags", 5, "me", deadline=60.0)
+    [Pull(id=1, worker='me', deadline=60.0, ...), Pull(id=2, worker='me', deadline=60.0, ...)]
+    >>> storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
+    [True, False]
+    >>> storage.told("flags").values.tolist(), storage.size("flags")
+    ([[0.5, 3.0]], (1, 1))
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._studies: dict[str, _Kept] = {}
+        hold_over_forks(self)
+
+    def _before_fork(self) -> None:
+        """A child has a copy of its own."""
+
+    def describe(self) -> str:
+        return "in memory: a study is gone when the process ends"
+
+    def __repr__(self) -> str:
+        return f"MemoryStorage() of {len(self._studies)} studies"
+
+    # Studies ----------------------------------------------------------------------------------------------------------
+
+    def studies(self) -> list[str]:
+        with self._lock:
+            return list(self._studies)
+
+    def create(self, study: str, settings: str, metrics: int) -> None:
+        checked_texts(study, settings)
+        with self._lock:
+            if study in self._studies:
+                raise StudyExists(f"there is a study {study!r} already")
+            self._studies[study] = _Kept(metrics, [settings])
+
+    def settings(self, study: str) -> str:
+        with self._lock:
+            return self._kept(study).settings[-1]
+
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        checked_texts(settings)
+        with self._lock:
+            kept = self._kept(study)
+            if after not in (None, kept.settings[-1]) or told not in (None, len(kept.told)):
+                return False
+            kept.settings.append(settings)
+            return True
+
+    def forget(self, study: str) -> bool:
+        with self._lock:
+            if self._kept(study).told:
+                return False
+            del self._studies[study]
+            return True
+
+    # The log ----------------------------------------------------------------------------------------------------------
+
+    def size(self, study: str) -> tuple[int, int]:
+        with self._lock:
+            kept = self._kept(study)
+            return len(kept.plans), len(kept.told)
+
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        with self._lock:
+            return self._kept(study).plans[max(after, 0) :]
+
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        with self._lock:
+            kept = self._kept(study)
+            if not follows(plan, len(kept.plans), kept.planned):
+                return False
+            # A copy that nobody can write into: what is in the log stays as it is.
+            arms = np.array(plan.arms, np.int64)
+            arms.setflags(write=False)
+            kept.plans.append(replace(plan, arms=arms))
+            kept.planned += len(arms)
+            return True
+
+    def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
+        with self._lock:
+            kept = self._kept(study)
+            after = max(after, 0)
+            rows = kept.told[after : None if up_to is None else max(up_to, after)]
+        return Told.of(rows, kept.metrics, after)
+
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        with self._lock:
+            kept = self._kept(study)
+            checked_tells(tells, kept.planned, kept.metrics)
+            answers = []
+            for tell in tells:
+                new = tell.pull not in kept.ends
+                answers.append(new)
+                if new:
+                    kept.ends[tell.pull] = tell.end
+                    kept.told.append(tell)
+                    kept.leases.pop(tell.pull, None)
+                elif kept.ends[tell.pull] != End.TOLD and tell.end == End.TOLD:
+                    kept.late.setdefault(tell.pull, replace(tell, cluster=""))
+            return answers
+
+    def late(self, study: str) -> Told:
+        with self._lock:
+            kept = self._kept(study)
+            return Told.of(list(kept.late.values()), kept.metrics)
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        checked_texts(worker)
+        with self._lock:
+            kept = self._kept(study)
+            back = sorted(number for number, held in kept.leases.items() if held.deadline == GIVEN_BACK)
+            given = back[: max(most, 0)]
+            while len(given) < most and kept.handed < kept.planned:
+                kept.handed += 1
+                if kept.handed not in kept.ends:
+                    given.append(kept.handed)
+            pulls = [Pull(number, worker, float(deadline)) for number in given]
+            kept.leases.update((pull.id, pull) for pull in pulls)
+            return pulls
+
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        with self._lock:
+            leases = self._kept(study).leases
+            changed = leases_of(leases.values(), worker, pulls, deadline)
+            leases.update((pull.id, pull) for pull in changed)
+            return len(changed)
+
+    def leases(self, study: str) -> list[Pull]:
+        with self._lock:
+            return [pull for _, pull in sorted(self._kept(study).leases.items()) if pull.deadline > GIVEN_BACK]
+
+    # Housekeeping -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _kept(self, study: str) -> _Kept:
+        if study not in self._studies:
+            raise UnknownStudy(f"there is no study {study!r} in memory; there are: {sorted(self._studies)}")
+        return self._studies[study]
+
+
+# By its address -------------------------------------------------------------------------------------------------------
+
+ALLOWED = (
+    "a path such as 'study.db', 'sqlite:///relative.db', 'sqlite:////absolute.db', "
+    "'postgresql://USER:PASSWORD@HOST:PORT/DATABASE', or 'memory:'"
+)
+
+# "scheme://…", and our own schemes also where the slashes were forgotten; any other text with a colon may be a path.
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<ours>sqlite|postgres|postgresql|memory):", re.I)
+
+
+def open_storage(where: Storage | str | os.PathLike[str], *, read_only: bool = False) -> Storage:
+    """Return the storage at a path or an address; a storage passes through.
+
+    >>> open_storage("memory:").studies()
+    []
+    >>> open_storage("mysql://host/studies")
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadInput: a storage must be a path such as 'study.db', 'sqlite:///relative.db',
+    'sqlite:////absolute.db', 'postgresql://USER:PASSWORD@HOST:PORT/DATABASE', or 'memory:'; got an address that begins
+    with 'mysql:'
+    """
+    if isinstance(where, Storage):
+        return where
+    if isinstance(where, os.PathLike):
+        return _sqlite(Path(where), read_only)
+    if not isinstance(where, str) or not where.strip() or where == ":memory:":
+        raise BadInput(f"a storage must be {ALLOWED}; got {where!r}")
+    address = _ADDRESS.match(where)
+    if address is None and without_password(where) != where:  # it would become the name of a file
+        raise BadInput(f"a storage must be {ALLOWED}; got a text with a password in it that is no address")
+    if address is None:
+        return _sqlite(Path(where), read_only)
+    scheme = (address["scheme"] or address["ours"]).lower()
+    rest = where[address.end() :]
+    if scheme == "memory" and not rest:
+        return MemoryStorage()
+    if scheme == "sqlite" and address["scheme"] and rest.startswith("/") and len(rest) > 1:
+        return _sqlite(Path(rest[1:]), read_only)
+    if scheme in ("postgresql", "postgres") and address["scheme"]:
+        from frontguard.storage.postgres import PostgresStorage
+
+        return PostgresStorage(f"{scheme}://{rest}", read_only=read_only)
+    # The address is not repeated: it may hold a password.
+    raise BadInput(f"a storage must be {ALLOWED}; got an address that begins with '{scheme}:'")
+
+
+def _sqlite(path: Path, read_only: bool) -> Storage:
+    from frontguard.storage.sqlite import SqliteStorage
+
+    return SqliteStorage(path, read_only=read_only)

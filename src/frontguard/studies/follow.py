@@ -409,4 +409,4 @@ class _PullsByArm:
         )
 
     def _joined(self, pieces: list[Told]) -> Told:
-        return Told.joined([Told.nothing(0, len(self._settings.question.columns.metrics)), *pieces])
+        return Told.joined([Told.of((), len(self._settings.question.columns.metrics)), *pieces])

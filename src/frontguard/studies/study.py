@@ -26,8 +26,7 @@ from frontguard.question import Asked, Entry, Question
 from frontguard.results import Answer
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
-from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy
-from frontguard.storage.open import open_storage
+from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy, open_storage
 from frontguard.studies.costs import with_cost
 from frontguard.studies.measurement import (
     Measurement,

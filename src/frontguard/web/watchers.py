@@ -25,9 +25,8 @@ from typing import TypeVar
 
 from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
-from frontguard.storage.contract import NothingThere, Storage, UnknownStudy
-from frontguard.storage.open import open_storage
-from frontguard.storage.sqlite.file import Busy
+from frontguard.storage.contract import NothingThere, Storage, UnknownStudy, open_storage
+from frontguard.storage.sqlite_file import Busy
 from frontguard.studies.follow import Follower
 from frontguard.studies.overview import Overview
 

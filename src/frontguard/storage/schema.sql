@@ -1,4 +1,4 @@
--- The tables and functions of studies; `connections.py` says how they keep the guarantees, and fills in {schema}.
+-- The tables and functions of studies; `postgres.py` says how they keep the guarantees, and fills in {schema}.
 
 CREATE TABLE {schema}.version (version int NOT NULL);
 CREATE TABLE {schema}.studies (

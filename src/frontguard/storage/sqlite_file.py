@@ -19,6 +19,10 @@ nothing survives a crash without all that came before it.
 
 **Nobody else opens the file in this process**: POSIX drops all locks of a process on a file when any descriptor of it
 is closed. (SQLite locks the file itself and its shared memory, never the log.)
+
+**A file may come from a stranger.** Its schema can hold programs (triggers, views, generated columns, virtual tables)
+that run when it is read or written to. So a file whose schema is not ours to the letter is refused, and connections are
+told beforehand (`defend`) to run nothing of it.
 """
 
 from __future__ import annotations
@@ -31,10 +35,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import apsw
 import psutil
@@ -42,9 +48,8 @@ import psutil
 from frontguard._common.machine import hold_over_forks
 from frontguard._common.secrets import make_private, without_password
 from frontguard.errors import BadInput
+from frontguard.phrases import visible
 from frontguard.storage.contract import LOGGER, SAID_AFTER, Damaged, NothingThere, Unavailable
-from frontguard.storage.sqlite import log as tables
-from frontguard.storage.sqlite.log import NotAsWritten
 
 Journal = Literal["wal", "rollback"]
 Answer = TypeVar("Answer")
@@ -58,13 +63,20 @@ _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the othe
 # What SQLite and apsw raise where a file does not hold what it should.
 _UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.TooBigError, apsw.NoMemError, apsw.MismatchError)
 
+_OF_THE_DISK = (
+    (apsw.FullError, "nothing was written, the disk is full"),
+    (apsw.ReadOnlyError, "nothing was written, the file or its folder is read-only"),
+    (apsw.IOError, "nothing was written, the disk reports an error"),
+    ((apsw.CantOpenError, apsw.PermissionsError), "it cannot be opened, or the files beside it"),
+)
+
 
 class Busy(Unavailable):
     """Another process held the file for longer than we were to wait. Nothing was written."""
 
 
-class Unwritable(Unavailable):
-    """The disk refused: full, failing, or gone. Nothing was written of what was to be written."""
+class NotAsWritten(Exception):
+    """A row that is missing or does not match its checksum; the message says which."""
 
 
 class StudyFile:
@@ -108,7 +120,7 @@ class StudyFile:
 
         def attempt() -> Answer:
             db = self._connection()
-            with tables.transaction(db, "DEFERRED"):
+            with transaction(db, "DEFERRED"):
                 return work(db)
 
         with self._lock:
@@ -140,7 +152,7 @@ class StudyFile:
                 if not self._log_is_ours():
                     self._raise_log_gone(db)
                 self._log_seen = now
-            with tables.transaction(db, "IMMEDIATE"):
+            with transaction(db, "IMMEDIATE"):
                 answer = work(db)
             # What went into a log that was removed meanwhile is acknowledged only once it is in the file.
             if self._log >= 0 and not os.access(self._log_name, os.F_OK):
@@ -153,7 +165,7 @@ class StudyFile:
             if self._damage is not None:
                 raise Damaged(self._damage)  # what is damaged is not written to
             if self._gone is not None:
-                raise Unwritable(self._gone)
+                raise Unavailable(self._gone)
             answer = self._guarded(attempt)
             log = os.dup(self._log) if durable and self._log >= 0 else -1  # another thread may close it
         if log >= 0:
@@ -173,7 +185,7 @@ class StudyFile:
                 f"{self.name}: the disk reports an error ({error}), and what was told last may be lost. End all "
                 "processes that use the file, and begin again"
             )
-            raise Unwritable(self._gone) from error
+            raise Unavailable(self._gone) from error
         finally:
             os.close(log)
 
@@ -240,20 +252,18 @@ class StudyFile:
             status = None
         if status is None or self._file not in (None, (status.st_dev, status.st_ino)):
             self._disconnect()
-            raise Unwritable(f"{self.name} was removed or replaced by another file while it was in use")
+            raise Unavailable(f"{self.name} was removed or replaced by another file while it was in use")
         self._file = status.st_dev, status.st_ino
 
     def _log_is_ours(self) -> bool:
-        """Whether the write-ahead log that we write to is the one beside the file.
+        """Say whether the write-ahead log that we write to is the one beside the file.
 
         SQLite would go on writing into a log that was deleted, and nobody who opens the file would find it. Not asked
         at every write: after it, each durable tell on ext4 was measured to take a quarter longer. Whether there is a
         log at all costs next to nothing.
         """
-        if self._log < 0:
-            return True
         try:
-            return os.path.samestat(os.stat(self._log_name), os.fstat(self._log))
+            return self._log < 0 or os.path.samestat(os.stat(self._log_name), os.fstat(self._log))
         except OSError:
             return False
 
@@ -270,7 +280,7 @@ class StudyFile:
         )
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._disconnect()
-        raise Unwritable(self._gone)
+        raise Unavailable(self._gone)
 
     def _open_to_write(self) -> apsw.Connection:
         checked_place(self.path, self.name, read_only=False)
@@ -282,9 +292,9 @@ class StudyFile:
             make_private(self.path)  # the files beside it get its mode
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE | create)
         try:
-            tables.defend(db)
+            defend(db)
             db.set_busy_handler(self._busy)
-            db.execute(f"PRAGMA page_size = {tables.PAGE_SIZE}")  # of a new file
+            db.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # of a new file
             db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not to its cache
             new = not self._has_tables(db)
             if db.readonly("main"):
@@ -292,7 +302,7 @@ class StudyFile:
             self.journal, self.why = self._choose_journal(db)
             db.execute("PRAGMA synchronous = FULL")
             if new:
-                tables.create_tables(db)
+                create_tables(db)
             if self.journal == "wal":
                 db.execute("PRAGMA synchronous = NORMAL")  # what is to be durable is synced by `_sync`
                 db.execute("SELECT 1 FROM study").fetchone()  # from the first read on, the log is there and open
@@ -316,7 +326,7 @@ class StudyFile:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{self.path.as_uri()}?immutable=1", flags=flags)
         try:
-            tables.defend(db)
+            defend(db)
             db.set_busy_handler(self._busy)
             if not self._has_tables(db):
                 raise NothingThere(f"{self.name} is empty: there is no study in it")
@@ -340,18 +350,40 @@ class StudyFile:
             self._raise_damaged(f"it is empty, but {log.name} beside it is not")
 
     def _has_tables(self, db: apsw.Connection) -> bool:
-        """Whether there are tables of ours, all as they should be; False for an empty file."""
+        """Say whether there are tables of ours; False for an empty file. Refuses what is not ours to the letter."""
+        untouched = "nothing was changed"
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
                 raise apsw.NotADBError("it is too short")  # SQLite takes a file of one byte for a new one
-            if not tables.has_tables(db, self.name):
-                return False
+            # One transaction, so that all three are of one moment: another process may be creating the tables right
+            # now. And statements that no table or view of the file can stand in for, whatever it is called.
+            with transaction(db, "DEFERRED"):
+                application, version = db.pragma("application_id"), db.pragma("user_version")
+                tables = db.execute("SELECT count(*) FROM sqlite_schema").get
         except apsw.NotADBError:
             raise BadInput(
-                f"{self.name} is not a study file, or its beginning was overwritten: it is no SQLite database; nothing "
-                "was changed"
+                f"{self.name} is not a study file, or its beginning was overwritten: it is no SQLite database; "
+                f"{untouched}"
             ) from None
-        tables.check_definitions(db)
+        if application == version == tables == 0:
+            return False
+        if application != APPLICATION:
+            raise BadInput(f"{self.name} is a database of another program, not a study file; {untouched}")
+        if version != VERSION:
+            which, step = ("a newer", "; update frontguard") if version > VERSION else ("another", "")
+            raise BadInput(
+                f"{self.name} was written by {which} frontguard: its format is version {version}, this one reads "
+                f"version {VERSION}{step}; {untouched}"
+            )
+        ours, found = _definitions(), Counter(_defined_in(db))
+        wrong = [name for _, name, _, _ in sorted(ours - set(found), key=str)]
+        if wrong:
+            raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
+        foreign = sorted(found - Counter(ours), key=str)
+        if foreign:
+            kind, name, *_ = foreign[0]
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise NotAsWritten(f"it has a {kind} {str(name)[:60]!r}{more} that no study file has")
         return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
@@ -393,7 +425,7 @@ class StudyFile:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _changed(self) -> bool:
-        """Whether a connection without locks has read, or would read, a file that somebody changes."""
+        """Say whether a connection without locks has read, or would read, a file that somebody changes."""
         return self._seen is not None and self._seen != self._look()
 
     # Trouble ----------------------------------------------------------------------------------------------------------
@@ -424,18 +456,19 @@ class StudyFile:
         except apsw.Error as error:
             if "unsupported file format" in str(error):  # a byte of the header; SQLite has no code of its own for it
                 self._raise_damaged(str(error), error)
-            trouble = _disk_trouble(error, self.name)
-            if trouble is None:
-                raise
-            raise trouble from error
+            for kinds, what in _OF_THE_DISK:
+                if isinstance(error, kinds):
+                    raise Unavailable(f"{self.name}: {what} ({error})") from error
+            raise
 
     def _raise_damaged(self, what: str, error: Exception | None = None) -> NoReturn:
         if self._db is not None:
             _leave_as_it_is(self._db, self.path)
             self._db = None
             self._let_log_go()
+        said = visible(" ".join(what.split()))[:_LONGEST]  # in one line
         self._damage = (
-            f"{self.name} is damaged: {what[:_LONGEST]}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
+            f"{self.name} is damaged: {said}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
             ".recover | sqlite3 NEW`, which mends it if no measurement is lost. Nothing was changed"
         )
         raise Damaged(self._damage) from error
@@ -472,19 +505,6 @@ def checked_place(path: Path, name: str, *, read_only: bool) -> None:
         raise BadInput(f"{name} cannot be opened: no permission to read it")
     if not read_only and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         raise BadInput(f"{name} cannot be written: no permission for it or its folder; it can be opened read-only")
-
-
-def _disk_trouble(error: apsw.Error, name: str) -> BadInput | None:
-    """The errors of a disk, and None if it is something else."""
-    if isinstance(error, apsw.FullError):
-        return Unwritable(f"{name} could not be written: the disk is full ({error}); nothing of it was written")
-    if isinstance(error, apsw.ReadOnlyError):
-        return Unwritable(f"{name} could not be written: the file or its folder is read-only ({error})")
-    if isinstance(error, apsw.IOError):
-        return Unwritable(f"{name}: the disk reports an error ({error}); nothing of it was written")
-    if isinstance(error, apsw.CantOpenError | apsw.PermissionsError):
-        return Unwritable(f"{name} cannot be opened, or the files beside it ({error})")
-    return None
 
 
 def _held_by(path: Path) -> str:
@@ -536,3 +556,93 @@ def sync_seconds(folder: Path) -> float:
             return time.perf_counter() - begun
     except OSError:
         return 0.0
+
+
+# The tables -----------------------------------------------------------------------------------------------------------
+
+APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
+VERSION = 5  # `PRAGMA user_version`
+PAGE_SIZE = 4096
+
+# `crc` is the checksum of all that a row says (`row_crc`).
+# `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
+# `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
+# and `handed`: pulls up to this one were handed out or told. Of a study that was forgotten it keeps a row, with -1
+# plans, so that no other study gets its number. `ended` says how a pull ended (`End`); `late` holds what was told of a
+# pull after it had been given up, `lease` who is at work: both are notes, not log.
+_CRC = "crc INTEGER NOT NULL"
+_TABLES = (
+    f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
+    f"CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, {_CRC})",
+    "CREATE TABLE progress (study INTEGER PRIMARY KEY, plans INTEGER NOT NULL, planned INTEGER NOT NULL, "
+    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, {_CRC})",
+    "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
+    f"status TEXT NOT NULL, {_CRC})",
+    "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, cluster TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
+    "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
+    "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
+    f"{_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
+    "CREATE TABLE late (study INTEGER NOT NULL, number INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
+    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC}, PRIMARY KEY (study, number), UNIQUE (study, pull)) "
+    "WITHOUT ROWID",
+)
+
+
+LONGEST = 1 << 28
+"""Bytes of the longest text or blob that is read or written: a plan of thirty million pulls."""
+
+_DEFENCES = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_FKEY: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: 0,
+}
+
+
+def defend(db: apsw.Connection) -> None:
+    """Run nothing that a file brings along, and believe no size that it states."""
+    for option, value in _DEFENCES.items():
+        db.config(option, value)
+    db.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST)
+    db.execute("PRAGMA cell_size_check = ON")
+
+
+@contextmanager
+def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
+    """All that is done within it, or nothing."""
+    db.execute(f"BEGIN {kind}")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if not db.get_autocommit():  # SQLite may have ended it itself
+            db.execute("ROLLBACK")
+        raise
+
+
+def create_tables(db: apsw.Connection) -> None:
+    """Make the tables of an empty file, in one transaction under the lock of the writers.
+
+    Of several processes that come at once the first does it, and the others find it done.
+    """
+    with transaction(db, "IMMEDIATE"):
+        if db.pragma("user_version") == 0:
+            for statement in _TABLES:
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _defined_in(db: apsw.Connection) -> list[Any]:
+    return list(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
+@cache
+def _definitions() -> set[Any]:
+    with closing(apsw.Connection(":memory:")) as db:
+        create_tables(db)
+        return set(_defined_in(db))

@@ -1,25 +1,19 @@
-"""The tables of a study file, and the log of a study in them: rows in and out again, each with its checksum.
+"""Studies in an SQLite file: the storage contract in short transactions, and the rows of its tables, with checksums.
 
 SQLite keeps no checksums of its pages: a bit that flips inside a value would come back as another value. So every row
 carries the CRC-32 of all that it says, its place in the log included: a row that changed, moved or took another's place
-is noticed when it is read.
+is noticed when it is read. Rows that are missing are noticed by the counts in `progress`.
 
 Log rows (settings, plans, told pulls) have the key study · 2⁴⁰ + number: the rows of a study lie together in the order
 of the log, a new one goes to the end of its page, and no second index is needed to find the n-th.
-
-A file may come from a stranger. Its schema can hold programs (triggers, views, generated columns, virtual tables) that
-run when it is read or written to. So a file whose schema is not ours to the letter is refused, and connections are told
-beforehand (`defend`) to run nothing of it.
 """
 
 from __future__ import annotations
 
+import os
 import struct
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from functools import cache
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import apsw
@@ -32,10 +26,26 @@ from frontguard.storage.contract import (
     End,
     Plan,
     Pull,
+    Storage,
+    StudyExists,
+    Tell,
     Told,
     UnknownStudy,
+    checked_tells,
+    checked_texts,
     fault_of,
     fault_of_plans,
+    follows,
+    leases_of,
+)
+from frontguard.storage.sqlite_file import (
+    SLOW,
+    Answer,
+    Journal,
+    NotAsWritten,
+    StudyFile,
+    network_of,
+    sync_seconds,
 )
 
 PAGE = 1024
@@ -54,16 +64,17 @@ FORGOTTEN = -1
 """In place of the number of plans: there is no such study any more."""
 
 
-class NotAsWritten(Exception):
-    """A row that is missing or does not match its checksum; the message says which."""
-
-
 class StudyRow(NamedTuple):
     """What never changes of a study."""
 
     id: int
     name: str
     metrics: int
+
+    @property
+    def keys(self) -> tuple[int, int]:
+        """Keys between which all rows of its log lie."""
+        return key(self.id, 0), key(self.id + 1, 0)
 
 
 class ToldRow(NamedTuple):
@@ -86,127 +97,259 @@ class Counts(NamedTuple):
     handed: int
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+class SqliteStorage(Storage):
+    """Studies in one file, for any number of processes of one machine.
 
-APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
-VERSION = 5  # `PRAGMA user_version`
-PAGE_SIZE = 4096
+    What `tell` acknowledges is on the disk. `journal` is "wal", or "rollback" where a write-ahead log would not be
+    safe (or if it is asked for); `describe` says why. A writer waits up to `wait` seconds for the others.
+    Messages call the file by its path, or as it is `called`.
 
-# `crc` is the checksum of all that a row says (`row_crc`).
-# `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
-# `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
-# and `handed`: pulls up to this one were handed out or told. Of a study that was forgotten it keeps a row, with -1
-# plans, so that no other study gets its number. `ended` says how a pull ended (`End`); `late` holds what was told of a
-# pull after it had been given up, `lease` who is at work: both are notes, not log.
-_CRC = "crc INTEGER NOT NULL"
-_TABLES = (
-    f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
-    f"CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, {_CRC})",
-    "CREATE TABLE progress (study INTEGER PRIMARY KEY, plans INTEGER NOT NULL, planned INTEGER NOT NULL, "
-    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, {_CRC})",
-    "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
-    f"status TEXT NOT NULL, {_CRC})",
-    "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
-    f"reason TEXT NOT NULL, worker TEXT NOT NULL, cluster TEXT NOT NULL, ended INTEGER NOT NULL, {_CRC})",
-    "CREATE UNIQUE INDEX told_pull ON told (study, pull)",
-    "CREATE TABLE lease (study INTEGER NOT NULL, pull INTEGER NOT NULL, worker TEXT NOT NULL, deadline REAL NOT NULL, "
-    f"{_CRC}, PRIMARY KEY (study, pull)) WITHOUT ROWID",
-    "CREATE TABLE late (study INTEGER NOT NULL, number INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "
-    f"reason TEXT NOT NULL, worker TEXT NOT NULL, {_CRC}, PRIMARY KEY (study, number), UNIQUE (study, pull)) "
-    "WITHOUT ROWID",
-)
-
-
-LONGEST = 1 << 28
-"""Bytes of the longest text or blob that is read or written: a plan of thirty million pulls."""
-
-_DEFENCES = {
-    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
-    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
-    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
-    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
-    apsw.SQLITE_DBCONFIG_ENABLE_FKEY: 0,
-    apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: 0,
-}
-
-
-def defend(db: apsw.Connection) -> None:
-    """Run nothing that a file brings along, and believe no size that it states."""
-    for option, value in _DEFENCES.items():
-        db.config(option, value)
-    db.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-    db.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST)
-    db.execute("PRAGMA cell_size_check = ON")
-
-
-@contextmanager
-def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[None]:
-    """All that is done within it, or nothing."""
-    db.execute(f"BEGIN {kind}")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if not db.get_autocommit():  # SQLite may have ended it itself
-            db.execute("ROLLBACK")
-        raise
-
-
-def create_tables(db: apsw.Connection) -> None:
-    """Make the tables of an empty file, in one transaction under the lock of the writers.
-
-    Of several processes that come at once the first does it, and the others find it done.
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, SqliteStorage(f"{folder}/studies.db") as storage:
+    ...     storage.create("flags", settings="", metrics=2)
+    ...     storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
+    ...     storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
+    ...     storage.told("flags").values.tolist()
+    True
+    [True, False]
+    [[0.5, 3.0]]
     """
-    with transaction(db, "IMMEDIATE"):
-        if db.pragma("user_version") == 0:
-            for statement in _TABLES:
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {APPLICATION}")
-            db.execute(f"PRAGMA user_version = {VERSION}")
 
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        journal: Journal | None = None,
+        wait: float = 60.0,
+        called: str | None = None,
+    ) -> None:
+        if journal not in (None, "wal", "rollback"):
+            raise BadInput(f"journal must be 'wal', 'rollback' or None; got {journal!r}")
+        self._file = StudyFile(path, read_only=read_only, journal=journal, wait=wait, called=called)
+        self._known: dict[str, StudyRow] = {}
+        self._sound: set[int] = set()  # studies whose counts were held against their plans
 
-def has_tables(db: apsw.Connection, name: str) -> bool:
-    """Whether there are tables of ours; False for an empty file. Refuses what is not ours to read: `BadInput`."""
-    # One transaction, so that all three are of one moment: another process may be creating the tables right now. And
-    # statements that no table or view of the file can stand in for, whatever it is called.
-    with transaction(db, "DEFERRED"):
-        application, version = db.pragma("application_id"), db.pragma("user_version")
-        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
-    if application != APPLICATION:
-        if application == version == tables == 0:
-            return False
-        raise BadInput(f"{name} is a database of another program, not a study file; nothing was changed")
-    if version != VERSION:
-        which, step = ("a newer", "; update frontguard") if version > VERSION else ("another", "")
-        raise BadInput(
-            f"{name} was written by {which} frontguard: its format is version {version}, this one reads version "
-            f"{VERSION}{step}; nothing was changed"
+    @property
+    def journal(self) -> Journal:
+        """How the file is kept safe: "wal" or "rollback"."""
+        return self._file.journal
+
+    def describe(self) -> str:
+        way = {"wal": "a write-ahead log", "rollback": "a rollback journal"}[self.journal]
+        return (
+            f"{self._file.name}: SQLite {apsw.sqlite_lib_version()} with {way} and full sync ({self._file.why}); "
+            "what is acknowledged survives a crash of the machine"
         )
-    return True
 
+    def concern(self) -> str:
+        network = network_of(self._file.path)
+        if network:
+            return (
+                f"WARNING: {self._file.name} is on a network file system ({network}), where locks may not hold and "
+                "what is stored may be damaged; use a file on a disk of this machine, or postgresql://…"
+            )
+        if self.journal == "rollback":
+            return self.describe()
+        seconds = sync_seconds(self._file.path.parent)
+        if seconds < SLOW:
+            return ""
+        return (
+            f"the disk of {self._file.name} takes {seconds:.1f} s for a sync, which every pull that is told waits for"
+        )
 
-def check_definitions(db: apsw.Connection) -> None:
-    """Refuse a file whose tables and indexes are not ours to the letter, or that has more: tables, views, triggers."""
-    ours, found = _definitions(), Counter(_defined_in(db))
-    wrong = [name for _, name, _, _ in sorted(ours - set(found), key=str)]
-    if wrong:
-        raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
-    foreign = sorted(found - Counter(ours), key=str)
-    if foreign:
-        kind, name, *_ = foreign[0]
-        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-        raise NotAsWritten(f"it has a {kind} {str(name)[:60]!r}{more} that no study file has")
+    def __repr__(self) -> str:
+        return f"SqliteStorage({self._file.name!r})"
 
+    # Studies ----------------------------------------------------------------------------------------------------------
 
-def _defined_in(db: apsw.Connection) -> list[Any]:
-    return list(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+    def studies(self) -> list[str]:
+        return [study.name for study in self._file.read(read_studies)]
 
+    def create(self, study: str, settings: str, metrics: int) -> None:
+        checked_texts(study, settings)
 
-@cache
-def _definitions() -> set[Any]:
-    with closing(apsw.Connection(":memory:")) as db:
-        create_tables(db)
-        return set(_defined_in(db))
+        def work(db: apsw.Connection) -> None:
+            there = read_studies(db)
+            if any(study == other.name for other in there):
+                raise StudyExists(f"there is a study {study!r} already in {self._file.name}")
+            # Those that were forgotten have a row of counts: no other study gets the number of one.
+            last = db.execute("SELECT max(id) FROM (SELECT id FROM study UNION ALL SELECT study FROM progress)").get
+            new = StudyRow(1 + int(last or 0), study, int(metrics))
+            db.execute("INSERT INTO study VALUES (?, ?, ?, ?)", (*new, row_crc(*new)))
+            db.execute("INSERT INTO progress VALUES (?, 0, 0, 0, 0, ?)", (new.id, row_crc(new.id, 0, 0, 0, 0)))
+            add_settings(db, new, 1, settings)
+
+        self._file.write(work)
+
+    def settings(self, study: str) -> str:
+        return self._read(study, read_settings)[1]
+
+    def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
+        checked_texts(settings)
+
+        def work(db: apsw.Connection, found: StudyRow) -> bool:
+            version, latest = read_settings(db, found)
+            if after not in (None, latest) or (told is not None and read_counts(db, found).told != told):
+                return False
+            add_settings(db, found, version + 1, settings)
+            return True
+
+        return self._write(study, work)
+
+    def forget(self, study: str) -> bool:
+
+        def work(db: apsw.Connection, found: StudyRow) -> bool:
+            if read_counts(db, found).told:
+                return False
+            for table in ("settings", "plan"):
+                db.execute(f"DELETE FROM {table} WHERE id > ? AND id < ?", found.keys)
+            db.execute("DELETE FROM lease WHERE study = ?", (found.id,))
+            db.execute("DELETE FROM study WHERE id = ?", (found.id,))
+            advance(db, found, Counts(FORGOTTEN, 0, 0, 0))
+            return True
+
+        return self._write(study, work)
+
+    # The log ----------------------------------------------------------------------------------------------------------
+
+    def size(self, study: str) -> tuple[int, int]:
+        counts = self._read(study, read_counts)
+        return counts.plans, counts.told
+
+    def plans(self, study: str, after: int = 0) -> list[Plan]:
+        return self._read(study, lambda db, found: read_plans(db, found, max(after, 0)))
+
+    def add_plan(self, study: str, plan: Plan) -> bool:
+        checked_texts(plan.status)
+        arms = np.asarray(plan.arms, "<i8").tobytes()
+
+        def work(db: apsw.Connection, found: StudyRow) -> bool:
+            counts = read_counts(db, found)
+            if not follows(plan, counts.plans, counts.planned):
+                return False
+            row = (int(plan.told), int(plan.first), arms, plan.status)
+            crc = row_crc(found.id, int(plan.number), *row)
+            db.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?)", (key(found.id, int(plan.number)), *row, crc))
+            advance(db, found, counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms)))
+            return True
+
+        # Not worth a sync: a plan that is lost in a crash of the machine is made again by whoever asks next, and no
+        # pull of it can have survived, because the sync of a told pull takes along all that was written before it.
+        return self._write(study, work, durable=False)
+
+    def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
+        return self._read(study, lambda db, found: read_told(db, found, max(after, 0), up_to))
+
+    def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
+        # What can be done before the transaction is: writers wait for each other.
+        rows = [
+            ToldRow(
+                int(tell.pull),
+                pack_numbers(tell.at, tell.values),
+                tell.reason,
+                tell.worker,
+                tell.cluster,
+                int(tell.end),
+            )
+            for tell in tells
+        ]
+        if not rows:
+            self.size(study)  # raises where a study is unknown
+            return []
+
+        def work(db: apsw.Connection, found: StudyRow) -> list[bool]:
+            counts = read_counts(db, found)
+            checked_tells(tells, counts.planned, found.metrics)
+            number, answers = counts.told, []
+            for row in rows:
+                new = append(db, found, number + 1, row)
+                number += new
+                answers.append(new)
+            if number > counts.told:
+                advance(db, found, counts._replace(told=number))
+            return answers
+
+        return self._write(study, work)
+
+    def late(self, study: str) -> Told:
+        return self._read(study, read_late)
+
+    # Leases -----------------------------------------------------------------------------------------------------------
+
+    def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
+        checked_texts(worker)
+        # A look without a lock first: who asks in vain disturbs nobody.
+        leases, counts = self._read(study, lambda db, found: (read_leases(db, found), read_counts(db, found)))
+        if counts.handed >= counts.planned and all(lease.deadline > GIVEN_BACK for lease in leases):
+            return []
+
+        def work(db: apsw.Connection, found: StudyRow) -> list[Pull]:
+            counts = read_counts(db, found)
+            if found.id not in self._sound:
+                check_planned(db, found, counts)
+                self._sound.add(found.id)
+            back = [pull.id for pull in read_leases(db, found) if pull.deadline == GIVEN_BACK][: max(most, 0)]
+            fresh, handed = fresh_pulls(db, found, counts, max(most - len(back), 0))
+            given = [Pull(pull, worker, float(deadline)) for pull in (*back, *fresh)]
+            write_leases(db, found, given)
+            if handed > counts.handed:
+                advance(db, found, counts._replace(handed=handed))
+            return given
+
+        # Synced: a lease that is lost in a crash of the machine would be given anew, and its pull be measured twice.
+        return self._write(study, work)
+
+    def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
+        which = None if pulls is None else set(pulls)  # work may be run twice, what is given read only once
+
+        def work(db: apsw.Connection, found: StudyRow) -> int:
+            read_counts(db, found)  # raises if the study was forgotten
+            changed = leases_of(read_leases(db, found), worker, which, deadline)
+            write_leases(db, found, changed)
+            return len(changed)
+
+        return self._write(study, work, durable=False)
+
+    def leases(self, study: str) -> list[Pull]:
+        return [pull for pull in self._read(study, read_leases) if pull.deadline > GIVEN_BACK]
+
+    # Housekeeping -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read(self, study: str, work: Callable[[apsw.Connection, StudyRow], Answer]) -> Answer:
+        """Run work that reads from a study."""
+        return self._looked_up(study, lambda: self._file.read(lambda db: work(db, self._study(db, study))))
+
+    def _write(
+        self, study: str, work: Callable[[apsw.Connection, StudyRow], Answer], *, durable: bool = True
+    ) -> Answer:
+        """Run work that writes to a study."""
+        return self._looked_up(
+            study, lambda: self._file.write(lambda db: work(db, self._study(db, study)), durable=durable)
+        )
+
+    def _looked_up(self, study: str, call: Callable[[], Answer]) -> Answer:
+        """What a call answers; where the study that we know by that name was forgotten, of another of its name."""
+        known = study in self._known
+        try:
+            return call()
+        except UnknownStudy:
+            self._known.pop(study, None)
+            if not known:
+                raise
+            return call()
+
+    def _study(self, db: apsw.Connection, name: str) -> StudyRow:
+        if name not in self._known:
+            there = {study.name: study for study in read_studies(db)}
+            if name not in there:
+                names = ", ".join(map(repr, there))[:300] or "none"
+                raise UnknownStudy(f"there is no study {name!r} in {self._file.name}; there are: {names}")
+            self._known[name] = there[name]
+        return self._known[name]
 
 
 # Rows in --------------------------------------------------------------------------------------------------------------
@@ -246,15 +389,6 @@ def _append_late(db: apsw.Connection, study: StudyRow, told: ToldRow) -> None:
     )
 
 
-def forget(db: apsw.Connection, study: StudyRow) -> None:
-    """Remove a study but for its number."""
-    for table in ("settings", "plan"):
-        db.execute(f"DELETE FROM {table} WHERE id > ? AND id < ?", (key(study.id, 0), key(study.id + 1, 0)))
-    db.execute("DELETE FROM lease WHERE study = ?", (study.id,))
-    db.execute("DELETE FROM study WHERE id = ?", (study.id,))
-    advance(db, study, Counts(FORGOTTEN, 0, 0, 0))
-
-
 def advance(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
     """Write down how far the log has come."""
     db.execute(
@@ -280,24 +414,16 @@ def add_settings(db: apsw.Connection, study: StudyRow, version: int, text: str) 
 
 
 def read_studies(db: apsw.Connection) -> list[StudyRow]:
-    """All studies, oldest first."""
-    return [study_of(row) for row in db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()]
-
-
-def study_of(row: Any) -> StudyRow:
-    """A row of the table of studies, checked."""
-    _check(row, f"study {row[0]}")
-    id, name, metrics, _ = row
-    if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
-        raise NotAsWritten(f"study {id} is none")
-    return StudyRow(id, name, metrics)
-
-
-def next_number(db: apsw.Connection) -> int:
-    """The number of the next study: none has or had it."""
-    return 1 + int(
-        db.execute("SELECT max(id) FROM (SELECT id FROM study UNION ALL SELECT study FROM progress)").get or 0
-    )
+    """Return all studies, oldest first."""
+    studies = []
+    rows: list[Any] = db.execute("SELECT id, name, metrics, crc FROM study ORDER BY id").fetchall()
+    for row in rows:
+        _check(row, f"study {row[0]}")
+        id, name, metrics, _ = row
+        if not (_whole(id, metrics) and isinstance(name, str) and 0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
+            raise NotAsWritten(f"study {id} is none")
+        studies.append(StudyRow(id, name, metrics))
+    return studies
 
 
 def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
@@ -320,7 +446,7 @@ def check_planned(db: apsw.Connection, study: StudyRow, counts: Counts) -> None:
     """Hold the counts against the plans, before pulls are handed out by counts alone."""
     plans, size = db.execute(
         "SELECT count(*), coalesce(sum(length(arms)), 0) FROM plan WHERE id > ? AND id < ?",
-        (key(study.id, 0), key(study.id + 1, 0)),
+        study.keys,
     ).get
     if plans != counts.plans or size != 8 * counts.planned:
         raise NotAsWritten(
@@ -333,7 +459,7 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
     """Version and text of the latest settings."""
     row = db.execute(
         "SELECT id, text, crc FROM settings WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1",
-        (key(study.id, 0), key(study.id + 1, 0)),
+        study.keys,
     ).fetchone()
     if row is None:
         read_counts(db, study)  # raises if it was forgotten
@@ -346,27 +472,24 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
 
 
 def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:
-    """Plans above `after`."""
-    plans = list(each_plan(db, study, after))
-    counts = read_counts(db, study)
-    if len(plans) != max(counts.plans - after, 0):
-        raise NotAsWritten(f"study {study.name!r} should have {counts.plans} plans, but has {after + len(plans)}")
-    _refuse(fault_of_plans(plans, counts.planned), study)
-    return plans
-
-
-def each_plan(db: apsw.Connection, study: StudyRow, after: int = 0) -> Iterator[Plan]:
-    """Plans above `after`, one by one."""
+    """Return the plans above `after`."""
     rows: Iterable[Any] = db.execute(
         "SELECT told, first, arms, status, crc FROM plan WHERE id > ? AND id < ? ORDER BY id",
         (key(study.id, after), key(study.id + 1, 0)),
     )
+    plans = []
     for number, row in enumerate(rows, start=after + 1):
         _check((study.id, number, *row), f"plan {number} of study {study.name!r}")
         told, first, arms, status, _ = row
         if not (_whole(told, first) and isinstance(arms, bytes) and len(arms) % 8 == 0 and isinstance(status, str)):
             raise NotAsWritten(f"plan {number} of study {study.name!r} is none")
-        yield Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status)
+        plans.append(Plan(number, told, first, np.frombuffer(arms, "<i8").astype(np.int64, copy=False), status))
+    counts = read_counts(db, study)
+    if len(plans) != max(counts.plans - after, 0):
+        raise NotAsWritten(f"study {study.name!r} should have {counts.plans} plans, but has {after + len(plans)}")
+    if fault := fault_of_plans(plans, counts.planned):
+        raise NotAsWritten(f"study {study.name!r}: {fault}")
+    return plans
 
 
 def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | None) -> Told:
@@ -378,8 +501,9 @@ def read_told(db: apsw.Connection, study: StudyRow, after: int, up_to: int | Non
     beyond = (key(study.id, last), key(study.id + 1, 0))
     if up_to is None and db.execute("SELECT id FROM told WHERE id > ? AND id < ? LIMIT 1", beyond).fetchone():
         raise NotAsWritten(f"study {study.name!r} should have {last} told pulls, but has more")
-    told = Told.joined([Told.nothing(after, study.metrics), *pages])
-    _refuse(fault_of(told, counts.planned), study)
+    told = Told.joined([Told.of((), study.metrics, after), *pages])
+    if fault := fault_of(told, counts.planned):
+        raise NotAsWritten(f"study {study.name!r}: {fault}")
     if len(told) and np.bincount(told.pulls - told.pulls.min()).max() > 1:
         raise NotAsWritten(f"study {study.name!r} has a pull that was told twice")
     return told
@@ -444,30 +568,35 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
         if not (_whole(pull) and width == 8 + 8 * study.metrics and all(isinstance(text, str) for text in texts)):
             raise NotAsWritten(f"late pull {row[2]} of study {study.name!r} is none")
     if not rows:
-        return Told.nothing(0, study.metrics)
+        return Told.of((), study.metrics)
     _, _, *columns, _ = zip(*rows, strict=True)
     late = _columns(study, 0, [*columns, [""] * len(rows), [End.TOLD] * len(rows)])
-    _refuse(fault_of(late, counts.planned), study)
+    if fault := fault_of(late, counts.planned):
+        raise NotAsWritten(f"study {study.name!r}: {fault}")
     return late
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
-    """All leases, those that were given back too, lowest pull first."""
+    """Return all leases, those that were given back too, lowest pull first.
+
+    Each pull that was handed out is told, or has a lease: so it is noticed when one is missing.
+    """
     rows: list[Any] = db.execute(
         "SELECT pull, worker, deadline, crc FROM lease WHERE study = ? ORDER BY pull", (study.id,)
     ).fetchall()
-    last = read_counts(db, study).planned if rows else 0
+    counts = read_counts(db, study)
     for row in rows:
         _check((study.id, *row), f"the lease of pull {row[0]} of study {study.name!r}")
-        if not (_whole(row[0]) and 1 <= row[0] <= last and isinstance(row[1], str) and isinstance(row[2], float)):
-            raise NotAsWritten(f"the lease of pull {row[0]} of study {study.name!r} is of none of its {last} pulls")
+        whole = _whole(row[0]) and isinstance(row[1], str) and isinstance(row[2], float)
+        if not (whole and 1 <= row[0] <= counts.handed):
+            raise NotAsWritten(f"the lease of pull {row[0]} of study {study.name!r} is of no pull that was handed out")
+    never_handed = db.execute(
+        "SELECT count(*) FROM told INDEXED BY told_pull WHERE study = ? AND pull > ?", (study.id, counts.handed)
+    ).get
+    due = counts.handed - (counts.told - never_handed)
+    if len(rows) != due:
+        raise NotAsWritten(f"study {study.name!r} should have {due} leases, but has {len(rows)}")
     return [Pull(pull, worker, deadline) for pull, worker, deadline, _ in rows]
-
-
-def pulls_given_back(db: apsw.Connection, study: StudyRow, most: int) -> list[int]:
-    """Up to `most` pulls whose leases were given back, lowest first."""
-    back = [pull.id for pull in read_leases(db, study) if pull.deadline == GIVEN_BACK]
-    return back[: max(most, 0)]
 
 
 def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int) -> tuple[list[int], int]:
@@ -546,11 +675,6 @@ def _told_crcs(study: StudyRow, first: int, columns: Sequence[Sequence[Any]]) ->
 def _whole(*numbers: object) -> bool:
     """Whether all of these are whole numbers: a column of SQLite takes anything."""
     return set(map(type, numbers)) == {int}
-
-
-def _refuse(fault: str, study: StudyRow) -> None:
-    if fault:
-        raise NotAsWritten(f"study {study.name!r}: {fault}")
 
 
 def _check(row: Sequence[Any], what: str) -> None:
