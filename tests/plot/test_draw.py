@@ -19,6 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.plot import picture as looks
 from frontguard.plot.picture import (
+    SIZE,
     Axis,
     Band,
     Bars,
@@ -32,9 +33,12 @@ from frontguard.plot.picture import (
     Region,
     Rule,
     Spans,
+    ems,
+    short,
+    width,
+    wrapped,
 )
 from frontguard.plot.svg import drawn
-from frontguard.plot.text import broken, fitted, width
 from tests.plot.samples import SAMPLES, array
 from tests.plot.svg_reading import SVG, found, numbers, of_class, one, parsed
 from tests.support.snapshots import refused
@@ -252,10 +256,11 @@ def test_widths_are_generous_for_a_broad_font(text: str) -> None:
 
 
 @given(ANY_TEXT, st.floats(20, 300))
-def test_fitted_and_broken_texts_fit(text: str, room: float) -> None:
-    assert width(fitted(text, room)) <= room
-    assert all(width(line) <= room for line in broken(text, room))
-    assert len(broken(text, room)) <= 2
+def test_short_and_wrapped_texts_fit(text: str, room: float) -> None:
+    assert width(short(text, room / SIZE, ems)) <= room
+    lines = wrapped(text, room / SIZE, wide=ems)
+    assert all(width(line) <= room for line in lines)
+    assert len(lines) <= 2
 
 
 def test_legends_wrap_and_show_what_is_meant() -> None:

@@ -14,9 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import RPSI, Prescient, Subgaussian, plot
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
-from frontguard.plot.arms import read
 from frontguard.plot.frames import limits
-from frontguard.plot.fronts import FOOLED, beaten_region
+from frontguard.plot.fronts import FOOLED, beaten_region, read
 from frontguard.plot.picture import VERDICTS, Boxes, Picture, Points, Region, Spans
 from frontguard.results import Answer
 from frontguard.verdicts import Verdict

@@ -8,8 +8,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
-from frontguard.plot.arms import ALL, CELLS, MOST, choose, read
 from frontguard.plot.frames import limits
+from frontguard.plot.fronts import ALL, CELLS, MOST, choose, read
 from frontguard.plot.picture import UNDECIDED as UNDECIDED_LOOK
 from frontguard.plot.picture import Boxes, Density, Lines, Picture, Points
 from frontguard.results import Answer

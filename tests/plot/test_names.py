@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard.phrases import cells_of
-from frontguard.plot.text import short, wrapped
+from frontguard.plot.picture import short, wrapped
 from tests.plot.samples import HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)

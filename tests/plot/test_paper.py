@@ -19,8 +19,7 @@ from frontguard.errors import BadInput
 from frontguard.plot import picture as looks
 from frontguard.plot.frames import limits
 from frontguard.plot.paper import drawn, saved
-from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points
-from frontguard.plot.text import in_columns
+from frontguard.plot.picture import Axis, Bars, Boxes, Panel, Picture, Points, in_columns
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls
 from tests.support.snapshots import refused, said
 

@@ -18,9 +18,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.errors import BadInput
 from frontguard.plot import picture as looks
 from frontguard.plot.frames import limits
-from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule, Spans
+from frontguard.plot.picture import Axis, Band, Boxes, Density, Panel, Picture, Points, Rule, Spans, short
 from frontguard.plot.plotly import drawn
-from frontguard.plot.text import short
 from tests.plot.samples import HOSTILE, SAMPLES, array, front, hostile, infinite_ends, lists, over_pulls
 from tests.support.snapshots import refused
 

@@ -6,11 +6,10 @@ and add its line to `__init__.pyi`; every renderer can draw it then. May know re
 
 Where to start reading:
 
-- `picture`: what a picture is made of; the colour, mark and filling of everything, of verdicts above all.
-- `arms`: a result as pictures need it, and which of a million arms are shown.
-- `fronts`, `results`, `studies`: the pictures.
-- `frames`, `text`: what the renderers share.
-- `svg` (with `layers`), `paper`, `plotly`: the renderers. They draw any picture and know none.
+- `picture`: what a picture is made of; the colour, mark and filling of everything, of verdicts above all; its text.
+- `fronts`: the front, and which of a million arms are shown; `results`, `studies`: the other pictures.
+- `frames`: what the renderers share.
+- `svg`, `paper`, `plotly`: the renderers. They draw any picture and know none.
 
 Names are imported on first use; `__init__.pyi` lists them.
 """

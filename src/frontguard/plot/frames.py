@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.plot import picture as parts
-from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Lines, Panel, Points, Rule, Spans
-from frontguard.plot.text import apart, width
+from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Lines, Panel, Points, Rule, apart, width
 
 # Where a value lies on an axis, which values are round enough to be named, and how -----------------------------------
 
@@ -145,15 +144,13 @@ def _written(value: float, digits: int, plain: bool) -> str:
         return "0"
     if plain:
         decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-        return _without_zeros(f"{value:,.{decimals}f}").replace("-", "−")
+        text = f"{value:,.{decimals}f}".replace("-", "−")
+        return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, power = f"{value:.{digits - 1}e}".split("e")
     raised = "10" + str(int(power)).translate(_SUPERSCRIPTS)
-    mantissa = _without_zeros(mantissa).replace("-", "−")
+    mantissa = mantissa.replace("-", "−")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return {"1": raised, "−1": f"−{raised}"}.get(mantissa, f"{mantissa}×{raised}")
-
-
-def _without_zeros(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _times_power(factor: int, power: int) -> float:
@@ -187,7 +184,8 @@ def limits(panel: Panel) -> Frame:
     """
     # What is shaded behind the rest must not decide, unless there is nothing else.
     decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
-    xs, ys = zip(*map(_reach, decisive), strict=True) if decisive else ((), ())
+    xs = [values for layer in decisive for values in _reach(layer)[0]]
+    ys = [values for layer in decisive for values in _reach(layer)[1]]
     written = {layer.upright for layer in panel.layers if isinstance(layer, parts.Bars) and any(layer.written)}
     return (
         _limits(panel.x, xs, _BEHIND if False in written else PADDING),
@@ -280,9 +278,6 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
     return replace(layer, **cut)
 
 
-# How far things reach -----------------------------------------------------------------------------------------------
-
-
 def _limits(axis: Axis, parts: Sequence[Floats], behind: float) -> Limits:
     """The ends of an axis; `behind` is the share that stays free at its high end."""
     if axis.names:
@@ -306,8 +301,11 @@ def _range(axis: Axis, parts: Sequence[Floats], log: bool) -> Limits:
     if log:
         values = values[values > 1.0 / _LARGEST]
     values = values[axis.holds(values)]
-    if values.size == 0:
-        return _around(axis, log)
+    if values.size == 0:  # beside the end that is given, or an ordinary range
+        low = axis.low if axis.low is not None else 1.0 if log else 0.0
+        if axis.low is None and axis.high is not None:
+            low = axis.high / 10.0 if log else axis.high - 1.0
+        return low, (low * 10.0 if log else low + 1.0)
     low, high = float(values.min()), float(values.max())
     if low < high:
         return low, high
@@ -317,21 +315,12 @@ def _range(axis: Axis, parts: Sequence[Floats], log: bool) -> Limits:
     return low - half, high + half
 
 
-def _around(axis: Axis, log: bool) -> Limits:
-    """A range where there are no data: beside the end that is given, or an ordinary one."""
-    if axis.low is not None:
-        return axis.low, (axis.low * 10.0 if log else axis.low + 1.0)
-    if axis.high is not None:
-        return (axis.high / 10.0 if log else axis.high - 1.0), axis.high
-    return (1.0, 10.0) if log else (0.0, 1.0)
-
-
-def _reach(layer: Layer) -> tuple[Floats, Floats]:
+def _reach(layer: Layer) -> tuple[list[Floats], list[Floats]]:
     """The x and y that a layer would like to be seen."""
     if isinstance(layer, parts.Bars):
-        return np.concatenate(layer.corners[::2]), np.concatenate(layer.corners[1::2])
+        return list(layer.corners[::2]), list(layer.corners[1::2])
     x, y = ([np.ravel(getattr(layer, name)) for name in names] for names in _coordinates(layer))
-    return np.concatenate([np.empty(0), *x]), np.concatenate([np.empty(0), *y])
+    return x, y
 
 
 def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -353,11 +342,11 @@ def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return ("x",), ("y",)
 
 
+# A panel where it is drawn ------------------------------------------------------------------------------------------
+
+
 Rectangle: TypeAlias = tuple[float, float, float, float]
 """Smallest x, smallest y, largest x, largest y."""
-
-
-_BEYOND = 4.0  # of the frame, where what goes on is cut off
 
 
 @dataclass(frozen=True)
@@ -373,43 +362,25 @@ class Sheet:
         left, top, right, bottom = self.frame
         return np.asarray((x >= left - 0.5) & (x <= right + 0.5) & (y >= top - 0.5) & (y <= bottom + 0.5))
 
-    def within(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Positions cut off at the frame."""
-        left, top, right, bottom = self.frame
-        return np.clip(x, left, right), np.clip(y, top, bottom)
-
     def marks(self, x: npt.ArrayLike, y: npt.ArrayLike, half: float) -> Floats:
         """Rectangles (n, 4) around the values that are seen, which reach so far to each side."""
         at = np.stack([np.ravel(self.x(x)), np.ravel(self.y(y))], axis=1)
         at = at[self.inside(at[:, 0], at[:, 1])]
         return np.concatenate([at - half, at + half], axis=1)
 
-    def boxes(self, layer: Boxes) -> tuple[Floats, Bools]:
-        """Rectangles (n, 4) cut off a little beyond the frame, where their edges are not seen, and which are (n,)."""
-        whole = self._rectangles(layer)
-        # What is known exactly has a box without width or height, and browsers draw nothing of such a rectangle.
-        missing = np.maximum(0.0, 1.0 - (whole[:, 2:] - whole[:, :2])) / 2.0
-        whole = np.concatenate([whole[:, :2] - missing, whole[:, 2:] + missing], axis=1)
-        # Of a box that is open all around nothing is known: it would only darken the panel.
-        beyond = np.concatenate([whole[:, :2] < self.frame[:2], whole[:, 2:] > self.frame[2:]], axis=1).all(axis=1)
-        return self._cut(whole, _BEYOND), self._meets(whole) & ~beyond
-
-    def bars(self, layer: Bars) -> tuple[Floats, Bools]:
-        """Rectangles (n, 4) cut off at the frame, and which of them are seen (n,)."""
-        whole = self._rectangles(layer)
-        return self._cut(whole), self._meets(whole)
-
-    def _rectangles(self, layer: Boxes | Bars) -> Floats:
+    def rectangles(self, layer: Boxes | Bars, beyond: float = 0.0) -> tuple[Floats, Bools]:
+        """Rectangles (n, 4) cut off so far beyond the frame, and which are seen (n,)."""
         x_low, y_low, x_high, y_high = layer.corners
-        (x0, x1), (y0, y1) = np.sort(self.x([x_low, x_high]), axis=0), np.sort(self.y([y_low, y_high]), axis=0)
-        return np.stack([x0, y0, x1, y1], axis=1)
-
-    def _cut(self, whole: Floats, beyond: float = 0.0) -> Floats:
-        left, top, right, bottom = self.frame
-        return np.clip(whole, np.tile((left, top), 2) - beyond, np.tile((right, bottom), 2) + beyond)
-
-    def _meets(self, whole: Floats) -> Bools:
-        return np.asarray((whole[:, 2:] >= self.frame[:2]).all(axis=1) & (whole[:, :2] <= self.frame[2:]).all(axis=1))
+        ends = [np.sort(self.x([x_low, x_high]), axis=0), np.sort(self.y([y_low, y_high]), axis=0)]
+        low, high = np.stack(ends, axis=2)
+        # What is known exactly has a box without width or height, and browsers draw nothing of such a rectangle.
+        missing = np.maximum(0.0, 1.0 - (high - low)) / 2.0 if isinstance(layer, Boxes) else 0.0
+        low, high = low - missing, high + missing
+        first, last = np.array(self.frame[:2]), np.array(self.frame[2:])
+        # Of a box that is open all around nothing is known: it would only darken the panel.
+        seen = ((high >= first) & (low <= last)).all(axis=1) & ~((low < first) & (high > last)).all(axis=1)
+        cut = np.clip(np.stack([low, high], axis=1), first - beyond, last + beyond)
+        return cut.reshape(-1, 4), np.asarray(seen)
 
 
 def sheet_of(panel: Panel, shown: Frame, frame: Rectangle) -> Sheet:
@@ -421,18 +392,16 @@ def sheet_of(panel: Panel, shown: Frame, frame: Rectangle) -> Sheet:
     return Sheet(frame, x, Scale(*shown[1], *down, log=panel.y.scale == "log"))
 
 
-# Labels: each stands at its own mark, on the first of its sides that is free, or is left out --------------------------
+# Labels: each stands at its own mark, to the right or to the left of it, or is left to the hint under the pointer -----
 
 
 Side = tuple[int, int]
 """Where a label lies as seen from its point: (1, 0) is to the right of it, (0, 1) above it."""
 
-_LINE = 1.1  # the height of a label, as a multiple of its size
-_GAP = 3.0
-_ROUNDED = 1e-6
+_GAP = 3.0  # between a label and all marks
+_BESIDE = 4.5  # from a mark to its name, which so begins beyond a ring around it
 _MOST = 120  # labels that are tried; more could not be read anyway
 _LONGEST = 0.45  # of the frame's width
-_AROUND: tuple[Side, ...] = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 @dataclass(frozen=True)
@@ -440,7 +409,7 @@ class Label:
     """A text at a point of a layer: the point in the user's units, the side of it, and how far away it begins."""
 
     text: str
-    layer: Points | Bars | Spans | Rule
+    layer: Points | Bars | Rule
     index: int  # of what it belongs to within the layer
     at: tuple[float, float]
     side: Side
@@ -448,7 +417,7 @@ class Label:
 
     def box(self, sheet: Sheet, size: float) -> Rectangle:
         """The room that it takes in letters of that size."""
-        wide, high = width(self.text, size), _LINE * size
+        wide, high = width(self.text, size), 1.1 * size
         across, up = self.side
         left = float(sheet.x(self.at[0])) + across * self.reach + wide * (across - 1) / 2.0
         top = float(sheet.y(self.at[1])) - up * self.reach - high * (up + 1) / 2.0
@@ -456,68 +425,57 @@ class Label:
 
 
 def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
-    """The labels of a panel to which no mark is nearer than their own; what lies on top comes first."""
+    """The labels for which there is room at their own marks; those of what lies on top come first."""
     marks = np.concatenate([np.empty((0, 4)), *(_marks(layer, sheet) for layer in panel.layers)])
-    wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet, marks)][:_MOST]
+    wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet)][:_MOST]
     names = apart([sides[0].text for sides in wanted], _LONGEST * (sheet.frame[2] - sheet.frame[0]), size)
     found, taken = [], np.empty((0, 4))
     for name, sides in zip(names, wanted, strict=True):
         for label in (replace(side, text=name) for side in sides):
             box = label.box(sheet, size)
-            free = (_gaps(box, marks) >= _GAP - _ROUNDED).all() and (_gaps(box, taken) >= 0.0).all()
-            if free and _inside(box, sheet.frame):
+            free = (_gaps(box, marks) >= _GAP - 1e-6).all() and (_gaps(box, taken) >= 0.0).all()
+            left, top, right, bottom = sheet.frame
+            if free and left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= bottom:
                 found.append(label)
                 taken = np.append(taken, [box], axis=0)
                 break
     return found
 
 
-def _wanted(layer: Layer, sheet: Sheet, marks: Floats) -> Iterator[list[Label]]:
-    """For everything in a layer that has a label and is seen, the places of that, the best first."""
+def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
+    """For everything in a layer that has a label and is seen, the sides at which that may stand, the best first."""
+    reach = _GAP
     match layer:
         case Points():
-            x, y, sides = layer.x, layer.y, _AROUND
-        case Bars() | Spans():
+            x, y, sides = layer.x, layer.y, [(1, 0), (-1, 0)]
+            reach = _BESIDE + layer.look.size / 2.0
+        case Bars():
             x, y = (layer.at, layer.high) if layer.upright else (layer.high, layer.at)
-            sides = ((0, 1),) if layer.upright else ((1, 0),)
-        case Rule() if layer.written.strip():
-            yield _of_rule(layer, sheet)
+            sides = [(0, 1)] if layer.upright else [(1, 0)]
+        case Rule() if layer.written.strip() and layer.upright:  # at its upper end
+            at = layer.at, sheet.y.high if sheet.y.end < sheet.y.start else sheet.y.low
+            yield [Label(layer.written, layer, 0, at, side, reach) for side in ((1, -1), (-1, -1))]
+            return
+        case Rule() if layer.written.strip():  # at its right end
+            at = sheet.x.high if sheet.x.end > sheet.x.start else sheet.x.low, layer.at
+            yield [Label(layer.written, layer, 0, at, side, reach) for side in ((-1, 1), (-1, -1))]
             return
         case _:
             return
     for i, text in enumerate(layer.written):
         at = float(x[i]), float(y[i])
-        place = np.array([sheet.x(at[0]), sheet.y(at[1])])
-        if text.strip() and sheet.inside(*place):
-            # Beyond what lies around the same place, such as a ring.
-            around = (np.abs((marks[:, :2] + marks[:, 2:]) / 2.0 - place) < 0.5).all(axis=1)
-            reach = _GAP + float(((marks[around, 2:] - marks[around, :2]) / 2.0).max(initial=0.0))
+        if text.strip() and sheet.inside(sheet.x(at[0]), sheet.y(at[1])):
             yield [Label(text, layer, i, at, side, reach) for side in sides]
 
 
-def _of_rule(rule: Rule, sheet: Sheet) -> list[Label]:
-    """The label at the upper or right end of a line across the panel, on either side of it."""
-    x, y = sheet.x, sheet.y
-    if rule.upright:
-        at = rule.at, y.high if y.end < y.start else y.low
-    else:
-        at = x.high if x.end > x.start else x.low, rule.at
-    sides = ((1, -1), (-1, -1)) if rule.upright else ((-1, 1), (-1, -1))
-    return [Label(rule.written, rule, 0, at, side, _GAP) for side in sides]
-
-
 def _marks(layer: Layer, sheet: Sheet) -> Floats:
-    """Rectangles (n, 4) that no label may cover."""
-    if isinstance(layer, Points) or (isinstance(layer, Lines) and layer.marks):
+    """Rectangles (n, 4) that no label may cover; a ring is around a mark that has a label itself."""
+    if (isinstance(layer, Points) and layer.look.mark != "ring") or (isinstance(layer, Lines) and layer.marks):
         return sheet.marks(layer.x, layer.y, layer.look.size / 2.0)
     if isinstance(layer, Bars):
-        bars, seen = sheet.bars(layer)
+        bars, seen = sheet.rectangles(layer)
         return bars[seen]
     return np.empty((0, 4))
-
-
-def _inside(box: Rectangle, frame: Rectangle) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
 
 
 def _gaps(box: Rectangle, others: Floats) -> Floats:

@@ -20,8 +20,7 @@ from frontguard.errors import BadInput
 from frontguard.phrases import cells_of
 from frontguard.plot import picture as parts
 from frontguard.plot.frames import Frame, bounded, inside, labels, limits, rectangles, sheet_of, ticks
-from frontguard.plot.picture import Axis, Layer, Look, Panel, Picture, bar_shade, box_shades
-from frontguard.plot.text import in_columns, short, wrapped
+from frontguard.plot.picture import Axis, Layer, Look, Panel, Picture, bar_shade, box_shades, in_columns, short, wrapped
 
 try:
     import matplotlib.style

@@ -1,19 +1,28 @@
-"""A picture as data: panels with axes, and layers of marks on them; and how things look. It knows no drawing library.
+"""A picture as data: panels with axes, and layers of marks on them; how things look; and text on one line.
 
-What a picture shows is decided once, by the functions that make one; `paper` draws it with matplotlib, `plotly` with
-that library, and `svg` as plain SVG for reports, notebooks and the live page. All coordinates are in the user's units.
-An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
+It knows no drawing library. What a picture shows is decided once, by the functions that make one; `paper` draws it with
+matplotlib, `plotly` with that library, and `svg` as plain SVG for reports, notebooks and the live page. All coordinates
+are in the user's units. An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
 
 Each of a colour, a mark, a filling and a dash would alone tell verdicts apart. The colours are Okabe and Ito's, which
 the colour-blind tell apart, darkened where they would not be seen on white; all have a contrast of at least 3 on white
 and on near-black.
+
+A name may be anything: 10,000 characters, several lines, control characters, halves of surrogate pairs, a hundred
+accents on one letter, or an order to write whatever follows from right to left. Widths are in columns of a terminal, or
+in ems: about how wide a text is in a proportional font, without a font to ask.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,12 +31,164 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
-from frontguard.plot.text import listed, sentences, short
-from frontguard.statements import Statement
+from frontguard.phrases import LEAST_NAME, between, cells_of, fitting_names, joined, visible
 from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
     from frontguard.markup import Element
+
+
+# Text on one line, and how wide it is ---------------------------------------------------------------------------------
+
+
+SIZE = 12.0
+"""Of most words in an SVG, in units of the drawing; a drawing of 7 inches is 504 units wide."""
+
+LINE = 1.25
+"""From one line of words to the next, as a multiple of their size."""
+
+_NARROW = frozenset("iljtfrI.,:;'|!()[]{}`\"·- −")
+_BROAD = frozenset("mwMW@%&—…→←↑↓∞<>=+~#^")
+_LONGEST = 400  # characters of a name of which anything is shown
+_STORM = re.compile("([\u0300-\u036f]{4})[\u0300-\u036f]+")  # of accents; no language needs more on a letter
+
+
+@lru_cache(4096)
+def _em(character: str) -> float:
+    """The width of a character as a multiple of the size of the font, rather too much than too little."""
+    if character in _NARROW:
+        return 0.38
+    if character in _BROAD:
+        return 0.95
+    if character.isascii():
+        return 0.72 if character.isupper() else 0.61
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.3 if category == "So" else 1.05  # emoji are broader still
+    return 0.5 if category in ("No", "Lm") else 0.75
+
+
+def ems(text: str) -> float:
+    """About how wide a text is in a proportional font, as a multiple of its size.
+
+    >>> ems("") == 0.0 and ems("日本") > ems("ab") > ems("il")
+    True
+    """
+    return sum(map(_em, text))
+
+
+def width(text: str, size: float = SIZE) -> float:
+    """About how wide a text is in a proportional font of that size."""
+    return size * ems(text)
+
+
+def short(name: str, most: float = 60, wide: Callable[[str], float] = cells_of) -> str:
+    """A name on one line in at most so many columns; what is left out becomes an ellipsis.
+
+    >>> short("a name\\nthat goes on and on", 12)
+    'a name that…'
+    >>> short("-O3 -march=native", 24)
+    '-O3 -march=native'
+    >>> short("\\u202eevil\\x00")
+    '�evil�'
+    """
+    line = _one_line(name)
+    if wide(line) <= most:
+        return line
+    kept = bisect_right(range(len(line)), most, key=lambda count: wide(line[:count] + "…")) - 1
+    return line[: max(kept, 0)].rstrip(" …") + "…"
+
+
+def _one_line(name: str) -> str:
+    words = " ".join(_STORM.sub(r"\1", name).split())
+    return visible(words if len(words) <= _LONGEST else words[:_LONGEST] + "…")
+
+
+def wrapped(text: str, most: float, lines: int = 2, wide: Callable[[str], float] = cells_of) -> list[str]:
+    """A text in at most so many lines of at most so many columns, broken between words; the last may be shortened.
+
+    >>> wrapped("what the front is, how sure we are, and who was attacked", 24, 2)
+    ['what the front is, how', 'sure we are, and who wa…']
+    >>> wrapped("", 24)
+    []
+    """
+    found: list[str] = []
+    for word in _one_line(text).split():
+        if found and (len(found) == lines or wide(f"{found[-1]} {word}") <= most):
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    return [short(line, most, wide) for line in found]
+
+
+def in_columns(names: Sequence[str], most: int) -> list[str]:
+    """Names on one line of so many columns each, the long ones cut where they can still be told apart."""
+    return fitting_names([_one_line(name) for name in names], most)
+
+
+def apart(names: Sequence[str], room: float, size: float = SIZE) -> list[str]:
+    """Names cut where they can still be told apart, in so much room in a proportional font.
+
+    >>> apart(["compile with everything O2 lto", "compile with everything O3 lto", "base"], 100.0)
+    ['compile…O2 lto', 'compile…O3 lto', 'base']
+    """
+    lines = [_one_line(name) for name in names]
+    long = [line for line in lines if width(line, size) > room]
+    most = int(2.0 * room / size)  # so many fit if they are narrow
+    kept = fitting_names(long, most)
+    while most > LEAST_NAME and any(width(line, size) > room for line in kept):
+        most -= 1
+        kept = fitting_names(long, most)
+    cut = dict(zip(long, kept, strict=True))
+    return [short(cut.get(line, line), room / size, ems) for line in lines]  # in a tiny room cut once more
+
+
+MOST_TOLD = 600
+"""Characters that a description has at most: it is read aloud."""
+
+
+def interval(low: float, high: float) -> str:
+    """An interval in words; a side that nothing is known of is infinite.
+
+    >>> interval(1.2, 1.31), interval(-math.inf, 3.0), interval(-math.inf, math.inf)
+    ('[1.2, 1.31]', '[−∞, 3]', 'not bounded yet')
+    """
+    if not math.isfinite(low) and not math.isfinite(high):
+        return "not bounded yet"
+    return between(low, high)
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence, the first ones if they are many.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2), listed(["a"]), listed([])
+    ('a, b and c', 'a, b and 2 more', 'a', 'none')
+    """
+    shown = in_columns(names[:most], 32)
+    more = len(names) - len(shown)
+    if more > 0:
+        return f"{', '.join(shown)} and {more:,} more"
+    return joined(shown) if shown else "none"
+
+
+def sentences(*parts: str) -> str:
+    """Sentences one after another, as many as there is room for; empty ones are left out.
+
+    >>> sentences("Two arms are in.", "", "One is out.")
+    'Two arms are in. One is out.'
+    """
+    told = ""
+    for part in filter(None, parts):
+        longer = f"{told} {part}".strip()
+        if len(longer) > MOST_TOLD:
+            break
+        told = longer
+    return told
+
+
+# Looks ----------------------------------------------------------------------------------------------------------------
 
 
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
@@ -67,11 +228,11 @@ def box_shades(look: Look) -> tuple[float, float]:
 
 BLUE, PINK, OCHRE, GREY, VERMILION, GREEN = "#0072B2", "#B5528C", "#B07A00", "#767676", "#D55E00", "#008F68"
 
-KEEP = Look(Statement.LEGEND_KEPT(), BLUE, "circle", size=8.0)
-UNDECIDED = Look("undecided", PINK, "triangle", size=8.0)
-MATCHED = Look("covered by kept one", OCHRE, "square", filled=False)
-BEATEN = Look(Statement.LEGEND_BEATEN(), GREY, "cross", size=6.0)
-EXCLUDED = Look("excluded: cannot be measured", GREY, "plus", size=6.0)
+KEEP = Look(Verdict.KEEP.word, BLUE, "circle", size=8.0)
+UNDECIDED = Look(Verdict.UNDECIDED.word, PINK, "triangle", size=8.0)
+MATCHED = Look(Verdict.MATCHED.word, OCHRE, "square", filled=False)
+BEATEN = Look(Verdict.BEATEN.word, GREY, "cross", size=6.0)
+EXCLUDED = Look(Verdict.EXCLUDED.word, GREY, "plus", size=6.0)
 TRUTH = Look("truly on the front", VERMILION, "ring", filled=False, size=15.0)
 BY_MEANS = Look("the front by means", VERMILION, "ring", filled=False, size=15.0)
 GOAL = Look("goal", VERMILION, "bar", dash=(6.0, 4.0))
@@ -109,8 +270,8 @@ CONTESTANTS: tuple[Look, ...] = (
 def style_sheet() -> str:
     """The colours of verdicts for style sheets, which take their shades from them.
 
-    >>> style_sheet()[:25]
-    ':root { --mark-in: #0072B'
+    >>> style_sheet()[:28]
+    ':root { --mark-keep: #0072B2'
     """
     marks = (f"--mark-{verdict.word}: {colour};" for verdict, colour in COLOURS.items())
     return f":root {{ {' '.join(marks)} }}\n"
@@ -205,10 +366,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Thick short lines: at `at` across, from `low` to `high` along x (or along y if `upright`).
-
-    `written` stands behind their high ends, where there is room ("" for none).
-    """
+    """Thick short lines: at `at` across, from `low` to `high` along x (or along y if `upright`)."""
 
     at: Floats
     low: Floats
@@ -219,7 +377,6 @@ class Spans:
     keys: tuple[int, ...] = ()
     opacity: float = 0.5
     thickness: float = 5.0  # points
-    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,12 +398,9 @@ class Bars:
     @property
     def corners(self) -> tuple[Floats, Floats, Floats, Floats]:
         """The lowest x and y of each, and the highest."""
-        sides, ends = (
-            (self.at - self.thickness / 2.0, self.at + self.thickness / 2.0),
-            (np.zeros_like(self.high), self.high),
-        )
-        (x_low, x_high), (y_low, y_high) = (sides, ends) if self.upright else (ends, sides)
-        return x_low, y_low, x_high, y_high
+        before, after = self.at - self.thickness / 2.0, self.at + self.thickness / 2.0
+        zero = np.zeros_like(self.high)
+        return (before, zero, after, self.high) if self.upright else (zero, before, self.high, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +533,7 @@ def _in_words(panel: Panel) -> str:
     for layer in panel.layers:
         if isinstance(layer, (Points, Lines, Bars)):
             counts[short(layer.look.label, 60)] += len(layer.at if isinstance(layer, Bars) else layer.x)
-        if isinstance(layer, Points):
+        if isinstance(layer, Points) and not panel.y.names:  # where lines have names, figures are written beside marks
             names += filter(None, layer.written)
     said = [f"{count:,} × {label}" for label, count in counts.items() if label]
     named = f"with the names {listed(names)}" if names else ""

@@ -33,8 +33,7 @@ from frontguard.plot.frames import (
     sheet_of,
     ticks,
 )
-from frontguard.plot.picture import THIN, Axis, Look, Panel, Picture, bar_shade, box_shades
-from frontguard.plot.text import in_columns, short, wrapped
+from frontguard.plot.picture import THIN, Axis, Look, Panel, Picture, bar_shade, box_shades, in_columns, short, wrapped
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
 _SIZE = 9.0  # of labels, in points

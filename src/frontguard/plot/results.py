@@ -15,7 +15,7 @@ from frontguard.comparisons.effects import Comparisons, Contrast, by_difference
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import parse_tolerance
 from frontguard.phrases import are, natural, number, number_of, percent
-from frontguard.plot.arms import Arms, axis_of, drawable, frame, in_rows, read
+from frontguard.plot.fronts import Arms, axis_of, drawable, frame, in_rows, read
 from frontguard.plot.picture import (
     BY_MEANS,
     CONTESTANTS,
@@ -37,8 +37,9 @@ from frontguard.plot.picture import (
     Rule,
     Spans,
     looks_of,
+    sentences,
+    short,
 )
-from frontguard.plot.text import sentences, short
 from frontguard.results import Answer, Profile
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
@@ -71,7 +72,7 @@ def pulls(result: Answer) -> Picture:
         Bars(
             row[some],
             counts[some].astype(np.float64),
-            arms.look(verdict),
+            VERDICTS[verdict],
             hints=arms.hints(some),
             keys=tuple(some.tolist()),
             written=tuple(f"{count:,}" for count in counts[some].tolist()),

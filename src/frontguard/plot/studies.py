@@ -12,7 +12,8 @@ from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, number, number_of, percent, rounded
-from frontguard.plot.arms import (
+from frontguard.plot.frames import widened
+from frontguard.plot.fronts import (
     FACTOR,
     RELATIVE_FACTOR,
     axis_of,
@@ -20,7 +21,6 @@ from frontguard.plot.arms import (
     frame,
     position_of,
 )
-from frontguard.plot.frames import widened
 from frontguard.plot.picture import (
     CONTESTANTS,
     FAILED,
@@ -41,9 +41,13 @@ from frontguard.plot.picture import (
     Picture,
     Points,
     Rule,
+    in_columns,
+    interval,
+    listed,
     looks_of,
+    sentences,
+    short,
 )
-from frontguard.plot.text import in_columns, interval, listed, sentences, short
 from frontguard.statements import Statement
 from frontguard.studies.overview import History, Measurements, Rate
 from frontguard.suspects import suspects

@@ -4,10 +4,8 @@ All looks are attributes, words and lines have the colour of the text around the
 anything elsewhere: it is right on white and on black, and wherever a page allows nothing. What has a key has a name
 that stays the same from drawing to drawing, so that a page can move what is there already.
 
->>> from frontguard.plot.picture import IN
->>> from frontguard.plot.picture import Axis, Points
->>> import numpy as np
->>> points = Points(np.array([1.0]), np.array([2.0]), IN, ("an arm",), keys=(7,))
+>>> from frontguard.plot.picture import KEEP, Points
+>>> points = Points(np.array([1.0]), np.array([2.0]), KEEP, ("an arm",), keys=(7,))
 >>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
 >>> 'id="front-mark-7"' in svg.markup()
 True
@@ -15,235 +13,55 @@ True
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import groupby, pairwise
+from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import numpy as np
 
+from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.markup import Element, element
-from frontguard.plot.frames import Frame, Limits, Rectangle, Scale, Sheet, Ticks, labels, limits, sheet_of, ticks
-from frontguard.plot.layers import Names, Pen, colour, elements, nth, number, shape, spaced, words
-from frontguard.plot.picture import Axis, Look, Panel, Picture, Rule, bar_shade
-from frontguard.plot.text import LINE, SIZE, apart, broken, fitted, short, width
+from frontguard.markup import Child, Element, element
+from frontguard.phrases import shortened
+from frontguard.plot import picture as parts
+from frontguard.plot.frames import Frame, Limits, Rectangle, Scale, Sheet, Ticks, labels, limits, runs, sheet_of, ticks
+from frontguard.plot.picture import (
+    LINE,
+    SIZE,
+    THIN,
+    Axis,
+    Look,
+    Panel,
+    Picture,
+    apart,
+    bar_shade,
+    ems,
+    short,
+    width,
+    wrapped,
+)
 
-# The surroundings of a panel: its lines, ticks, titles, and the room that they need -----------------------------------
-
-
-BOLD = 0.9
-"""The share of a room that words in bold may take by the measure of ordinary ones."""
-
-TITLE = SIZE + 1.0
-SMALL = SIZE - 1.0
-_GAP = 6.0
-_FREE = 12.0  # right of a frame, where nothing else begins
-
-
-@dataclass
-class PanelRoom:
-    """A panel with what it shows and the room that its surroundings need, before its place is known."""
-
-    panel: Panel
-    shown: Frame
-    title: list[str]
-    note: list[str]
-    left: float  # room for the y ticks
-    right: float  # room for half of the last word under the x axis
-    top: float
-    bottom: float
-    tick_lines: int  # lines of the words under the x ticks
-
-
-def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
-    """How much room a panel's surroundings need in a cell of that width."""
-    shown = limits(panel)
-    title = broken(panel.title, BOLD * cell_width, TITLE) if panel.title else []
-    note = broken(panel.note, cell_width, SMALL) if panel.note else []
-    top = len(title) * TITLE * LINE + len(note) * SMALL * LINE
-    top += SIZE * LINE + 3.0 if panel.y.title or panel.y.better else 0.0
-    found, size = beside(panel.y, shown[1], frame_height)
-    widest = max((width(word, size) for _, word in found), default=0.0)
-    left = min(widest, 0.44 * cell_width) + _GAP + 2.0 if widest else 4.0
-    plan = PanelRoom(panel, shown, title, note, left, 0.0, top + 6.0, 0.0, 1)
-    wide = max(cell_width - left, 1.0)
-    x = sheet_of(panel, shown, (left, 0.0, left + wide, 1.0)).x
-    found_below = below(panel.x, shown[0], x, (0.0, cell_width + _FREE), 2)
-    plan.tick_lines = max((len(tick.lines) for tick in found_below), default=1)
-    # By how much the last word would reach beyond what is always free.
-    ends = [tick.centre + width(text) / 2.0
-            for tick in below(panel.x, shown[0], x, (0.0, 2.0 * cell_width), 1) for text in tick.lines]  # fmt: skip
-    named = bool(panel.x.names) or panel.x.ticks is not None
-    plan.right = 0.0 if named else min(max(max(ends, default=0.0) - cell_width - _FREE, 0.0), 0.15 * wide)
-    plan.bottom = plan.tick_lines * SIZE * LINE + 4.0
-    plan.bottom += SIZE * LINE + 3.0 if panel.x.title or panel.x.better else 0.0
-    return plan
-
-
-def surroundings(plan: PanelRoom, cell: Rectangle, sheet: Sheet) -> Element:
-    """The lines and words of a panel's axes, and its title."""
-    frame = sheet.frame
-    left, top, right, bottom = map(number, frame)
-    corner = f"M{left} {top}V{bottom}H{right}"
-    return element(
-        "g",
-        {"class": "axes", "fill": "currentColor"},
-        *_headings(plan, cell, frame),
-        *_below(plan, cell, frame, sheet.x),
-        *_beside(plan, cell, frame, sheet.y),
-        element("path", {"d": corner, "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
-    )
-
-
-def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
-    top = frame[1] - plan.top  # headings of panels in a row end at the same height
-    x, y = cell[0], top
-    for text in plan.title:
-        y += TITLE * LINE
-        yield words(x, y - 4.0, text, size=TITLE, font_weight="600")
-    for text in plan.note:
-        y += SMALL * LINE
-        yield words(x, y - 4.0, text, size=SMALL, opacity=".8")
-    axis = plan.panel.y
-    if axis.title or axis.better:
-        yield _titled(axis, x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
-
-
-def _titled(axis: Axis, x: float, y: float, room: float, *, upright: bool) -> Element:
-    """An axis's title and beside it where good lies; centred around x unless upright."""
-    arrow = ("↑" if upright else "→") if "→" in axis.direction else "↓" if upright else "←"
-    after = f"{arrow} {axis.better} is better" if axis.better else ""
-    needed = width(after, SMALL) + 8.0 if after else 0.0
-    long = width(short(axis.title, 200)) if axis.better else 0.0
-    if after and (needed > 0.6 * room or room - needed < long < room - 20.0):  # without room the arrow alone must do
-        after = arrow
-        needed = width(after, SMALL) + 8.0
-    title = fitted(axis.title, room - needed) if axis.title else ""
-    beside = element("tspan", {"dx": "6" if title else None, "font-size": number(SMALL), "opacity": ".8"}, after)
-    attributes = {"x": number(x), "y": number(y), "text-anchor": None if upright else "middle", "class": "title"}
-    return element("text", attributes, title or None, beside if after else None)
-
-
-def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator[Element]:
-    left, top, right, bottom = frame
-    axis = plan.panel.y
-    found, size = beside(axis, plan.shown[1], bottom - top)
-    places = [(float(y(at)), word) for at, word in found]
-    if not axis.names:
-        yield _grid("".join(f"M{number(left)} {number(at)}H{number(right)}" for at, _ in places))
-    room = left - cell[0] - _GAP
-    texts = [word for _, word in places]
-    texts = apart(texts, room, size) if axis.names else [fitted(word, room, size) for word in texts]
-    labels = [
-        words(left - _GAP, at + 0.35 * size, word, size=size)
-        for (at, _), word in zip(places, texts, strict=True)
-        if word
-    ]
-    yield element("g", {"text-anchor": "end", "opacity": ".8", "class": "ticks"}, *labels)
-
-
-def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iterator[Element]:
-    left, top, right, bottom = frame
-    axis = plan.panel.x
-    # Words may reach a little beyond the frame, as far as nothing else begins.
-    found = below(axis, plan.shown[0], x, (cell[0], cell[2] + _FREE), plan.tick_lines)
-    if not axis.names:
-        yield _grid("".join(f"M{number(tick.at)} {number(top)}V{number(bottom)}" for tick in found))
-    y = bottom + SIZE + 4.0
-    labels = [words(tick.centre, y + row * SIZE * LINE, text) for tick in found for row, text in enumerate(tick.lines)]
-    yield element("g", {"text-anchor": "middle", "opacity": ".8", "class": "ticks"}, *labels)
-    if axis.title or axis.better:
-        down = y + (plan.tick_lines - 1) * SIZE * LINE + SIZE * LINE + 2.0
-        yield _titled(axis, (left + right) / 2.0, down, right - left, upright=False)
-
-
-def _grid(path: str) -> Element:
-    faint = {"fill": "none", "stroke": "currentColor", "stroke-opacity": ".12"}
-    return element("path", {"class": "grid", "d": path} | faint)
-
-
-_DENSE = 10.0
-"""Size of names in a long list; smaller ones cannot be read, and some of them are left out instead."""
-
-
-@dataclass(frozen=True)
-class Below:
-    """A tick under a frame: where it is, around where its words stand, and these."""
-
-    at: float
-    centre: float
-    lines: list[str]
-
-
-def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_lines: int) -> list[Below]:
-    """As many ticks as have room beside each other, with words within the edges, from left to right."""
-    wide = abs(x.end - x.start)
-    if axis.names or axis.ticks is not None:
-        return _beside_each_other(_named(axis, shown, x, edges, most_lines), edges)
-    found: list[Below] = []
-    for most in range(min(8, max(3, int(wide / 32.0))), 1, -1):
-        written = [(float(x(at)), [word]) for at, word in ticks(axis, *shown, most)]
-        found = _beside_each_other(written, edges)
-        if len(found) == len(written):
-            break
-    return found
-
-
-def _named(
-    axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_lines: int
-) -> list[tuple[float, list[str]]]:
-    """Every one of a few long names, broken or cut; of many, those for which there is room."""
-    wide = abs(x.end - x.start)
-    found = ticks(axis, *shown, max(2, int(wide / 36.0)))
-    places = [float(x(at)) for at, _ in found]
-    near = min((abs(b - a) for a, b in pairwise(places)), default=wide) - 6.0
-    named = []
-    for place, (_, word) in zip(places, found, strict=True):
-        to_the_edge = 2.0 * min(place - edges[0], edges[1] - place)
-        room = max(min(near, to_the_edge), min(near, 80.0), 30.0)
-        named.append((place, broken(word, room, most=most_lines)))
-    return named
-
-
-def _beside_each_other(found: list[tuple[float, list[str]]], edges: tuple[float, float]) -> list[Below]:
-    kept: list[Below] = []
-    reached = -float("inf")
-    for at, lines in sorted(found):
-        half = max((width(text) for text in lines), default=0.0) / 2.0
-        centre = min(max(at, edges[0] + half), max(edges[1] - half, edges[0] + half))
-        if lines and centre - half >= reached:
-            kept.append(Below(at, centre, lines))
-            reached = centre + half + 5.0
-    return kept
-
-
-def beside(axis: Axis, shown: Limits, height: float) -> tuple[Ticks, float]:
-    """The ticks of an upright axis of that height, and the size of their words."""
-    if axis.names:
-        size = SIZE if len(axis.names) * SIZE * LINE <= height else _DENSE
-        return ticks(axis, *shown, int(height / (size * 1.1))), size
-    found = ticks(axis, *shown, int(min(7.0, height / 26.0)))
-    return (_apart(found, axis, shown, height) if axis.ticks is not None else found), SIZE
-
-
-def _apart(found: Ticks, axis: Axis, shown: Limits, height: float) -> Ticks:
-    """Given ticks may lie anywhere: those that would be written over the one before are left out."""
-    scale = Scale(*shown, 0.0, height, log=axis.scale == "log")
-    kept: list[tuple[float, str]] = []
-    for at, word in found:
-        if not kept or float(scale(at)) - float(scale(kept[-1][0])) >= SIZE:
-            kept.append((at, word))
-    return tuple(kept)
-
-
-# The drawing ----------------------------------------------------------------------------------------------------------
-
+T = TypeVar("T")
 
 _INCH = 72.0  # units of the drawing: sizes of looks are points
 _USUAL = 7.0  # inches
 _HEADING = SIZE + 2.5
+_TITLE = SIZE + 1.0
+_SMALL = SIZE - 1.0
+_BOLD = 0.9  # the share of a room that words in bold may take by the measure of ordinary ones
+_EDGE, _RIGHT = 8.0, 24.0  # of the drawing: on the right, half of a tick's word may stand
+_BETWEEN = 22.0  # panels
+_LEAST = 70.0  # of a frame, either way
+_FRAME = 2.0  # inches of height of a frame without names
+_GAP = 6.0  # from the words of ticks to the frame
+_FREE = 22.0  # right of a frame, where nothing else begins
+_DENSE = 10.0  # size of names in a long list; some of them are left out rather than written smaller
 
 
 def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix: str = "") -> Element:
@@ -260,10 +78,10 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     # Wide pictures are drawn a little smaller than they say: on a phone their words can still be read.
     inch = _INCH * min(1.0, (_USUAL / picture.width) ** 0.4)
     wide = inch * picture.width
-    heading = broken(picture.title, BOLD * (wide - 2 * EDGE), _HEADING) if picture.title else []
-    legend = _legend_rows(picture.legend, wide - 2 * EDGE)
-    top = EDGE + len(heading) * _HEADING * LINE + (4.0 if heading else 0.0)
-    room = inch * picture.height - top - _legend_height(legend) - EDGE
+    heading = wrapped(picture.title, _BOLD * (wide - 2 * _EDGE) / _HEADING, wide=ems) if picture.title else []
+    legend = _legend_rows(picture.legend, wide - 2 * _EDGE)
+    top = _EDGE + len(heading) * _HEADING * LINE + (4.0 if heading else 0.0)
+    room = inch * picture.height - top - _legend_height(legend) - _EDGE
     hatched: dict[str, str] = {}
 
     def hatch(colour: str) -> str:
@@ -274,8 +92,11 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     placed, bottom = cells(picture, wide, top, room)
     for i, (plan, cell, frame) in enumerate(placed):
         names.panel = f"{i + 1}-" if len(placed) > 1 else ""
-        panels.append(_panel(plan, cell, Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)))
-    high = bottom + _legend_height(legend) + EDGE
+        pen = Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)
+        drawn_layers = element("g", {"class": "layers"}, *elements(plan.panel, pen))
+        labelled = element("g", {"class": "words"}, *_labels(plan.panel, pen))
+        panels.append(element("g", {"class": "panel"}, surroundings(plan, cell, pen.sheet), drawn_layers, labelled))
+    high = bottom + _legend_height(legend) + _EDGE
     title, description = picture.title or picture.name, picture.description
     labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
     if link is not None:
@@ -298,31 +119,21 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
         element("desc", {"id": f"{base}desc"}, description) if description else None,
         element("defs", {}, *(_hatching(colour, name) for colour, name in hatched.items())) if hatched else None,
         *(
-            words(EDGE, EDGE + (i + 1) * _HEADING * LINE - 4.0, text, size=_HEADING, font_weight="600")
+            words(_EDGE, _EDGE + (i + 1) * _HEADING * LINE - 4.0, text, size=_HEADING, font_weight="600")
             for i, text in enumerate(heading)
         ),
         *panels,
-        _legend(legend, picture, EDGE, bottom) if legend else None,
-    )
-
-
-def _panel(plan: PanelRoom, cell: Rectangle, pen: Pen) -> Element:
-    return element(
-        "g",
-        {"class": "panel"},
-        surroundings(plan, cell, pen.sheet),
-        element("g", {"class": "layers"}, *elements(plan.panel, pen)),
-        element("g", {"class": "words"}, *_labels(plan.panel, pen)),
+        _legend(legend, picture, _EDGE, bottom) if legend else None,
     )
 
 
 def _labels(panel: Panel, pen: Pen) -> Iterator[Element]:
     """Labels are in the colour of text, not in that of their line: no colour can be read on white and on black."""
-    for label in labels(panel, pen.sheet, SMALL):
-        left, top, right, _ = label.box(pen.sheet, SMALL)
+    for label in labels(panel, pen.sheet, _SMALL):
+        left, top, right, _ = label.box(pen.sheet, _SMALL)
         x, anchor = {1: (left, ""), 0: ((left + right) / 2.0, "middle"), -1: (right, "end")}[label.side[0]]
-        key = None if isinstance(label.layer, Rule) else nth(label.layer.keys, label.index)
-        yield words(x, top + 0.85 * SMALL, label.text, SMALL, anchor=anchor, **pen.names.of("word", key))
+        key = None if isinstance(label.layer, parts.Rule) else nth(label.layer.keys, label.index)
+        yield words(x, top + 0.85 * _SMALL, label.text, _SMALL, anchor=anchor, **pen.names.of("word", key))
 
 
 def _hatching(colour: str, name: str) -> Element:
@@ -338,18 +149,7 @@ def _hatching(colour: str, name: str) -> Element:
     )
 
 
-EDGE = 8.0
-RIGHT = 14.0
-"""The edge on the right, where half of a tick's word may stand."""
-
-_BETWEEN = 22.0  # panels
-_LEAST = 70.0  # of a frame, either way
-_FRAME = 2.0  # inches of height of a frame without names
-
-
-def _frame(panel: Panel) -> float:
-    """Inches of height that a frame wants: a line for every name."""
-    return max(_FRAME, LINE * SIZE / _INCH * len(panel.y.names))
+# Where the panels lie -------------------------------------------------------------------------------------------------
 
 
 def cells(
@@ -359,33 +159,33 @@ def cells(
     columns = max((len(row) for row in picture.rows), default=0)
     if columns == 0:
         return [], top + max(room, 0.0)
-    cell_width = (wide - EDGE - RIGHT - (columns - 1) * _BETWEEN) / columns
+    cell_width = (wide - _EDGE - _RIGHT - (columns - 1) * _BETWEEN) / columns
     shares = _shares(picture)
     plans = [
         [planned(panel, cell_width, max(_LEAST, share * room - 60.0)) if panel else None for panel in row]
         for row, share in zip(picture.rows, shares, strict=True)
     ]
-    around = np.zeros((4, len(plans), columns))  # left, right, top and bottom of each frame
+    around = np.zeros((3, len(plans), columns))  # left, top and bottom of each frame
     for i, j in np.ndindex(around.shape[1:]):
         plan = plans[i][j] if j < len(plans[i]) else None
         if plan:
-            around[:, i, j] = plan.left, plan.right, plan.top, plan.bottom
+            around[:, i, j] = plan.left, plan.top, plan.bottom
     shown = {(plan.panel.x.title, plan.panel.x.scale, plan.shown[0]) for row in plans for plan in row if plan}
     if columns > 1 or len(shown) == 1:  # panels below each other that show different things need not be aligned
-        around[:2] = around[:2].max(axis=1, keepdims=True)
-    tops, bottoms = around[2:].max(axis=2)
+        around[0] = around[0].max(axis=0, keepdims=True)
+    tops, bottoms = around[1:].max(axis=2)
     free = room - tops.sum() - bottoms.sum() - (len(plans) - 1) * _BETWEEN * 0.6
     found = []
     y = top
     for i, row in enumerate(plans):
         frame_height = max(_LEAST, shares[i] * free)
-        frame_width = max(_LEAST, cell_width - around[:2, i].sum() / columns)
-        x, start = EDGE, y + tops[i]
-        for plan, left, right in zip(row, *around[:2, i, : len(row)], strict=True):
+        frame_width = max(_LEAST, cell_width - around[0, i].sum() / columns)
+        x, start = _EDGE, y + tops[i]
+        for plan, left in zip(row, around[0, i, : len(row)], strict=True):
             frame = (x + left, start, x + left + frame_width, start + frame_height)
             if plan:
-                found.append((plan, (x, y, frame[2] + right, frame[3] + bottoms[i]), frame))
-            x = frame[2] + right + _BETWEEN
+                found.append((plan, (x, y, frame[2], frame[3] + bottoms[i]), frame))
+            x = frame[2] + _BETWEEN
         y = start + frame_height + bottoms[i] + 0.6 * _BETWEEN
     return found, y - 0.6 * _BETWEEN
 
@@ -394,8 +194,165 @@ def _shares(picture: Picture) -> list[float]:
     """How much of the height each row gets: as much as the others, or by what it has to name if it stands alone."""
     if any(len(row) != 1 for row in picture.rows):
         return [1.0 / len(picture.rows)] * len(picture.rows)
-    wanted = [_frame(row[0]) if row[0] else _FRAME for row in picture.rows]
+    wanted = [max(_FRAME, LINE * SIZE / _INCH * len(row[0].y.names)) if row[0] else _FRAME for row in picture.rows]
     return [each / sum(wanted) for each in wanted]
+
+
+# The surroundings of a panel: its lines, ticks, titles, and the room that they need -----------------------------------
+
+
+@dataclass(frozen=True)
+class PanelRoom:
+    """A panel with what it shows and the room that its surroundings need, before its place is known."""
+
+    panel: Panel
+    shown: Frame
+    title: list[str]
+    note: list[str]
+    left: float  # room for the y ticks
+    top: float
+    bottom: float
+
+
+def _tick_lines(panel: Panel) -> int:
+    """Lines of the words under the x ticks."""
+    return 2 if panel.x.names else 1
+
+
+def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
+    """How much room a panel's surroundings need in a cell of that width."""
+    shown = limits(panel)
+    title = wrapped(panel.title, _BOLD * cell_width / _TITLE, wide=ems)
+    note = wrapped(panel.note, cell_width / _SMALL, wide=ems)
+    named, titled = (bool(axis.title or axis.better) * (SIZE * LINE + 3.0) for axis in (panel.y, panel.x))
+    found, size = beside(panel.y, shown[1], frame_height)
+    widest = max((width(word, size) for _, word in found), default=0.0)
+    left = min(widest, 0.44 * cell_width) + _GAP + 2.0 if widest else 4.0
+    top = len(title) * _TITLE * LINE + len(note) * _SMALL * LINE + named + 6.0
+    return PanelRoom(panel, shown, title, note, left, top, _tick_lines(panel) * SIZE * LINE + 4.0 + titled)
+
+
+def surroundings(plan: PanelRoom, cell: Rectangle, sheet: Sheet) -> Element:
+    """The lines and words of a panel's axes, and its title."""
+    frame = sheet.frame
+    left, top, right, bottom = map(number, frame)
+    corner = f"M{left} {top}V{bottom}H{right}"
+    return element(
+        "g",
+        {"class": "axes", "fill": "currentColor"},
+        *_headings(plan, cell, frame),
+        *_below(plan, cell, frame, sheet.x),
+        *_beside(plan, cell, frame, sheet.y),
+        element("path", {"d": corner, "fill": "none", "stroke": "currentColor", "stroke-opacity": ".6"}),
+    )
+
+
+def _headings(plan: PanelRoom, cell: Rectangle, frame: Rectangle) -> Iterator[Element]:
+    top = frame[1] - plan.top  # headings of panels in a row end at the same height
+    x, y = cell[0], top
+    for text in plan.title:
+        y += _TITLE * LINE
+        yield words(x, y - 4.0, text, size=_TITLE, font_weight="600")
+    for text in plan.note:
+        y += _SMALL * LINE
+        yield words(x, y - 4.0, text, size=_SMALL, opacity=".8")
+    axis = plan.panel.y
+    if axis.title or axis.better:
+        yield _titled(axis, x, frame[1] - 8.0, cell[2] - cell[0], upright=True)
+
+
+def _titled(axis: Axis, x: float, y: float, room: float, *, upright: bool) -> Element:
+    """An axis's title and beside it where good lies; centred around x unless upright."""
+    arrow = ("↑" if upright else "→") if "→" in axis.direction else "↓" if upright else "←"
+    after = f"{arrow} {axis.better} is better" if axis.better else ""
+    needed = width(after, _SMALL) + 8.0 if after else 0.0
+    long = width(short(axis.title, 200)) if axis.better else 0.0
+    if after and (needed > 0.6 * room or room - needed < long < room - 20.0):  # without room the arrow alone must do
+        after = arrow
+        needed = width(after, _SMALL) + 8.0
+    title = short(axis.title, (room - needed) / SIZE, ems) if axis.title else ""
+    beside = element("tspan", {"dx": "6" if title else None, "font-size": number(_SMALL), "opacity": ".8"}, after)
+    attributes = {"x": number(x), "y": number(y), "text-anchor": None if upright else "middle", "class": "title"}
+    return element("text", attributes, title or None, beside if after else None)
+
+
+def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Iterator[Element]:
+    left, top, right, bottom = frame
+    axis = plan.panel.y
+    found, size = beside(axis, plan.shown[1], bottom - top)
+    places = [(float(y(at)), word) for at, word in found]
+    if not axis.names:
+        yield _grid("".join(f"M{number(left)} {number(at)}H{number(right)}" for at, _ in places))
+    room = left - cell[0] - _GAP
+    texts = [word for _, word in places]
+    texts = apart(texts, room, size) if axis.names else [short(word, room / size, ems) for word in texts]
+    labels = [
+        words(left - _GAP, at + 0.35 * size, word, size=size)
+        for (at, _), word in zip(places, texts, strict=True)
+        if word
+    ]
+    yield element("g", {"text-anchor": "end", "opacity": ".8", "class": "ticks"}, *labels)
+
+
+def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iterator[Element]:
+    left, top, right, bottom = frame
+    axis = plan.panel.x
+    # Words may reach a little beyond the frame, as far as nothing else begins.
+    lines = _tick_lines(plan.panel)
+    found = below(axis, plan.shown[0], x, (cell[0], cell[2] + _FREE), lines)
+    if not axis.names:
+        yield _grid("".join(f"M{number(at)} {number(top)}V{number(bottom)}" for at, _, _ in found))
+    y = bottom + SIZE + 4.0
+    labels = [words(centre, y + row * SIZE * LINE, text) for _, centre, said in found for row, text in enumerate(said)]
+    yield element("g", {"text-anchor": "middle", "opacity": ".8", "class": "ticks"}, *labels)
+    if axis.title or axis.better:
+        yield _titled(axis, (left + right) / 2.0, y + lines * SIZE * LINE + 2.0, right - left, upright=False)
+
+
+def _grid(path: str) -> Element:
+    faint = {"fill": "none", "stroke": "currentColor", "stroke-opacity": ".12"}
+    return element("path", {"class": "grid", "d": path} | faint)
+
+
+Below: TypeAlias = tuple[float, float, list[str]]
+"""A tick under a frame: where it is, around where its words stand, and these."""
+
+
+def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_lines: int) -> list[Below]:
+    """As many ticks as have room beside each other, with words within the edges, from left to right."""
+    wide = abs(x.end - x.start)
+    if axis.names or axis.ticks is not None:  # long names are broken or cut; of many, those for which there is room
+        named = [(float(x(at)), word) for at, word in ticks(axis, *shown, max(2, int(wide / 36.0)))]
+        near = min((abs(b - a) for (a, _), (b, _) in pairwise(named)), default=wide) - 6.0
+        broken = [(at, wrapped(word, max(near, 30.0) / SIZE, most_lines, ems)) for at, word in named]
+        return _beside_each_other(broken, edges)
+    found: list[Below] = []
+    for most in range(min(8, max(3, int(wide / 32.0))), 1, -1):
+        written = [(float(x(at)), [word]) for at, word in ticks(axis, *shown, most)]
+        found = _beside_each_other(written, edges)
+        if len(found) == len(written):
+            break
+    return found
+
+
+def _beside_each_other(found: list[tuple[float, list[str]]], edges: tuple[float, float]) -> list[Below]:
+    kept: list[Below] = []
+    reached = -float("inf")
+    for at, lines in sorted(found):
+        half = max((width(text) for text in lines), default=0.0) / 2.0
+        centre = min(max(at, edges[0] + half), max(edges[1] - half, edges[0] + half))
+        if lines and centre - half >= reached:
+            kept.append((at, centre, lines))
+            reached = centre + half + 5.0
+    return kept
+
+
+def beside(axis: Axis, shown: Limits, height: float) -> tuple[Ticks, float]:
+    """The ticks of an upright axis of that height, and the size of their words."""
+    if axis.names:
+        size = SIZE if len(axis.names) * SIZE * LINE <= height else _DENSE
+        return ticks(axis, *shown, int(height / (size * 1.1))), size
+    return ticks(axis, *shown, int(min(7.0, height / 26.0))), SIZE
 
 
 # The legend: each look as it occurs in the picture (a mark, a line, an area), with its label --------------------------
@@ -427,28 +384,397 @@ def _legend_height(legend_rows: Sequence[object]) -> float:
 
 def _legend(legend_rows: list[list[tuple[Look, str]]], picture: Picture, left: float, top: float) -> Element:
     """Samples and labels from the upper left corner on."""
-    parts: list[Element] = []
+    pieces: list[Element] = []
     for number_of_row, row in enumerate(legend_rows):
         x, y = left, top + 6.0 + (number_of_row + 0.5) * _ROW
         for look, label in row:
-            parts.extend(_sample(look, picture, x, y))
-            parts.append(words(x + _SAMPLE, y + 0.35 * SIZE, label))
+            pieces.extend(_sample(look, picture, x, y))
+            pieces.append(words(x + _SAMPLE, y + 0.35 * SIZE, label))
             x += _SAMPLE + width(label) + _APART
-    return element("g", {"class": "legend", "fill": "currentColor"}, *parts)
+    return element("g", {"class": "legend", "fill": "currentColor"}, *pieces)
 
 
 def _sample(look: Look, picture: Picture, x: float, y: float) -> list[Element]:
     kinds = picture.drawn_as(look, labelled=True)
-    parts = []
+    pieces = []
     areas = [kind for kind in ("bar", "area", "box", "band") if kind in kinds]
     if areas and "mark" not in kinds:
         place = {"x": number(x), "y": number(y - 4.5), "width": "16", "height": "9", "fill": colour(look)}
         shade = {"bar": bar_shade(look), "area": 0.6}.get(areas[0], 0.2)
-        parts.append(element("rect", place | {"fill-opacity": number(shade, 2), "stroke": colour(look)}))
+        pieces.append(element("rect", place | {"fill-opacity": number(shade, 2), "stroke": colour(look)}))
     if kinds & {"line"} or ("mark" not in kinds and look.dash):
         dashed = {"stroke-dasharray": spaced(look.dash)} if look.dash else {}
         stroke = {"stroke": colour(look), "stroke-width": number(look.width), "fill": "none"}
-        parts.append(element("path", {"d": f"M{number(x)} {number(y)}h17"} | stroke | dashed))
-    if "mark" in kinds or not parts:
-        parts.append(element("g", {"transform": f"translate({number(x + 8.0)} {number(y)})"}, shape(look)))
-    return parts
+        pieces.append(element("path", {"d": f"M{number(x)} {number(y)}h17"} | stroke | dashed))
+    if "mark" in kinds or not pieces:
+        pieces.append(element("g", {"transform": f"translate({number(x + 8.0)} {number(y)})"}, shape(look)))
+    return pieces
+
+
+# Layers ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Names:
+    """Ids that stay the same from one drawing to the next, and are never given twice in one.
+
+    With a prefix they are the document's ids; without one there may be other drawings that have the same, so they are
+    only hooks for whoever looks at this drawing.
+    """
+
+    prefix: str
+    panel: str = ""
+    given: Counter[str] = field(default_factory=Counter)
+
+    def of(self, kind: str, key: int | None) -> dict[str, str]:
+        """The attribute that names a thing, for one with a key."""
+        if key is None:
+            return {}
+        name = f"{self.panel}{kind}-{int(key)}"
+        self.given[name] += 1
+        if self.given[name] > 1:
+            name = f"{name}-{self.given[name]}"
+        return {"id": self.prefix + name} if self.prefix else {"data-key": name}
+
+
+@dataclass(frozen=True)
+class Pen:
+    """A panel on its sheet, names for what is drawn there, links by key if they are wanted, ids of hatchings."""
+
+    sheet: Sheet
+    names: Names
+    link: Callable[[int], str] | None
+    hatch: Callable[[str], str]  # the id of the hatching in a colour
+
+    def clipped(self, *children: Child | None, room: float = 1.0) -> Element:
+        """Children that are seen within the frame only: an inner drawing, which needs no name as a clip path would.
+
+        `room` is for half of the strokes along the edge.
+        """
+        left, top, right, bottom = self.sheet.frame
+        x, y, width, height = map(number, (left - room, top - room, right - left + 2 * room, bottom - top + 2 * room))
+        attributes = {"x": x, "y": y, "width": width, "height": height, "viewBox": f"{x} {y} {width} {height}"}
+        # It is no image of its own for those who listen.
+        return element("svg", attributes | {"role": "presentation"}, *children)
+
+    def named(
+        self, kind: str, key: int | None, said: str | None, attributes: dict[str, object], *children: Child
+    ) -> Element:
+        """A thing with its name and hint: a link where things have keys and links are wanted, else a group."""
+        names = {"class": kind} | self.names.of(kind, key)
+        if key is not None and self.link is not None:
+            linked = {"href": self.link(int(key)), "aria-label": shortened(said or f"{kind} {key}", HINT)}
+            return element("a", names | linked | attributes, *children, hint(said))
+        return element("g", names | attributes, *children, hint(said))
+
+
+def nth(values: Sequence[T], index: int) -> T | None:
+    """One of many, where there may be none."""
+    return values[index] if index < len(values) else None
+
+
+def stroke(look: parts.Look) -> dict[str, str]:
+    """The attributes of a line."""
+    said = {"fill": "none", "stroke": colour(look), "stroke-width": number(look.width), "stroke-linejoin": "round"}
+    return said | ({"stroke-dasharray": spaced(look.dash)} if look.dash else {})
+
+
+def _points(layer: parts.Points, pen: Pen) -> Iterator[Element]:
+    x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
+    seen: list[int] = np.flatnonzero(pen.sheet.inside(x, y)).tolist()
+    places = [(number(x[i]), number(y[i])) for i in seen]
+    if layer.keys:
+        mark = shape(layer.look)
+        for i, (across, down) in zip(seen, places, strict=True):
+            moved: dict[str, object] = {"transform": f"translate({across} {down})"}
+            yield pen.named("mark", nth(layer.keys, i), nth(layer.hints, i), moved, mark)
+        return
+    if not places:
+        return
+    painted, outline = brush(layer.look)
+    if not any(layer.hints):
+        yield element("path", {"d": "".join(f"M{a} {d}{outline}" for a, d in places)} | painted)
+        return
+    yield element(
+        "g",
+        painted | {"pointer-events": "all"},
+        *(
+            element("path", {"d": f"M{across} {down}{outline}"}, hint(nth(layer.hints, i)))
+            for i, (across, down) in zip(seen, places, strict=True)
+        ),
+    )
+
+
+def _boxes(layer: parts.Boxes, pen: Pen) -> Iterator[Element]:
+    boxes, seen = pen.sheet.rectangles(layer, beyond=4.0)  # where their edges are not seen
+    painted = stroke(layer.look) | {"stroke-width": "1"}
+    if layer.look.filled:
+        painted |= {"fill": colour(layer.look), "fill-opacity": ".1"}
+    for i in np.flatnonzero(seen).tolist():
+        names = {"class": "box"} | pen.names.of("box", nth(layer.keys, i))
+        yield element("rect", names | _rect(boxes[i]) | painted, hint(nth(layer.hints, i)))
+
+
+def _rect(box: Floats) -> dict[str, str]:
+    x0, y0, x1, y1 = box.tolist()
+    return {"x": number(x0), "y": number(y0), "width": number(x1 - x0), "height": number(y1 - y0)}
+
+
+def _lines(layer: parts.Lines, pen: Pen) -> Iterator[Element]:
+    drawn = []
+    painted = stroke(layer.look) | ({"opacity": f"{layer.opacity:.2g}"} if layer.opacity < 1.0 else {})
+    for i, (row_x, row_y) in enumerate(zip(np.atleast_2d(layer.x), np.atleast_2d(layer.y), strict=True)):
+        x, y = pen.sheet.x(row_x), pen.sheet.y(row_y)
+        path = polyline(x, y)
+        if path:
+            pieces = [element("path", {"d": path})]
+            if layer.marks:
+                attributes, outline = brush(layer.look)
+                inside = pen.sheet.inside(x, y)
+                places = [f"M{number(a)} {number(b)}{outline}" for a, b in zip(x[inside], y[inside], strict=True)]
+                solid = {"stroke-dasharray": "none"} if layer.look.dash else {}
+                pieces.append(element("path", {"d": "".join(places)} | attributes | solid))
+            drawn.append(pen.named("line", nth(layer.keys, i), nth(layer.hints, i), {}, *pieces))
+    if drawn:
+        room = layer.look.size / 2.0 + 1.0 if layer.marks else 1.0
+        yield pen.clipped(element("g", painted, *drawn), room=room)
+
+
+def _spans(layer: parts.Spans, pen: Pen) -> Iterator[Element]:
+    along, across = (pen.sheet.y, pen.sheet.x) if layer.upright else (pen.sheet.x, pen.sheet.y)
+    start, end, where = along(layer.low), along(layer.high), across(layer.at)
+    left, top, right, bottom = pen.sheet.frame
+    first, last, before, after = (top, bottom, left, right) if layer.upright else (left, right, top, bottom)
+    pale = layer.opacity < 1.0
+    broad = {"stroke-width": number(layer.thickness)} | ({"stroke-opacity": f"{layer.opacity:.2g}"} if pale else {})
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    seen = (high >= first) & (low <= last) & (where >= before - 0.5) & (where <= after + 0.5)
+    drawn = []
+    for i in np.flatnonzero(seen).tolist():
+        a, b = max(low[i], first), min(high[i], last)
+        place = number(where[i])
+        path = f"M{place} {number(a)}V{number(b)}" if layer.upright else f"M{number(a)} {place}H{number(b)}"
+        stretch = [element("path", {"d": path} | broad)]
+        if pale:  # what is pale may not be seen: the line within it is
+            stretch.append(element("path", {"d": path}))
+        drawn.append(pen.named("span", nth(layer.keys, i), nth(layer.hints, i), {}, *stretch))
+    if drawn:
+        yield element("g", {"class": "spans", "stroke": colour(layer.look), "fill": "none"}, *drawn)
+
+
+def _bars(layer: parts.Bars, pen: Pen) -> Iterator[Element]:
+    bars, seen = pen.sheet.rectangles(layer)
+    solid: dict[str, object] = {"fill": colour(layer.look), "stroke": colour(layer.look)}
+    solid["fill-opacity"] = number(bar_shade(layer.look), 2)
+    drawn = [
+        pen.named("bar", nth(layer.keys, i), nth(layer.hints, i), {}, element("rect", _rect(bars[i])))
+        for i in np.flatnonzero(seen).tolist()
+    ]
+    if drawn:
+        yield element("g", solid, *drawn)
+
+
+def _rule(rule: parts.Rule, pen: Pen) -> Iterator[Element]:
+    left, top, right, bottom = pen.sheet.frame
+    where = float((pen.sheet.x if rule.upright else pen.sheet.y)(rule.at))
+    first, last = (left, right) if rule.upright else (top, bottom)
+    if not first - 0.5 <= where <= last + 0.5:
+        return
+    place = number(where)
+    path = f"M{place} {number(top)}V{number(bottom)}" if rule.upright else f"M{number(left)} {place}H{number(right)}"
+    yield element("path", {"class": "rule", "d": path} | stroke(rule.look))
+
+
+def _band(layer: parts.Band, pen: Pen) -> Iterator[Element]:
+    """The area between two lines, in pieces where one of them is unknown."""
+    x, low, high = pen.sheet.x(layer.x), pen.sheet.y(layer.low), pen.sheet.y(layer.high)
+    pieces = []
+    for first, behind in runs(x, low + high):
+        part = slice(first, behind)
+        across, under, over = x[part], low[part], high[part]
+        pieces.append(polygon(np.concatenate([across, across[::-1]]), np.concatenate([over, under[::-1]])))
+    path = "".join(pieces)
+    if not path:
+        return
+    tone = {"fill": colour(layer.look), "fill-opacity": ".2"}
+    yield pen.clipped(pen.named("band", layer.key, layer.hint, {}, element("path", {"d": path} | tone)))
+
+
+def _density(layer: parts.Density, pen: Pen) -> Iterator[Element]:
+    """Cells, the darker the more lie in them; cells with as many are one path, which keeps thousands small."""
+    counts = np.asarray(layer.counts)
+    most = int(counts.max(initial=0))
+    if most <= 0:
+        return
+    left, top, right, bottom = pen.sheet.frame
+    x = np.clip(pen.sheet.x(layer.x_edges), left, right)
+    y = np.clip(pen.sheet.y(layer.y_edges), top, bottom)
+    gap = 0.4  # so that one sees cells
+    drawn = []
+    for count in np.unique(counts[counts > 0]).tolist():
+        cells = []
+        for i, j in np.argwhere(counts == count).tolist():
+            (x0, x1), (y0, y1) = sorted((x[i], x[i + 1])), sorted((y[j], y[j + 1]))
+            if x1 - x0 > gap and y1 - y0 > gap:
+                wide, high = number(x1 - x0 - gap), number(y1 - y0 - gap)
+                cells.append(f"M{number(x0)} {number(y0)}h{wide}v{high}h-{wide}z")
+        if cells:
+            shade = 0.12 + 0.6 * np.log1p(count) / np.log1p(most)
+            said = hint(layer.hint.replace("{count}", f"{count:,}"))
+            drawn.append(element("path", {"d": "".join(cells), "fill-opacity": f"{shade:.2f}"[1:]}, said))
+    yield element("g", {"class": "density", "fill": colour(layer.look)}, *drawn)
+
+
+def _region(layer: parts.Region, pen: Pen) -> Iterator[Element]:
+    """A polygon, lightly shaded and hatched."""
+    x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
+    known = ~(np.isnan(x) | np.isnan(y))
+    path = polygon(x[known], y[known])
+    if not path:
+        return
+    fill = {"fill": f"url(#{pen.hatch(colour(layer.look))})"}
+    yield pen.clipped(element("path", {"class": "region", "d": path} | fill))
+
+
+_ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
+    parts.Points: _points,
+    parts.Boxes: _boxes,
+    parts.Lines: _lines,
+    parts.Band: _band,
+    parts.Spans: _spans,
+    parts.Bars: _bars,
+    parts.Density: _density,
+    parts.Region: _region,
+    parts.Rule: _rule,
+}
+
+
+def elements(panel: parts.Panel, pen: Pen) -> Iterator[Element]:
+    """What the layers of a panel look like, from the lowest to the highest.
+
+    Boxes that follow each other have one parent, whatever their verdicts: a page can move them from one to another.
+    It cuts them off at the frame, so that one that goes on has no edge there.
+    """
+    for boxed, layers in groupby(panel.layers, lambda layer: isinstance(layer, parts.Boxes)):
+        found = [each for layer in layers for each in _ELEMENTS[type(layer)](layer, pen)]
+        yield from [pen.clipped(*found)] if boxed and found else found
+
+
+HINT = 1000
+"""Characters of a hint under the pointer; a name may have more."""
+
+
+def number(value: float, decimals: int = 1) -> str:
+    """A coordinate, with one decimal: a tenth of a unit is less than a pixel.
+
+    >>> number(12.04), number(-0.01), number(3.25), number(0.128, 2)
+    ('12', '0', '3.2', '0.13')
+    """
+    text = f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+_short = partial(number, decimals=2)  # for marks, which are small
+
+
+def colour(look: parts.Look) -> str:
+    """Its colour, or that of the text around the picture."""
+    return look.colour or "currentColor"
+
+
+def paint(look: parts.Look) -> dict[str, str]:
+    """The attributes of a mark's strokes and filling."""
+    if look.filled and look.mark not in THIN and look.mark != "ring":
+        return {"fill": colour(look)}
+    return {"fill": "none", "stroke": colour(look), "stroke-width": _short(max(look.width, 1.6))}
+
+
+def shape(look: parts.Look) -> Element:
+    """A mark around 0, 0."""
+    return element("path", {"d": _outline(look.mark, look.size)} | paint(look))
+
+
+def brush(look: parts.Look) -> tuple[dict[str, str], str]:
+    """Attributes and relative path for many marks in little space: round ones are lines without length."""
+    if look.filled and look.mark in ("circle", "dot"):
+        round_end = {"stroke": colour(look), "stroke-width": _short(look.size), "stroke-linecap": "round"}
+        return round_end | {"fill": "none"}, "h0"
+    return paint(look), _outline(look.mark, look.size)
+
+
+@cache
+def _outline(mark: parts.Mark, size: float) -> str:
+    r = size / 2.0
+    match mark:
+        case "circle" | "ring" | "dot":
+            arc = f"a{_short(r)} {_short(r)} 0 1 0 "
+            return f"m{_short(-r)} 0{arc}{_short(2 * r)} 0{arc}{_short(-2 * r)} 0z"
+        case "square":
+            side = 0.9 * size
+            return f"m{_short(-side / 2)} {_short(-side / 2)}h{_short(side)}v{_short(side)}h{_short(-side)}z"
+        case "triangle":
+            # Around its centre of mass, and a bit larger, so that it weighs as much as a circle.
+            high, half = 1.15 * r, 1.1 * r
+            return f"m0 {_short(-high)}l{_short(half)} {_short(1.7 * high)}h{_short(-2 * half)}z"
+        case "diamond":
+            d = 1.2 * r
+            return f"m0 {_short(-d)}l{_short(d)} {_short(d)}l{_short(-d)} {_short(d)}l{_short(-d)} {_short(-d)}z"
+        case "cross":
+            d = r / math.sqrt(2.0) * 1.15
+            return (
+                f"m{_short(-d)} {_short(-d)}l{_short(2 * d)} {_short(2 * d)}m0 {_short(-2 * d)}"
+                f"l{_short(-2 * d)} {_short(2 * d)}"
+            )
+        case "plus":
+            return f"m{_short(-r)} 0h{_short(2 * r)}m{_short(-r)} {_short(-r)}v{_short(2 * r)}"
+        case "bar":
+            return f"m{_short(-r)} 0h{_short(2 * r)}"
+
+
+def polyline(x: Floats, y: Floats) -> str:
+    """A line through the places; NaN interrupts it, and a place alone is a stroke without length.
+
+    >>> polyline(np.array([1.0, 2.0, np.nan, 4.0]), np.array([1.0, 1.5, 0.0, 3.0]))
+    'M1 1L2 1.5M4 3h0'
+    """
+    pieces = []
+    for first, behind in runs(x, y):
+        places = _distinct(x[first:behind], y[first:behind])
+        pieces.append(f"M{places[0]}" + (f"L{' '.join(places[1:])}" if len(places) > 1 else "h0"))
+    return "".join(pieces)
+
+
+def polygon(x: Floats, y: Floats) -> str:
+    """A closed line.
+
+    >>> polygon(np.array([0.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0]))
+    'M0 0L2 0 2 1z'
+    """
+    places = _distinct(x, y)
+    return f"M{places[0]}L{' '.join(places[1:])}z" if len(places) > 2 else ""
+
+
+def _distinct(x: Floats, y: Floats) -> list[str]:
+    """Places as text, without those that would be written like the one before."""
+    across, down = np.round(x, 1), np.round(y, 1)
+    if len(across) > 2:
+        kept = np.concatenate([[True], (across[1:] != across[:-1]) | (down[1:] != down[:-1])])
+        across, down = across[kept], down[kept]
+    return [f"{number(a)} {number(d)}" for a, d in zip(across.tolist(), down.tolist(), strict=True)]
+
+
+def spaced(values: Sequence[float]) -> str:
+    """Numbers with spaces between."""
+    return " ".join(map(number, values))
+
+
+def words(x: float, y: float, text: str, size: float = SIZE, *, anchor: str = "", **attributes: object) -> Element:
+    """A text element with its baseline at y."""
+    place = {"x": number(x), "y": number(y), "font-size": number(size) if size != SIZE else None}
+    given = {name.replace("_", "-"): value for name, value in attributes.items()}
+    return element("text", place | {"text-anchor": anchor or None} | given, text)
+
+
+def hint(text: str | None) -> Element | None:
+    """What is said when one points at something."""
+    return element("title", {}, shortened(text, HINT)) if text else None
