@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from frontguard import plot
 from frontguard.plot.picture import Picture
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Follower, Overview
 from frontguard.studies.study import Study
 from gallery import studies
 from gallery.shots import SHOTS, Shot, Studio

@@ -18,7 +18,16 @@ from frontguard.notices import LooksDirtier
 from frontguard.pareto.judge import Verdicts
 from frontguard.question import Question
 from frontguard.reports.of_results import study_report
-from frontguard.suspects import FAR, FEWEST, MOST_ARMS, MOST_VALUES, arms_that_matter, dirtier_than, look_at, suspects
+from frontguard.studies.alarms import (
+    FAR,
+    FEWEST,
+    MOST_ARMS,
+    MOST_VALUES,
+    arms_that_matter,
+    dirtier_than,
+    look_at,
+    suspects,
+)
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused, said
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.results import Answer, Certificate, Intervals
-from frontguard.studies.overview import History, Measurements, Moment
+from frontguard.studies.follow import History, Measurements, Moment
 from frontguard.verdicts import Verdict
 
 Floats = npt.NDArray[np.float64]

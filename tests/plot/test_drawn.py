@@ -23,7 +23,7 @@ from frontguard import plot
 from frontguard.objectives import Objective
 from frontguard.plot.picture import Picture
 from frontguard.results import Certificate, Intervals, Profile
-from frontguard.studies.overview import History, Moment, Rate
+from frontguard.studies.follow import History, Moment, Rate
 from tests.conftest import ROOT
 from tests.plot.made import BEATEN, KEEP, UNDECIDED, made_history, made_measurements, made_result, many_arms
 from tests.plot.test_experiments import ROWS

@@ -15,7 +15,7 @@ from frontguard import plot
 from frontguard.plot.frames import Sheet, labels, limits, sheet_of
 from frontguard.plot.picture import PLAIN, Axis, Bars, Panel, Picture, Points, Rule
 from frontguard.results import Answer, Profile
-from frontguard.studies.overview import Rate
+from frontguard.studies.follow import Rate
 from tests.plot.made import BEATEN, KEEP, QUALITY, SECONDS, made_result
 from tests.plot.samples import array
 from tests.support.browsers import OpenPage

@@ -12,8 +12,8 @@ from frontguard import Objective, plot
 from frontguard.errors import BadInput
 from frontguard.plot.picture import FAILED, FORECAST, SUSPECT, VALUE, Band, Bars, Lines, Panel, Points, Rule
 from frontguard.plot.studies import INFEASIBLE
-from frontguard.studies.overview import History, Moment, Rate
-from frontguard.suspects import suspects
+from frontguard.studies.alarms import suspects
+from frontguard.studies.follow import History, Moment, Rate
 from tests.plot.made import BEATEN, KEEP, MEMORY, POINTS, QUALITY, SECONDS, UNDECIDED, made_history, made_measurements
 from tests.support.snapshots import refused, said
 

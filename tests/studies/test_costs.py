@@ -14,8 +14,8 @@ from frontguard.notices import BudgetOver, CostsUnknown
 from frontguard.policies.forecast import forecast
 from frontguard.question import Cost, Question
 from frontguard.storage.contract import MemoryStorage, Pull, Tell
-from frontguard.studies.costs import TRIED, WINDOW, Spending, with_cost
-from frontguard.studies.measurement import Measurement
+from frontguard.studies.measurement import Measurement, with_cost
+from frontguard.studies.pulls import TRIED, WINDOW, Spending
 from frontguard.studies.settings import Settings
 from tests.studies.toy import ARMS, BYTES, SECONDS, a_study, measure, work
 from tests.support.snapshots import refused, said

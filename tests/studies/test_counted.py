@@ -16,8 +16,8 @@ from frontguard import Objective, Prescient, Study, identify
 from frontguard.errors import BadInput
 from frontguard.notices import ExactDiffers, LooksDirtier, OutOfBounds
 from frontguard.storage.contract import MemoryStorage
+from frontguard.studies.alarms import share_that_looks_wrong
 from frontguard.studies.replay import PROBE
-from frontguard.suspects import share_that_looks_wrong
 from tests.support.snapshots import refused, said
 
 SOLVED = Objective("solved", "maximize", tolerance=0.2, statistic="mean", bounds=(0, 1))

@@ -19,10 +19,9 @@ from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.forecast import forecast
 from frontguard.storage.contract import MemoryStorage, Plan, Storage, Tell, UnknownStudy
 from frontguard.studies import follow
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Follower, Overview
+from frontguard.studies.measurement import this_worker
 from frontguard.studies.study import Pull
-from frontguard.studies.workers import this_worker
 from tests.studies.naive_replay import assert_same, naive_policy
 from tests.support.snapshots import refused
 

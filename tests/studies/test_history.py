@@ -13,8 +13,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.storage.contract import MemoryStorage
 from frontguard.studies import follow as history
-from frontguard.studies.follow import MOST_MOMENTS, Follower, RateCounter, Recorder
-from frontguard.studies.overview import Moment
+from frontguard.studies.follow import MOST_MOMENTS, Follower, Moment, RateCounter, Recorder
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 from tests.studies.naive_replay import naive_policy

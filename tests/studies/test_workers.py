@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from frontguard.studies import workers
-from frontguard.studies.workers import is_lost, this_worker
+from frontguard.studies import measurement as workers
+from frontguard.studies.measurement import is_lost, this_worker
 
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="knows the dead by /proc")
 

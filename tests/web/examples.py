@@ -9,8 +9,7 @@ import numpy as np
 
 from frontguard import Objective, Prescient, Study
 from frontguard.storage.contract import open_storage
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Follower, Overview
 
 METRICS = (
     Objective("seconds", "minimize", "5%"),

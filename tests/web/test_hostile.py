@@ -17,8 +17,7 @@ from frontguard.phrases import cut_in_the_middle
 from frontguard.plot.picture import Picture
 from frontguard.results import Answer
 from frontguard.storage.contract import open_storage
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Follower, Overview
 from tests.support.browsers import OpenPage, Watched, until
 from tests.support.hostile import LOADED, SURROGATES, TEXTS, shown
 from tests.support.hostile_studies import SPEC, Hostile, truth

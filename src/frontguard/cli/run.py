@@ -277,7 +277,7 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
     After that we leave at once, with all that runs: who takes the study up next finds our pulls lost.
     """
     from frontguard.commands.process import end_marked
-    from frontguard.studies.workers import this_worker
+    from frontguard.studies.measurement import this_worker
 
     if give_up.is_set():
         if sys.stderr.isatty():

@@ -29,7 +29,7 @@ from typing import Literal
 import psutil
 
 from frontguard.errors import BadInput
-from frontguard.studies.workers import is_lost, this_worker
+from frontguard.studies.measurement import is_lost, this_worker
 
 KEPT = 1 << 20
 """Bytes kept of the end of each stream: a last line may be that long."""

@@ -31,7 +31,7 @@ from frontguard.policies.forecast import forecast
 from frontguard.results import Answer
 from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
-from frontguard.studies.overview import answer_of
+from frontguard.studies.replay import answer_of
 from frontguard.studies.study import Study
 from frontguard.words.answers import How, answer, in_a_line, left_to_do, spent_in_words, too_short
 from frontguard.words.arm_table import arm_table, counts, on_terminal, shown

@@ -37,7 +37,7 @@ from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promise
 from frontguard.pareto.standing import Goal
 from frontguard.question import Question
 from frontguard.results import Answer, ArmParts, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
-from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
+from frontguard.studies.alarms import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import INFEASIBLE, Verdict
 
 MOST_PROFILED = 20_000

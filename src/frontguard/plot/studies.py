@@ -49,8 +49,8 @@ from frontguard.plot.picture import (
     short,
 )
 from frontguard.statements import Statement
-from frontguard.studies.overview import History, Measurements, Rate
-from frontguard.suspects import suspects
+from frontguard.studies.alarms import suspects
+from frontguard.studies.follow import History, Measurements, Rate
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import amount, tolerance
 

@@ -39,10 +39,9 @@ from frontguard.reports.report import (
 )
 from frontguard.results import Answer, Origin
 from frontguard.storage.contract import Storage
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Measurements, Overview
+from frontguard.studies.alarms import suspects
+from frontguard.studies.follow import Follower, Measurements, Overview
 from frontguard.studies.pulls import under_way
-from frontguard.suspects import suspects
 from frontguard.verdicts import Verdict
 from frontguard.words import answers as summary
 from frontguard.words import gate

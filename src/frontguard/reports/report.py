@@ -27,7 +27,7 @@ from frontguard.objectives import Objective
 from frontguard.phrases import cut_in_the_middle, natural, number_of, percent, visible
 from frontguard.plot.picture import Picture
 from frontguard.results import Answer
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import arm_table, shown, shown_in_units, with_short_names
 from frontguard.words.asked import all_limits, may_lie

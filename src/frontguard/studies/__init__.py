@@ -5,15 +5,12 @@ that. Facts only: `frontguard.words` makes sentences of them. It may know storag
 order of reading:
 
 - `study`: ask, tell, result
-- `measurement`: what came back of a pull, and the checks that it passes
+- `measurement`: what came back of a pull, the checks that it passes, and the names of those who measure
 - `replay`: policy, answer and alarms as a function of the log
 - `settings`: what a study is about, as its storage keeps it
-- `workers`: who is at work, and who is lost
-- `pulls`: their items, what was begun, what was told as a frame, which of them count, why they failed
-- `costs`: pulls that cost
-- `alarms`: evidence that data are dirtier than declared
-- `overview`: a study at one moment, for those who watch it
-- `follow`: a study followed from outside
+- `pulls`: their items, what was begun, what was told as a frame, which of them count, why they failed, what they cost
+- `alarms`: evidence that data are dirtier than declared, and hints for the eye
+- `follow`: a study followed from outside, and at one moment
 
 Names are imported on first use: a process that only evaluates a function needs none of them.
 """

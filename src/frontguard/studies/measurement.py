@@ -1,15 +1,26 @@
-"""What came back of a pull, and the checks that it passes before it is stored.
+"""What came back of a pull, the checks that it passes before it is stored, and the names of those who measure.
 
 Evaluations and commands alike give a `Measurement`. Nothing heavy is imported here: worker processes that only evaluate
 a function import this module too.
+
+A worker that does not say what it is called gets a name made of the machine, its boot and process namespace, the
+process and the moment it began. So another process on the same machine can see that it is gone, without waiting for its
+leases to end; of workers elsewhere, and of those with names of their own, nothing is known but the lease.
+
+The moment is read from /proc, in ticks since boot, rather than asked of `psutil`, which tells it by the wall clock:
+after that was set, a living worker would look like another one with its number, and be called dead.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Real
+from pathlib import Path
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +29,7 @@ from frontguard.phrases import did_you_mean, shortened, shown
 
 if TYPE_CHECKING:
     from frontguard.objectives import Objective
+    from frontguard.question import Cost
 
 
 CANCELLED = "cancelled"
@@ -315,3 +327,91 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
     if reason is None and objective.fault(number):
         raise UnusableValue(pull, objective, number)
     return number
+
+
+def with_cost(cost: Cost | None, metrics: Sequence[str], came: Measurement) -> Measurement:
+    """What came back with its cost beside its values, of which the cost is one no longer unless it is among `metrics`.
+
+    A pull that does not say what it cost, or says what cannot be, is not failed for that: its cost is not known, NaN.
+
+    >>> from frontguard.question import Cost
+    >>> with_cost(Cost("joules"), ["loss"], Measurement({"loss": 0.5, "joules": 3})).cost
+    3.0
+    """
+    if cost is None or cost.metric is None:
+        return came
+    from frontguard.question import is_amount
+
+    values, found = came.values, None
+    if isinstance(values, Mapping):
+        found = values.get(cost.metric)
+        if cost.metric not in metrics:
+            values = {name: value for name, value in values.items() if name != cost.metric}
+    elif type(values).__name__ == "ndarray" or (isinstance(values, Sequence) and not isinstance(values, (str, bytes))):
+        if cost.metric in metrics:
+            at = metrics.index(cost.metric)
+            found = values[at] if at < len(values) else None
+        elif len(values) == len(metrics) + 1:
+            values, found = values[:-1], values[-1]
+    elif cost.metric in metrics and len(metrics) == 1:
+        found = values
+    told = came.cost
+    if math.isnan(told) and is_amount(found):
+        told = float(found)  # type: ignore[arg-type]
+    return replace(came, values=values, cost=told)
+
+
+# Who measures ---------------------------------------------------------------------------------------------------------
+
+_LONGEST = 20  # digits of a process number
+
+UNKNOWN = "0"
+"""When a process began, on systems that do not say: then nobody is called dead."""
+
+
+def this_worker(which: int = 1) -> str:
+    """The name of this process as a worker, or of the `which`-th worker in it."""
+    name = _name_of(os.getpid())
+    return name if which == 1 else f"{name}.{which}"
+
+
+@cache
+def _name_of(pid: int) -> str:
+    return f"{_machine()}/{pid}/{_began(pid) or UNKNOWN}"
+
+
+def is_lost(worker: str) -> bool:
+    """Whether a worker of this machine is certainly dead; False where it cannot be known.
+
+    >>> is_lost(this_worker()), is_lost("reader-7")
+    (False, False)
+    """
+    machine, _, process = worker.rpartition("/")
+    machine, _, pid = machine.rpartition("/")
+    process = process.partition(".")[0]
+    if machine != _machine() or not (pid.isdecimal() and process.isdecimal()) or process == UNKNOWN:
+        return False
+    if len(pid) > _LONGEST:
+        return False  # a name that looks like one of ours, and is none
+    return str(_began(int(pid))) != process
+
+
+@cache
+def _machine() -> str:
+    """This machine since it booted, as seen by this process: elsewhere the same process number is another process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return f"{platform.node()}-{os.getpid()}-unknown"  # nobody else's workers can be recognised from here
+    return "-".join([platform.node(), *("".join(c for c in part if c.isalnum())[-12:] for part in (boot, namespace))])
+
+
+def _began(pid: int) -> int | None:
+    """When a living process began, in clock ticks since boot; None if there is none (or only its remains)."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    state, began = after_name[0], after_name[19]  # fields 3 and 22 of proc(5)
+    return None if state in "ZX" else int(began)

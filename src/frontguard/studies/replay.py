@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -42,16 +42,14 @@ from frontguard.notices import (
 )
 from frontguard.policies.baseline import BASELINE, CANDIDATE
 from frontguard.policies.certified import Certified
-from frontguard.policies.forecast import PullForecast
+from frontguard.policies.forecast import PullForecast, likely, likely_cost
 from frontguard.policies.holding import Pending
 from frontguard.question import Question
-from frontguard.results import Answer
+from frontguard.results import Answer, StudyDetails
 from frontguard.storage.contract import End, Plan, Storage, Told
-from frontguard.studies.alarms import Watch
-from frontguard.studies.costs import SLACK, Spending
-from frontguard.studies.pulls import USED_UP, Taken, checked_plans, checked_told, not_a_log, reasons_of
+from frontguard.studies.alarms import MOST_VALUES, SampleLook, Watch, arms_that_matter, dirtier_than, look_at
+from frontguard.studies.pulls import SLACK, USED_UP, Spending, Taken, checked_plans, checked_told, not_a_log, reasons_of
 from frontguard.studies.settings import Settings
-from frontguard.suspects import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import Verdict
 
 How = Literal["done", "time", "cancelled"]
@@ -601,3 +599,36 @@ def _budget_over(budget: Question, status: str) -> tuple[BudgetOver, ...]:
     if budget.max_pulls is not None:
         return (BudgetOver("max_pulls", budget.max_pulls),)
     return (BudgetOver("max_pulls_per_arm", budget.max_pulls_per_arm or LARGEST),)
+
+
+def answer_of(
+    state: Replay,
+    study: str,
+    alarms: Sequence[Alarm],
+    ahead: tuple[int | None, float | None] = (None, None),
+    *,
+    final: bool = False,
+    **now: Any,
+) -> Answer:
+    """Return the answer of a study by its log, with `ahead` (pulls and cost by the forecast) and what holds only `now`.
+
+    Only a `final` state says what further pulls could bring at best.
+    """
+    names, asked, (pulls, cost) = state.settings.arms, state.settings.question, ahead
+    found = state.result(alarms)
+    spent = 0.0 if found.cost is None else found.cost.spent
+    details = StudyDetails(
+        name=study,
+        failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
+        said={names[arm]: said for arm, said in state.said.items()},
+        reachable=state.policy.reachable().in_units(asked.objectives) if final else None,
+        pulls_left=pulls,
+        pulls_left_range=None if pulls is None else likely(pulls, found.pulls),
+        cost_left=cost,
+        cost_left_range=None if cost is None else likely_cost(cost, spent),
+        max_pulls=asked.max_pulls,
+        max_cost=asked.max_cost,
+        side_by_side=state.side_by_side,
+        **now,
+    )
+    return replace(found, study=details, gate=None if asked.baseline is None else state.gate(found))

@@ -27,21 +27,21 @@ from frontguard.results import Answer
 from frontguard.storage.contract import End as End
 from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy, open_storage
-from frontguard.studies.costs import with_cost
 from frontguard.studies.measurement import (
     Measurement,
     UnusableValue,
     Values,
     checked_reason,
     checked_values,
+    is_lost,
     stored_reason,
     taken_as_rates,
+    this_worker,
+    with_cost,
 )
-from frontguard.studies.overview import answer_of
 from frontguard.studies.pulls import frame_of, item_order
-from frontguard.studies.replay import Replay
+from frontguard.studies.replay import Replay, answer_of
 from frontguard.studies.settings import Settings, checked_text, named_arms
-from frontguard.studies.workers import is_lost, this_worker
 from frontguard.theory.threats import Threat
 
 LEASE = 600.0

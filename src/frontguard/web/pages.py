@@ -18,7 +18,7 @@ from frontguard.objectives import parse_tolerance
 from frontguard.phrases import cut_in_the_middle, duration, number, number_of, one_line, percent
 from frontguard.reports.report import Fact, facts_of, study_steps
 from frontguard.results import Answer
-from frontguard.studies.overview import Measurements, Overview
+from frontguard.studies.follow import Measurements, Overview
 from frontguard.verdicts import Verdict
 from frontguard.web import parts
 from frontguard.web.parts import (

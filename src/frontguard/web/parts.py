@@ -18,7 +18,7 @@ from frontguard.markup import Child, Element, element
 from frontguard.phrases import cut_in_the_middle, one_line, shortened
 from frontguard.plot.picture import Picture
 from frontguard.plot.svg import drawn
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
 from frontguard.words.answers import STATUSES
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from frontguard._common.entries import finite, gathered
-from frontguard.studies.overview import Measurements, Overview
+from frontguard.studies.follow import Measurements, Overview
 from frontguard.web import pages, parts
 from frontguard.web.pages import order_of, rivals_of
 from frontguard.web.parts import Address, Page

@@ -27,8 +27,7 @@ from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.storage.contract import NothingThere, Storage, UnknownStudy, open_storage
 from frontguard.storage.sqlite_file import Busy
-from frontguard.studies.follow import Follower
-from frontguard.studies.overview import Overview
+from frontguard.studies.follow import Follower, Overview
 
 Answer = TypeVar("Answer")
 
