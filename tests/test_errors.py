@@ -14,7 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import frontguard
-from frontguard.cli.app import COMMANDS, options_of
+from frontguard.cli import COMMANDS, options_of
 from frontguard.errors import BadArgument, BadInput, NoColumn
 
 SOURCES = {file: file.read_text(encoding="utf-8") for file in sorted(Path(frontguard.__file__).parent.rglob("*.py"))}

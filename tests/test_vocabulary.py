@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from frontguard import Limit, Objective, Study, analyze, gate, identify, plan
-from frontguard.cli.app import options_of
+from frontguard.cli import options_of
 from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
 from frontguard.logs.sources import open_log
 from frontguard.question import Asked

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.cli.asked import size_of
+from frontguard.cli.options import size_of
 from frontguard.errors import BadInput
 from tests.cli import commands
 from tests.cli.terminal import Terminal

@@ -55,7 +55,7 @@ def test_help_names_every_command_and_is_fast_because_it_loads_nothing_heavy(tmp
     assert "demo" in ran.stdout
     assert "reproduce" in ran.stdout
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, frontguard.cli.app as app; app.application(); print(*sorted(sys.modules))"],
+        [sys.executable, "-c", "import sys, frontguard.cli as app; app.application(); print(*sorted(sys.modules))"],
         capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     assert not {"numba", "numpy", "scipy", "matplotlib", "pandas"} & set(loaded)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
-from frontguard.cli.app import application
+from frontguard.cli import application
 from frontguard.planning.pilot import read_pilot
 from frontguard.question import Question
 from tests.cli.commands import process, run

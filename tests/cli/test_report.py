@@ -208,7 +208,7 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path, sna
 
 def test_help_does_not_load_what_computes() -> None:
     program = (
-        "import sys; from frontguard.cli.app import application; application();"
+        "import sys; from frontguard.cli import application; application();"
         "print(sorted({'numpy', 'frontguard.plot'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -218,7 +218,7 @@ def test_without_the_web_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 def test_help_does_not_load_what_serves(tmp_path: Path) -> None:
     code = (
-        "import sys; from frontguard.cli.app import application; application();"
+        "import sys; from frontguard.cli import application; application();"
         "assert not {'uvicorn', 'starlette', 'h11', 'numba'} & set(sys.modules), 'loaded too early'"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

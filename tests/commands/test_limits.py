@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from frontguard import BadInput, Limit
-from frontguard.cli.app import application
+from frontguard.cli import application
 from frontguard.commands.metrics import MetricSource
 from frontguard.commands.spec import Spec, read_spec
 from frontguard.limits import with_limits

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from frontguard import Answer, Malicious, Objective, Oblivious, Prescient, Study, Subgaussian, analyze
-from frontguard.cli.app import application
+from frontguard.cli import application
 from frontguard.errors import BadInput
 from frontguard.notices import Excluded, UnderWay
 from frontguard.reports.of_results import study_report

@@ -3,21 +3,30 @@
 It may know every package, and none knows it. A command parses its options, calls what does the work, and prints:
 sentences come from `words`, JSON from the answer's own `entries` and `to_dict`. Where to start:
 
-- `app`: the commands there are.
 - `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `reproduce`, `demo`: one module a command.
-- `options`: what they take, declared once; `asked`: what these ask, the same in all of them.
-- `screen`: where they print; `signals`: how they are ended.
+- `options`: what they take, declared once, and what that asks.
+- `screen`: where they print and write, and how they are ended.
 """
 
 from __future__ import annotations
 
 import errno
+import inspect
 import io
 import mmap
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise
+from typing import TYPE_CHECKING, get_args
+
+if TYPE_CHECKING:  # imported once Ctrl-C is answered
+    import typer
+
+COMMANDS = ("demo", "plan", "run", "analyze", "gate", "report", "serve", "reproduce")
+"""In the order of the help. Each is a function in the module of its name."""
 
 _WRONG, _BROKEN, _INTERRUPTED, _UNREAD = 2, 4, 130, 141
 """Exit codes of all commands: bad input, could not go on, interrupted, nobody reads the output any more.
@@ -79,7 +88,6 @@ def _answered(asked: list[str]) -> int:
     """Run a command. Returns its exit code; 2 for bad input, of which it complains."""
     import typer
 
-    from frontguard.cli.app import COMMANDS, application
     from frontguard.errors import BadInput
 
     command = asked[0] if asked[0] in COMMANDS else None
@@ -94,6 +102,66 @@ def _answered(asked: list[str]) -> int:
         raise KeyboardInterrupt from None
     return _WRONG
 
+
+# Commands -------------------------------------------------------------------------------------------------------------
+
+
+def application(command: str | None = None) -> typer.Typer:
+    """The application with all commands, or with one: to read the options of all takes longer than most answers."""
+    import typer
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            from frontguard import __version__
+
+            typer.echo(f"frontguard {__version__}")
+            raise typer.Exit
+
+    option = typer.Option(
+        "--version", callback=show_version, is_eager=True, metavar="", help="Show the version and exit."
+    )
+
+    def root(version: bool = option) -> None:
+        """Find the trade-off (Pareto) set among noisy candidates when part of the measurements lie."""
+
+    app = typer.Typer(
+        name="frontguard",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    for name in COMMANDS if command is None else (command,):
+        app.command()(function_of(name))
+    return app
+
+
+def function_of(command: str) -> Callable[..., None]:
+    """The function that runs a command; only now is its module imported."""
+    found: Callable[..., None] = getattr(import_module(f"frontguard.cli.{command}"), command)
+    return found
+
+
+def options_of(command: str) -> dict[str, str]:
+    """The options of a command by the names of their arguments.
+
+    >>> options_of("report")["study"]
+    '--study'
+    """
+    import typer
+
+    option = type(typer.Option())
+    parameters = inspect.signature(function_of(command), eval_str=True).parameters
+    return {
+        name: f"--{name.replace('_', '-')}"
+        for name, each in parameters.items()
+        if any(isinstance(said, option) for said in get_args(each.annotation))
+    }
+
+
+# Complaints -----------------------------------------------------------------------------------------------------------
 
 _SAID_BY = {"bounds": "mean", "statistic": "mean", "limits": "limit"}
 """Arguments that an option of another name gives."""
@@ -114,7 +182,6 @@ def _say(message: str) -> None:
 
 def _by_option(error: Exception, command: str | None) -> str:
     """The message, with the option that stands for the argument, or that names the column, of which it speaks."""
-    from frontguard.cli.app import options_of
     from frontguard.errors import BadArgument, NoColumn
 
     options = options_of(command) if command else {}

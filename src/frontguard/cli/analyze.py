@@ -6,15 +6,23 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from frontguard._common.secrets import without_password
 from frontguard.cli import options
-from frontguard.cli.asked import asked, by_column, size_of
-from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import beside_of, console, print_answer, print_beside, print_json, read_asked
+from frontguard.cli.screen import (
+    beside_of,
+    checked_target,
+    console,
+    keep,
+    origin,
+    print_answer,
+    print_beside,
+    print_json,
+    read_asked,
+)
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -22,12 +30,6 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.results import Answer, Origin
 
 LARGE = "Logs that are large, or grow"
-
-_AS_THEY_ARE = (
-    "arm", "threat", "profile", "folder", "append", "again", "sketch", "executor", "layout", "format",
-    "metric_column", "value_column", "decimal", "missing_arms", "study",
-)  # fmt: skip
-"""Options that are arguments of `analyze` as they are."""
 
 OPEN = 3
 """Exit code with --strict when arms are open."""
@@ -45,6 +47,11 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@options.shared(
+    *("arm", "maximize", "minimize", "tolerance", "limit", "contamination", "confidence", "report", "json"),
+    *("quantile", "mean", "exact", "sigma", "threat", "goal", "pair", "absent", "independent"),
+    *("where", "cluster", "layout", "format", "study", "baseline", "pick"),
+)
 @uncollected()
 def analyze(
     log: Annotated[
@@ -56,23 +63,6 @@ def analyze(
             show_default=False,
         ),
     ],
-    arm: options.ArmColumn = None,
-    maximize: options.Maximize = None,
-    minimize: options.Minimize = None,
-    tolerance: options.Tolerance = None,
-    limit: options.LimitOption = None,
-    contamination: options.Contamination = None,
-    confidence: options.Confidence = None,
-    top: Annotated[int, options.whole_from(1, "Arms to show; the rest is counted.")] = 30,
-    csv: Annotated[Path | None, options.takes("FILE", "Write a row for every arm to this file.")] = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
-    quantile: options.Quantile = None,
-    mean: options.Mean = None,
-    exact: options.Exact = None,
-    sigma: options.Sigma = None,
-    threat: options.ThreatModel = None,
-    goal: options.Goal = None,
     anytime: Annotated[
         bool | None,
         options.takes(
@@ -89,19 +79,12 @@ def analyze(
             "", "Find up to which contamination verdicts stand.", options.STATISTICS, default="up to 20,000 arms"
         ),
     ] = None,
-    pair: options.Pair = None,
-    absent: options.Absent = None,
     items: Annotated[
         int | None,
         options.whole_from(
             1, "With --pair: how many there are in all; what counts are means over these.", panel=options.STATISTICS
         ),
     ] = None,
-    independent: options.IndependentRows = None,
-    where: options.Where = None,
-    cluster: options.Cluster = None,
-    layout: options.Layout = None,
-    format: options.Format = None,
     metric_column: Annotated[
         str,
         options.takes("COLUMN", "Long layout: column with the metric's name.", options.READING),
@@ -113,7 +96,6 @@ def analyze(
     missing_arms: Annotated[
         str, options.takes("CHOICE", "refuse or drop rows without an arm.", options.READING)
     ] = "refuse",
-    study: options.StudyName = None,
     append: Annotated[
         Path | None,
         options.takes("STATE", "State file to which this log is added; the answer is about all it has.", LARGE),
@@ -137,19 +119,22 @@ def analyze(
         str | None,
         options.takes("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
     ] = None,
-    baseline: options.Baseline = None,
-    pick: options.PickOne = None,
     strict: Annotated[bool, options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT)] = False,
+    top: Annotated[int, options.whole_from(1, "Arms to show; the rest is counted.", options.OUTPUT)] = 30,
+    csv: Annotated[
+        Path | None, options.takes("FILE", "Write a row for every arm to this file.", options.OUTPUT)
+    ] = None,
+    **given: Any,
 ) -> None:
     """Say which few arms of a log are enough, which are certainly beaten, and what is open.
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """
-    said = locals()
+    report: Path | None = given["report"]
     if report is not None:
         checked_target(report)
-    wanted = read_asked(baseline, pick)
-    room = None if memory is None else size_of(memory)
+    wanted = read_asked(given["baseline"], given["pick"])
+    room = None if memory is None else options.size_of(memory)
     from frontguard.logs.analyze import analyze as analysis_of
     from frontguard.words.progress import ProgressDisplay
 
@@ -157,15 +142,25 @@ def analyze(
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             memory=room,
-            where=by_column(where),
+            profile=profile,
+            folder=folder,
+            append=append,
+            again=again,
+            sketch=sketch,
+            executor=executor,
+            metric_column=metric_column,
+            value_column=value_column,
+            decimal=decimal,
+            missing_arms=missing_arms,
+            where=options.by_column(given["where"]),
             progress=display.reading,
-            **{name: said[name] for name in _AS_THEY_ARE},
-            **asked(said),
+            **{name: given[name] for name in ("arm", "threat", "layout", "format", "study")},
+            **options.asked(given | {"items": items, "anytime": anytime}),
         )
     beside = beside_of(found, wanted)
     if csv is not None:
         write_csv(found, csv, beside)
-    if json:
+    if given["json"]:
         from frontguard.words.answers import answer
 
         told = {"answer": answer(found), **beside.entries(), **vars(_origin(log))}

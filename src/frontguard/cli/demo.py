@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from frontguard._common.checks import checked_share
 from frontguard.cli.options import flag, takes, whole_from
-from frontguard.cli.report import origin
-from frontguard.cli.screen import console, print_answer, print_json, say
+from frontguard.cli.screen import console, origin, print_answer, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast

@@ -13,10 +13,8 @@ import typer
 
 from frontguard._common.secrets import replacing, without_password
 from frontguard.cli import options
-from frontguard.cli.asked import asked, by_column
-from frontguard.cli.report import checked_folder, origin
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, spec_of
-from frontguard.cli.screen import console, print_json, say
+from frontguard.cli.screen import checked_folder, console, origin, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -36,6 +34,13 @@ _OF_COMMANDS = (
 _OF_LOGS = ("arm", "absent", "anytime", "cluster", "pair", "where", "format", "layout")
 
 
+@options.shared(
+    *("minimize", "maximize", "tolerance", "limit", "contamination", "confidence"),
+    *("max_time", "max_pulls", "storage", "json"),
+    *("quantile", "mean", "exact", "sigma", "threat", "paired", "pair", "absent", "items", "independent"),
+    *("max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
+    *("where", "cluster", "layout", "format", "study"),
+)
 def gate(
     logs: Annotated[
         list[str] | None,
@@ -54,50 +59,21 @@ def gate(
         list[str] | None,
         options.takes("NAME=COMMAND", "The command of a candidate; repeat for several."),
     ] = None,
-    minimize: options.Minimize = None,
-    maximize: options.Maximize = None,
-    tolerance: options.Tolerance = None,
-    contamination: options.Contamination = None,
-    confidence: options.Confidence = None,
-    max_time: options.MaxTime = None,
-    max_pulls: options.MaxPulls = None,
-    storage: options.StorageOption = None,
     open: Annotated[
-        str, options.takes("pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).")
+        str, options.takes("pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).", options.OUTPUT)
     ] = "fail",
-    json: options.Json = False,
-    quantile: options.Quantile = None,
-    mean: options.Mean = None,
-    exact: options.Exact = None,
-    sigma: options.Sigma = None,
-    threat: options.ThreatModel = None,
-    limit: options.FurtherLimit = None,
-    paired: options.Paired = False,
-    pair: options.Pair = None,
-    absent: options.Absent = None,
-    items: options.Items = None,
-    independent: options.Independent = False,
-    max_pulls_per_arm: options.MaxPullsPerArm = None,
-    cost: options.CostOption = None,
-    max_cost: options.MaxCost = None,
-    polish: options.Polish = False,
-    workers: options.Workers = None,
-    timeout: options.Timeout = None,
     warmups: Annotated[
         int | None,
         options.whole_from(0, "Runs of each command before its first pull, not counted.", panel=options.MEASURING),
     ] = None,
-    seed: options.Seed = None,
-    arm: options.FurtherArmColumn = None,
-    where: options.Where = None,
-    cluster: options.Cluster = None,
+    arm: Annotated[
+        list[str] | None,
+        options.takes("COLUMN", "Column that names the arm of a row; repeat to join.", options.READING, default="arm"),
+    ] = None,
     anytime: Annotated[
         bool,
         options.flag("--anytime", "The logs were looked at while they grew, which bounds allow for.", options.READING),
     ] = False,
-    layout: options.Layout = None,
-    format: options.Format = None,
-    study: options.StudyName = None,
     summary: Annotated[
         Path | None,
         options.takes(
@@ -108,6 +84,7 @@ def gate(
         Path | None,
         options.takes("FILE", "Write JUnit XML, a test for each candidate and metric.", options.OUTPUT),
     ] = None,
+    **shared: Any,
 ) -> None:
     """Say whether candidates are certainly worse than a baseline, certainly not, or neither yet.
 
@@ -118,7 +95,8 @@ def gate(
     if any is, 3 if that is open, 2 if something is wrong with the input, 4 if it could not go on (disk, memory, a fault
     of its own), 130 if interrupted, 141 if nobody reads its output.
     """
-    given = {name: value for name, value in locals().items() if value not in (None, False)}
+    own = {"baseline": baseline, "candidate": candidate, "warmups": warmups, "arm": arm, "anytime": anytime}
+    given = {name: value for name, value in {**shared, **own}.items() if value not in (None, False)}
     if open not in ("pass", "fail"):
         raise BadInput(f"--open: wanted pass or fail; got {open!r}")
     for path in (summary, junit):
@@ -132,8 +110,8 @@ def gate(
         ended = _Ended(_of_logs(logs, given), list(logs))
     else:
         _refuse(given, _OF_LOGS, "goes with logs; got commands")
-        ended = _measured(_spec(specs, logs or (), given), storage)
-    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
+        ended = _measured(_spec(specs, logs or (), given), shared["storage"])
+    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=shared["json"])
 
 
 def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
@@ -205,10 +183,10 @@ def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> Answer:
             logs[0],
             *logs[1:],
             baseline_arm=baseline,
-            where=by_column(given.get("where")),
+            where=options.by_column(given.get("where")),
             progress=display.reading,
             **{name: given[name] for name in ("arm", "threat", "layout", "format") if name in given},
-            **asked(given),
+            **options.asked(given),
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli import options
-from frontguard.cli.asked import asked, by_metric, read_limits, read_number
+from frontguard.cli.options import asked, by_metric, read_limits, read_number
 from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.theory.spread import Gaussian, Subgaussian
 
 
+@options.shared(
+    *("tolerance", "maximize", "minimize", "limit", "contamination", "confidence", "json"),
+    *("baseline", "paired", "pair", "items", "cluster", "independent", "cost"),
+    *("quantile", "mean", "exact", "threat", "goal"),
+)
 def plan(
     spec: Annotated[
         Path | None,
@@ -29,25 +34,8 @@ def plan(
     ] = None,
     arms: Annotated[int | None, options.whole_from(2, "How many candidates (without a pilot).")] = None,
     objectives: Annotated[int | None, options.whole_from(1, "How many metrics (if they are not named).")] = None,
-    tolerance: options.Tolerance = None,
     pilot: Annotated[Path | None, options.takes("LOG", "Earlier measurements, a log as of frontguard analyze.")] = None,
     arm: Annotated[str | None, options.takes("COLUMN", "Column of the pilot that names the arm.")] = None,
-    maximize: options.Maximize = None,
-    minimize: options.Minimize = None,
-    limit: options.LimitOption = None,
-    baseline: options.Baseline = None,
-    paired: options.Paired = False,
-    pair: options.Pair = None,
-    items: options.Items = None,
-    cluster: options.Cluster = None,
-    independent: options.Independent = False,
-    cost: options.CostOption = None,
-    contamination: options.Contamination = None,
-    confidence: options.Confidence = None,
-    json: options.Json = False,
-    quantile: options.Quantile = None,
-    mean: options.Mean = None,
-    exact: options.Exact = None,
     sigma: Annotated[
         list[str] | None,
         options.takes(
@@ -67,8 +55,6 @@ def plan(
             "NUMBER", "Between the medians of the best and worst arm.", options.STATISTICS, default="a guess, see docs"
         ),
     ] = None,
-    threat: options.ThreatModel = None,
-    goal: options.Goal = None,
     coverage: Annotated[
         list[str] | None,
         options.takes(
@@ -79,6 +65,7 @@ def plan(
         int, options.whole_from(1, "Simulated runs for every policy and attack.", panel=options.MEASURING)
     ] = 20,
     seed: Annotated[int, options.whole_from(0, "The same seed gives the same plan.", panel=options.MEASURING)] = 0,
+    **shared: Any,
 ) -> None:
     """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
     from frontguard.planning.cost import plan as planned
@@ -86,11 +73,15 @@ def plan(
     from frontguard.words.progress import ProgressDisplay
 
     plain = [text for text in sigma or () if "=" not in text]
-    given = locals() | {"sigma": [text for text in sigma or () if "=" in text]}
+    own = {"spec": spec, "arms": arms, "objectives": objectives, "pilot": pilot, "coverage": coverage}
+    given = shared | own | {"sigma": [text for text in sigma or () if "=" in text]}
     question, named = _question(given)
     measured = None
     if pilot is None:
-        _refuse({"--arm": arm, "--pair": pair, "--cluster": cluster}, "belongs to a pilot log: give --pilot")
+        _refuse(
+            {"--arm": arm, "--pair": given["pair"], "--cluster": given["cluster"]},
+            "belongs to a pilot log: give --pilot",
+        )
         if named is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
         question = replace(question, spread=_spread(question.columns.metrics, plain, gaussian, span))
@@ -102,15 +93,15 @@ def plan(
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
         measured, counted = read_pilot(pilot, arm, question)
-        if given["arms"] not in (None, measured.arms):
-            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {given['arms']}; leave it away")
+        if arms not in (None, measured.arms):
+            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
         pairs = zip(counted.columns.metrics, question.columns.metrics, strict=True)
         for name in dict.fromkeys(new.name for new, old in pairs if new.statistic != old.statistic):
             say(f"{name!r} is true or false: the rate is what counts")
         question = counted
     with ProgressDisplay() as progress:
         made = planned(named, question=question, pilot=measured, span=span, runs=runs, seed=seed, watcher=progress)
-    if json:
+    if given["json"]:
         from frontguard.words.plan import answer, warnings
 
         told = {"answer": answer(made), **made.to_dict(), "warnings": list(warnings(made))}

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from frontguard._common.secrets import without_password
-from frontguard.cli.options import Baseline, PickOne, flag, takes
-from frontguard.cli.screen import print_json, read_asked, say
+from frontguard.cli.options import flag, shared, takes
+from frontguard.cli.screen import checked_target, print_json, read_asked, say
 from frontguard.errors import BadInput
 from frontguard.phrases import visible_lines
-
-if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from frontguard.reports.report import Report
-    from frontguard.results import Origin
 
 DEFAULT = "report.html"
 
 
+@shared("baseline", "pick")
 def report(
     source: Annotated[
         str,
@@ -44,9 +36,8 @@ def report(
         str | None,
         takes("FORMAT", "html, markdown or csv.", default="by the ending of the file"),
     ] = None,
-    baseline: Baseline = None,
-    pick: PickOne = None,
     json: Annotated[bool, flag("--json", "Print what was written as JSON on stdout.")] = False,
+    **given: Any,
 ) -> None:
     """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
 
@@ -55,7 +46,7 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
-    asked = read_asked(baseline, pick)
+    asked = read_asked(given["baseline"], given["pick"])
     from frontguard.reports.report import asked_for
     from frontguard.reports.write import format_of, report_from, save
     from frontguard.words.progress import ProgressDisplay
@@ -83,40 +74,3 @@ def report(
     else:
         print(visible_lines(made.answer))
     say(f"report: {saved} ({size / 1000:,.0f} kB)")
-
-
-def checked_target(path: str | Path, format: str | None = None) -> None:
-    """Refuse what could not be written in the end before anything takes long."""
-    from frontguard.reports.write import format_of
-
-    format_of(path, format)
-    if str(path) != "-":
-        checked_folder(path)
-
-
-def checked_folder(path: str | Path) -> None:
-    """Refuse a file whose folder is not there."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
-
-
-# What other commands say of themselves --------------------------------------------------------------------------------
-
-
-def keep(made: Report, path: Path) -> None:
-    """Write the report that --report asks for, and say so."""
-    from frontguard.reports.write import save
-
-    save(made, path)
-    say(f"report: {path}")
-
-
-def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
-    """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
-    from frontguard import __version__
-    from frontguard.results import Origin
-
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    command = shlex.join(["frontguard", *map(without_password, sys.argv[1:])])
-    return Origin(version=__version__, command=command, source=source, at=now, **more)

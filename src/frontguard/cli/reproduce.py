@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.checks import checked_share
-from frontguard.cli.options import ReportFile, flag, takes, whole_from
-from frontguard.cli.report import checked_target, keep, origin
-from frontguard.cli.screen import console, say
+from frontguard.cli.options import flag, takes, whole_from
+from frontguard.cli.screen import checked_target, console, keep, origin, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -44,7 +43,7 @@ def reproduce(
     seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
     workers: Annotated[int | None, whole_from(1, "Threads (without: one for every core).")] = None,
     output: Annotated[Path, takes("FOLDER", "Where runs, tables and figures are kept.")] = Path("frontguard-results"),
-    report: ReportFile = None,
+    report: Annotated[Path | None, takes("FILE", "Write a report to this file: .html, .md or .csv.")] = None,
     json: Annotated[bool, flag("--json", "Print the rows as JSON on stdout.")] = False,
     fresh: Annotated[bool, flag("--fresh", "Ignore stored runs and compute all again.")] = False,
 ) -> None:

@@ -20,19 +20,20 @@ import typer
 from frontguard._common.checks import checked_seconds
 from frontguard._common.secrets import without_password
 from frontguard.cli import options
-from frontguard.cli.asked import asked
-from frontguard.cli.report import checked_target, keep, origin
 from frontguard.cli.screen import (
     beside_of,
     check_asked,
+    checked_target,
     console,
+    keep,
+    origin,
     print_answer,
     print_beside,
     print_json,
     read_asked,
     say,
+    stopped_by,
 )
-from frontguard.cli.signals import stopped_by
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ QUICK_STORAGE = "frontguard-run.db"
 """Where studies without a spec file are kept, in the current folder."""
 
 
+@options.shared(
+    *("minimize", "maximize", "tolerance", "limit", "contamination", "confidence"),
+    *("max_time", "max_pulls", "storage", "report", "json"),
+    *("quantile", "mean", "exact", "sigma", "threat", "goal", "paired", "items", "independent"),
+    *("blocks", "max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
+    *("study", "baseline", "pick"),
+)
 def run(
     spec: Annotated[
         Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare, and how; see docs/run.md.")
@@ -61,43 +69,13 @@ def run(
         list[str] | None,
         options.takes("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
     ] = None,
-    minimize: options.Minimize = None,
-    maximize: options.Maximize = None,
-    tolerance: options.Tolerance = None,
-    limit: options.LimitOption = None,
-    contamination: options.Contamination = None,
-    confidence: options.Confidence = None,
-    max_time: options.MaxTime = None,
-    max_pulls: options.MaxPulls = None,
-    storage: options.StorageOption = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
-    quantile: options.Quantile = None,
-    mean: options.Mean = None,
-    exact: options.Exact = None,
-    sigma: options.Sigma = None,
-    threat: options.ThreatModel = None,
-    goal: options.Goal = None,
-    paired: options.Paired = False,
-    items: options.Items = None,
-    independent: options.Independent = False,
-    blocks: options.Blocks = False,
-    max_pulls_per_arm: options.MaxPullsPerArm = None,
-    cost: options.CostOption = None,
-    max_cost: options.MaxCost = None,
-    polish: options.Polish = False,
-    workers: options.Workers = None,
-    timeout: options.Timeout = None,
-    seed: options.Seed = None,
-    study: options.StudyName = None,
-    baseline: options.Baseline = None,
-    pick: options.PickOne = None,
     allow_failed_arms: Annotated[
         bool,
         options.flag(
             "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
         ),
     ] = False,
+    **given: Any,
 ) -> None:
     """Run commands until it is certain which candidates are on the trade-off front.
 
@@ -107,19 +85,19 @@ def run(
     the pulls that are under way; the second gives them up, and they count as failed. Exit code 0 if certified, 3 if
     stopped without a certificate or if arms were excluded (see --allow-failed-arms), 130 if interrupted.
     """
-    given = locals()
+    report: Path | None = given["report"]
     if report is not None:
         checked_target(report)
     wanted = spec_of(spec, arm or (), given)
-    beside_it = read_asked(baseline, pick)
+    beside_it = read_asked(given["baseline"], given["pick"])
     check_asked(beside_it, [each.name for each in wanted.arms], wanted.question.objectives)
-    where = storage or wanted.storage or QUICK_STORAGE
+    where = given["storage"] or wanted.storage or QUICK_STORAGE
     from frontguard.storage.contract import open_storage
 
     with open_storage(where) as opened:
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
         beside = beside_of(ended.answer, beside_it)
-        if json:
+        if given["json"]:
             from frontguard.notices import warnings_in_short
 
             file, text = None if spec is None else str(spec), wanted.source_text or None
@@ -152,7 +130,7 @@ def spec_of(file: Path | None, arms: Sequence[str], given: Mapping[str, Any], by
     from frontguard.commands.spec import read_spec, spec_from_arms
     from frontguard.limits import with_limits
 
-    said = asked(given)
+    said = options.asked(given)
     if file is not None and arms:
         raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(arms)} arms")
     if file is None:

@@ -1,16 +1,23 @@
-"""Where commands print: answers to stdout, messages to the person in front of the terminal.
+"""What commands have in common beside options: where they print and write, and the signals that end them.
 
-And what --baseline and --pick ask for beside an answer.
+Answers go to stdout, messages to the person in front of the terminal.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
+from frontguard._common.secrets import without_password
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, in_lines, quoted, shown
 from frontguard.words import terminal
@@ -21,7 +28,8 @@ if TYPE_CHECKING:
     from frontguard._common.entries import Entries
     from frontguard.comparisons.picks import Beside, BesideQuestion
     from frontguard.objectives import Objective
-    from frontguard.results import Answer
+    from frontguard.reports.report import Report
+    from frontguard.results import Answer, Origin
     from frontguard.words.arm_table import ArmTable
 
 
@@ -116,3 +124,62 @@ def print_beside(screen: Console, result: Answer, beside: Beside, most: int, els
             if said:
                 screen.print(said)
         screen.print()
+
+
+# Reports --------------------------------------------------------------------------------------------------------------
+
+
+def checked_target(path: str | Path, format: str | None = None) -> None:
+    """Refuse what could not be written in the end before anything takes long."""
+    from frontguard.reports.write import format_of
+
+    format_of(path, format)
+    if str(path) != "-":
+        checked_folder(path)
+
+
+def checked_folder(path: str | Path) -> None:
+    """Refuse a file whose folder is not there."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise BadInput(f"{path}: wanted a file in a folder that is there; got {folder}, which is not")
+
+
+def keep(made: Report, path: Path) -> None:
+    """Write the report that --report asks for, and say so."""
+    from frontguard.reports.write import save
+
+    save(made, path)
+    say(f"report: {path}")
+
+
+def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
+    """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
+    from frontguard import __version__
+    from frontguard.results import Origin
+
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    command = shlex.join(["frontguard", *map(without_password, sys.argv[1:])])
+    return Origin(version=__version__, command=command, source=source, at=now, **more)
+
+
+# Signals --------------------------------------------------------------------------------------------------------------
+
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, a request to end, and a terminal that is lost."""
+
+
+@contextmanager
+def stopped_by(stop: Callable[[int], None]) -> Iterator[None]:
+    """Call `stop` with the number of each signal of `STOPS`, except those that are ignored, as under nohup."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        stop(number)
+
+    before = {number: signal.signal(number, handle) for number in STOPS if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from frontguard.cli.options import flag, takes
-from frontguard.cli.screen import print_json, say
-from frontguard.cli.signals import stopped_by
+from frontguard.cli.screen import print_json, say, stopped_by
 from frontguard.errors import BadInput
 
 PORT = 8730

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frontguard.cli.app import COMMANDS, options_of
+from frontguard.cli import COMMANDS, options_of
 from tests.cli.commands import run
 
 EVERYDAY = 12

@@ -56,7 +56,7 @@ def begin() -> None:
             import_module(name)
     from numba.core.registry import cpu_target
 
-    from frontguard.cli.app import COMMANDS, function_of
+    from frontguard.cli import COMMANDS, function_of
 
     for name in COMMANDS:
         function_of(name)
