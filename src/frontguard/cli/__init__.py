@@ -118,7 +118,7 @@ def application(command: str | None = None) -> typer.Typer:
             raise typer.Exit
 
     option = typer.Option(
-        "--version", callback=show_version, is_eager=True, metavar="", help="Show the version and exit."
+        False, "--version", callback=show_version, is_eager=True, metavar="", help="Show the version and exit."
     )
 
     def root(version: bool = option) -> None:
