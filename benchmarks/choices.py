@@ -26,7 +26,7 @@ from tools.document import with_tables
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
 from frontguard.evidence import quantiles
-from frontguard.evidence.boundaries import rank_table
+from frontguard.evidence.confidence_sequences import rank_table
 from frontguard.experiments.setup import AS_THEORY, CONTESTANTS, Setting
 from frontguard.pareto import rule as certified_rule
 from frontguard.pareto import sampling

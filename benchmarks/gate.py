@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.tables import Row, heading
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.outcomes import Outcome, outcomes_of
-from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.confidence_sequences import read_rank
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
 from frontguard.theory.threats import Prescient

@@ -22,10 +22,9 @@ from tests.support.bets import upper_mean, upper_mean_at
 from benchmarks.tables import Row, heading
 from frontguard._common.compiled import COMPILED, kernels
 from frontguard._common.typing import Floats
-from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.evidence.intervals import interval_rule, refresh_all, unknown_intervals
-from frontguard.evidence.ordered import Samples, absorb
-from frontguard.evidence.samples import empty_pool, empty_table
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.objectives import Objective
 from frontguard.policies.certified import GROWTH, Certified

@@ -18,7 +18,7 @@ from paretoset import paretoset
 from scipy.special import ndtri
 
 from benchmarks.tables import Row, heading, peer
-from frontguard.evidence.boundaries import fixed_rank
+from frontguard.evidence.confidence_sequences import fixed_rank
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.pareto.judge import judge
 

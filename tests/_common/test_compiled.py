@@ -21,7 +21,7 @@ from tests.support.snapshots import refused
 KEPT = """
 import numpy as np
 from frontguard._common import compiled
-from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.confidence_sequences import taken_away
 
 with compiled.kernels("compiled"):
     answer = taken_away(0.29, 100)
@@ -45,7 +45,7 @@ def test_machine_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
     assert in_a_process(KEPT, tmp_path)[:2] == ["29", "compiled"]
     answer, how, folder = in_a_process(KEPT, tmp_path)
     assert (answer, how) == ("29", "read")
-    assert (Path(folder) / "kept").read_text().split() == ["frontguard.evidence.boundaries.taken_away"]
+    assert (Path(folder) / "kept").read_text().split() == ["frontguard.evidence.confidence_sequences.taken_away"]
 
 
 def test_damaged_machine_code_is_thrown_away(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_folder_that_goes_away_meanwhile_is_no_hindrance(tmp_path: Path) -> No
     gone = """
 import shutil
 from frontguard._common import compiled
-from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.confidence_sequences import taken_away
 made = compiled.machine_code()
 with compiled.kernels("compiled"):
     @compiled.kernel

@@ -12,7 +12,7 @@ import pytest
 PROGRAM = """
 import os, signal, threading, time
 from frontguard._common.compiled import COMPILED, kernels
-from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.confidence_sequences import taken_away
 
 def import_ours():
     import frontguard._common.machine_code

@@ -16,9 +16,8 @@ from syrupy.assertion import SnapshotAssertion
 import frontguard as fg
 from frontguard._common import compiled
 from frontguard._common.compiled import AS_NEEDED, COMPILED, INTERPRETED, Kernel, inlined, kernel, kernels
-from frontguard.evidence.boundaries import read_rank
-from frontguard.evidence.ordered import Samples
-from frontguard.evidence.samples import COLUMN
+from frontguard.evidence.confidence_sequences import read_rank
+from frontguard.evidence.samples import COLUMN, Samples
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, Statistic
 from frontguard.pareto.judge import judge
 from frontguard.policies.base import Policy

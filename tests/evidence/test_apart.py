@@ -30,10 +30,9 @@ from frontguard.evidence.apart import (
     refresh_apart,
     shares_of,
 )
-from frontguard.evidence.differences import Compared
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, REFUTED
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, REFUTED, Compared
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, Statistic
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.relations import LimitRule
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict

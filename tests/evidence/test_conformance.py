@@ -21,11 +21,9 @@ from scipy.stats import binom, norm
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import rank_table, read_rank, taken_away
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS
-from frontguard.evidence.normals import NORMAL_WEIGHT
-from frontguard.evidence.registry import DESIGNS
+from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Differences
+from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS
 from frontguard.evidence.statistics import KINDS
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
@@ -177,11 +175,12 @@ def missed(policy: Certified, truth: Floats) -> bool:
     return bool(false or (pairs.size and (pairs < truth[:, None] - truth - 1e-9).any()))
 
 
-def test_the_registry_is_covered() -> None:
+def test_every_statistic_and_design_is_covered() -> None:
     assert set(WORLDS) == set(KINDS)
-    assert set(ASKED) == set(DESIGNS)
     assert {statistic for statistic, *_ in CELLS} == set(KINDS)
-    assert {design for _, design, _ in CELLS} == set(DESIGNS)
+    kinds = {type(made(statistic, design, threat).differences) for statistic, design, threat in CELLS}
+    assert kinds == {Differences, *Differences.__subclasses__()}
+    assert {design for _, design, _ in CELLS} == set(ASKED)
 
 
 @in_every_cell

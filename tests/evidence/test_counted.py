@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 import frontguard as fg
 from frontguard._common.typing import Floats
 from frontguard.evidence.means import highest_means, lasting_means, mean_and_error, threshold_of
-from frontguard.evidence.ordered import MOST_DIFFERENT, Samples, absorb, in_order, ranked, take, take_in
-from frontguard.evidence.samples import Table, empty_pool, empty_table
+from frontguard.evidence.samples import (
+    MOST_DIFFERENT,
+    Samples,
+    Table,
+    absorb,
+    empty_pool,
+    empty_table,
+    in_order,
+    ranked,
+    take,
+    take_in,
+)
 from frontguard.simulation import simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.streams import RewardSource, Streams

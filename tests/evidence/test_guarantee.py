@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from frontguard.evidence.boundaries import read_rank
+from frontguard.evidence.confidence_sequences import read_rank
 from frontguard.evidence.intervals import HIGH, LOW, REFUTED
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import RewardSource, Streams
-from tests.evidence.test_boxes import real_interval
+from tests.evidence.test_intervals import real_interval
 from tests.support.guarantee import (
     ATTACKERS,
     CELLS,

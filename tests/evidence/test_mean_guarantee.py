@@ -8,9 +8,8 @@ import pytest
 
 from frontguard.evidence import readers
 from frontguard.evidence.intervals import PLAIN_HIGH, PLAIN_LOW, interval_rule, refresh, unknown_intervals
-from frontguard.evidence.normals import normal_reach
-from frontguard.evidence.ordered import Samples, absorb
-from frontguard.evidence.samples import empty_pool, empty_table
+from frontguard.evidence.means import normal_reach
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.theory.threats import Malicious, Prescient
 from tests.support.guarantee import DELTA, Bools, Floats, lower_limit, upper_limit

@@ -38,13 +38,12 @@ from frontguard.evidence.means import (
     highest_rate,
     lasting_means,
     mean_and_error,
+    normal_reach,
     threshold_of,
     unrefuted_mean,
     weights_for,
 )
-from frontguard.evidence.normals import normal_reach
-from frontguard.evidence.ordered import Samples, absorb, in_order
-from frontguard.evidence.samples import empty_pool, empty_table
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, in_order
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix
 from tests.support.bets import sums_of_bets, upper_mean, upper_mean_at

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontguard.evidence.ordered import push_sorted
 from frontguard.evidence.samples import (
     empty_pool,
     empty_table,
     median,
     push,
     push_one,
+    push_sorted,
     reserve,
     window_length,
 )

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.answer import mean_front, means

@@ -26,12 +26,10 @@ from frontguard.evidence.intervals import (
     refresh,
     unknown_intervals,
 )
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS
+from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.normals import NORMAL_WEIGHT
-from frontguard.evidence.ordered import Samples, absorb
 from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.samples import empty_pool, empty_table
+from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import DOUBT, statistics_of
 from frontguard.logs.robustness import needed, profile, what_if
 from frontguard.logs.sort import sorted_pulls

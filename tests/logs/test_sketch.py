@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, analyze
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boundaries import fixed_rank
+from frontguard.evidence.confidence_sequences import fixed_rank
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sketch import (
     EMPTY,

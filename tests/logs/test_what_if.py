@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, analyze
-from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.robustness import CONFIDENCES

@@ -14,7 +14,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.pareto import dominance, rule
 from frontguard.pareto.judge import Verdicts, judge
-from frontguard.pareto.standing import CONTROL, Goal, new_standing
+from frontguard.pareto.relations import CONTROL, Goal, new_standing
 from frontguard.verdicts import Verdict
 from tests.pareto.columns import as_columns
 from tests.support.snapshots import refused

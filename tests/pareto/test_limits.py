@@ -18,8 +18,8 @@ from frontguard.evidence.intervals import (
     LOW_FLOOR,
     ArmIntervals,
 )
-from frontguard.pareto.feasible import LimitRule, keeping_of, veiled_intervals
 from frontguard.pareto.judge import judge
+from frontguard.pareto.relations import LimitRule, keeping_of, veiled_intervals
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 
 Floats = npt.NDArray[np.float64]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from frontguard.evidence.intervals import ArmIntervals
-from frontguard.pareto.feasible import LimitRule
 from frontguard.pareto.judge import judge, promised_now
+from frontguard.pareto.relations import LimitRule
 from frontguard.verdicts import Verdict
 
 

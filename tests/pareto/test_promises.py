@@ -7,7 +7,7 @@ import pytest
 
 from frontguard import Objective, Study
 from frontguard.pareto.judge import promised, promised_amounts
-from frontguard.pareto.standing import Goal
+from frontguard.pareto.relations import Goal
 
 
 def beaten_by_more(lower: np.ndarray, upper: np.ndarray, inside: np.ndarray, amounts: np.ndarray) -> bool:

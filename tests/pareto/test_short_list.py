@@ -19,8 +19,9 @@ from frontguard.evidence.intervals import (
     LOW_FLOOR,
     ArmIntervals,
 )
-from frontguard.pareto import rule, short_list, standing
-from frontguard.pareto.judge import judge
+from frontguard.pareto import rule
+from frontguard.pareto.judge import Measured, find_best_first, judge, keep_needed
+from frontguard.pareto.relations import NOT_RETURNED, RETURNED
 from frontguard.simulation import simulate_one
 from frontguard.simulation.environments import gaussian
 from frontguard.verdicts import Verdict
@@ -36,9 +37,9 @@ KEEP, BEATEN, MATCHED, OPEN = Verdict.KEEP, Verdict.BEATEN, Verdict.MATCHED, Ver
 def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(intervals: ArmIntervals, seed: int) -> None:
     coverage = tolerances(intervals.lower.shape[1], seed)
     arms = np.random.default_rng(seed).permutation(len(intervals.lower))
-    order = short_list.best_first(as_columns(intervals), arms, coverage)
+    order = rule.best_first(as_columns(intervals), arms, coverage)
     assert sorted(order.tolist()) == list(range(len(arms)))
-    found = arms[short_list.find_best_first(intervals.estimates[arms], arms, coverage)]
+    found = arms[find_best_first(intervals.estimates[arms], arms, coverage)]
     np.testing.assert_array_equal(order, found)
     place = np.argsort(order)
     for i in range(len(arms)):
@@ -53,9 +54,9 @@ def test_the_order_rises_with_every_objective_and_is_the_same_for_a_million(inte
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objectives: int) -> None:
     intervals = random_intervals(shape, 1200, objectives, np.random.default_rng(objectives))
-    seen = short_list.Measured(intervals.doubt_low, intervals.doubt_high, intervals.lower, intervals.upper)
+    seen = Measured(intervals.doubt_low, intervals.doubt_high, intervals.lower, intervals.upper)
     margin, coverage = np.full(objectives, 0.05), np.full(objectives, 0.1)
-    order = short_list.find_best_first(intervals.estimates, np.arange(1200), coverage)
+    order = find_best_first(intervals.estimates, np.arange(1200), coverage)
     for seem in (True, False):
         kept: list[int] = []
         for i in order.tolist():
@@ -66,7 +67,7 @@ def test_what_is_kept_in_portions_is_what_is_kept_one_by_one(shape: str, objecti
             certain = (seen.upper[i] - seen.lower[kept] - coverage <= 0.0).all(axis=1)
             if not certain.any() and not (seem and likely.any()):
                 kept.append(i)
-        assert short_list.keep_needed(seen, order, margin, coverage, seem=seem).tolist() == kept
+        assert keep_needed(seen, order, margin, coverage, seem=seem).tolist() == kept
 
 
 @settings(max_examples=50)
@@ -126,7 +127,7 @@ def test_an_arm_that_cannot_be_covered_is_listed_instead() -> None:
     policy.carry_on()
     rule.decide(policy.standing, policy.goal)
     assert policy.status == "running"
-    assert policy.standing.arms["candidate"].tolist() == [standing.RETURNED, standing.NOT_RETURNED]
+    assert policy.standing.arms["candidate"].tolist() == [RETURNED, NOT_RETURNED]
     # If it ended now, both would be on the list: that each is in is certain, and that one covers the other is not.
     assert policy.standing.arms["status"].tolist() == [KEEP, KEEP]
 

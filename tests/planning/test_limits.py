@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Gaussian, Limit, Malicious, Objective, Prescient, Question
 from frontguard.limits import columns_for, parse_limits
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.relations import LimitRule
 from frontguard.planning.cost import ends_of, make_plan
 from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import LimitFloor, limit_floors

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from frontguard import Certified, Objective, Oblivious, Prescient, Question, Study
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import rank_table, read_rank
+from frontguard.evidence.confidence_sequences import rank_table, read_rank
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.certified import BLOCK_GROWTH
 from frontguard.statements import Statement

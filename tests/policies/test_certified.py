@@ -16,8 +16,8 @@ from frontguard.errors import OutOfTurn
 from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.notices import SpreadRefuted
 from frontguard.objectives import Objective, inward_matrix
+from frontguard.pareto import relations as records
 from frontguard.pareto import rule
-from frontguard.pareto import standing as records
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
 from frontguard.simulation.environments import categorical, gaussian

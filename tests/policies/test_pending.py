@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.ordered import Samples, push_sorted, ranked, take_in
-from frontguard.evidence.samples import Table, empty_pool, empty_table, reserve
+from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
 from frontguard.policies.forecast import forecast
 from frontguard.policies.holding import Pending
 from tests.policies.states import state_of

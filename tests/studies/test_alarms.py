@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Gaussian, Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank
+from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.notices import Alarm, FailuresAlarm
 from frontguard.studies.alarms import RATE, Watch, fewest_changes
 from frontguard.theory.threats import Threat

@@ -14,7 +14,7 @@ from frontguard.commands.spec import spec_from_arms
 from frontguard.errors import BadInput
 from frontguard.evidence.apart import Apart
 from frontguard.evidence.intervals import COLUMNS
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.relations import LimitRule
 from frontguard.policies import Certified
 from frontguard.question import Question
 from frontguard.simulation.engine import drive_by_turns, simulate_one

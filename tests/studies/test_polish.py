@@ -12,9 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Objective, Prescient, Study
 from frontguard.notices import Polished
+from frontguard.pareto.relations import CERTIFIED
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import POLISH
-from frontguard.pareto.standing import CERTIFIED
 from frontguard.policies import certified
 from frontguard.policies.forecast import forecast
 from frontguard.simulation import simulate_one

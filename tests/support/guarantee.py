@@ -37,7 +37,7 @@ import numpy.typing as npt
 from scipy.stats import beta
 
 from frontguard._common.compiled import entry, kernel
-from frontguard.evidence.boundaries import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
+from frontguard.evidence.confidence_sequences import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
 from frontguard.evidence.intervals import IntervalRule, interval_rule
 from frontguard.simulation import Adversary
 from frontguard.simulation import adversaries as adv

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import beta
 
 from frontguard._common.compiled import kernel
-from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.confidence_sequences import taken_away
 from frontguard.evidence.intervals import IntervalRule, interval_rule
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS
 from frontguard.evidence.measurements import Ordered

@@ -5,12 +5,12 @@ May know: theory, objectives, errors. It knows nothing of verdicts: what interva
 
 Read in this order:
 
-- `boundaries`: how many of n observations surely lie on the right side of a quantile, at one n or at every n at once;
-- `samples`: growing samples of many arms in one pool of memory, with their medians; `ordered`: those kept sorted;
-- `statistics`: what of an arm's values counts; `quantiles`, `means`, `normals`, `exact`: a module for each;
-- `intervals`: intervals that hold at every number of pulls, as one array with named columns;
+- `confidence_sequences`: how many of n observations surely lie on the right side of a quantile, at one n or at every n;
+- `samples`: growing samples of many arms in one pool of memory, with their medians, or kept sorted;
+- `statistics`: what of an arm's values counts; `quantiles`, `means`: bounds of it (of values with known bounds or a
+  known deviation, and exact ones);
+- `intervals`: intervals that hold at every number of pulls, as one array with named columns; differences of arms;
 - `measurements`, `readers`: sorted logs, and their intervals, read of all arms at once at one look or at any;
-- `clusters`, `lists`, `pairs`, `apart`: measurements that depend on each other, or are compared in pairs, live
-  (`differences`) and in logs;
-- `registry`: all kinds of evidence, where policies and studies find theirs.
+- `clusters`, `lists`, `pairs`, `apart`: measurements that depend on each other, or are compared in pairs, in studies
+  and in logs.
 """

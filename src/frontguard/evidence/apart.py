@@ -44,8 +44,7 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.differences import Compared, Differences, Sampled
+from frontguard.evidence.confidence_sequences import taken_away
 from frontguard.evidence.intervals import (
     COLUMNS,
     ESTIMATE,
@@ -53,16 +52,18 @@ from frontguard.evidence.intervals import (
     LOW,
     REFUTED,
     ArmIntervals,
+    Compared,
+    Differences,
     IntervalRule,
+    Sampled,
     usable_shifts,
 )
 from frontguard.evidence.means import threshold_of
 from frontguard.evidence.measurements import ComparedLog, Ordered
-from frontguard.evidence.ordered import Samples
 from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
 from frontguard.evidence.readers import Ahead, IntervalReader
-from frontguard.evidence.samples import Record
+from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
@@ -96,7 +97,7 @@ class ApartRule(NamedTuple):
 
     usable: Bools  # (M,): see `comparable`
     thresholds: Floats  # (2, M): T of each ordered pair (of means, of both orders together), and of rivals
-    low_priors: Floats  # (M, S): constants of the mixtures, see `boundaries.log_prior_of`, from below ...
+    low_priors: Floats  # (M, S): constants of the mixtures, see `log_prior_of`, from below ...
     high_priors: Floats  # ... and from above
     evidence: Floats  # (N,): at which an arm's evidence is read, rising
     levels: Ints  # (2,): how many of these pairs need, and rivals

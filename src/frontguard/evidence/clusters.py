@@ -26,7 +26,7 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.boundaries import taken_away, taken_away_each
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.means import (
     AT_ONCE,

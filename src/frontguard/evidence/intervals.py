@@ -1,30 +1,40 @@
-"""Intervals: intervals that contain what counts of an arm at every number of pulls at once, whatever the attacker does.
+"""Intervals that contain what counts of an arm at every number of pulls at once, whatever the attacker does.
 
-Each statistic has a module that makes intervals of sorted samples: `evidence.quantiles`, `evidence.means` (of values
-with known bounds), `evidence.normals` (of values with a known deviation) and `evidence.exact`. This one shares δ among
-them, and keeps the *interval* of each arm: what is left of its intervals over all n so far. Where an attacker may take
-any share of the observations afterwards (`Threat.taken`), so many are taken from every rank.
+`evidence.quantiles` and `evidence.means` make intervals of sorted samples. This module shares δ among them, and keeps
+the *interval* of each arm: what is left of its intervals over all n so far. Where an attacker may take any share of the
+observations afterwards (`Threat.taken`), so many are taken from every rank.
 
 An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
+
+Beside intervals there may be evidence on differences m_j − m_i of two arms. A policy asks a `Differences` for its split
+of δ, tells it measurements, and has it write upper bounds of differences into the columns of its intervals, where
+`pareto.rule` reads them. `evidence.pairs` compares arms within blocks, `evidence.apart` independent arms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.checks import checked_count, checked_delta, one_for_each
 from frontguard._common.compiled import kernel
-from frontguard._common.typing import Floats, Ints
-from frontguard.errors import BadInput
-from frontguard.evidence.exact import exact_interval
-from frontguard.evidence.means import first_informative, lasting_mean, mean_and_doubt, mean_interval, threshold_of
-from frontguard.evidence.normals import lasting_normal, normal_interval
-from frontguard.evidence.ordered import Samples
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.means import (
+    exact_interval,
+    first_informative,
+    lasting_mean,
+    lasting_normal,
+    mean_and_doubt,
+    mean_interval,
+    normal_interval,
+    threshold_of,
+)
 from frontguard.evidence.quantiles import (
     between_ranks,
     first_of_quantile,
@@ -33,7 +43,7 @@ from frontguard.evidence.quantiles import (
     quantile_fields,
     with_all_shifts,
 )
-from frontguard.evidence.samples import Record
+from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
     EXACT,
@@ -44,6 +54,7 @@ from frontguard.evidence.statistics import (
     kinds_and_scales,
     noisy,
 )
+from frontguard.notices import Notice
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_threat
 
@@ -351,3 +362,116 @@ def refresh_all(intervals: Floats, arms: Ints, samples: Samples, pulls: Ints, ru
     for n in range(arms.shape[0]):
         found_false |= refresh(intervals, arms[n], samples, pulls[n], rule)
     return found_false
+
+
+# Differences of arms -------------------------------------------------------------------------------------------------
+
+
+class Compared(NamedTuple):
+    """The arms that are compared, and in how many objectives: all pairs of K arms, or each with a baseline."""
+
+    arms: int
+    objectives: int
+    baseline: int | None = None
+
+    @property
+    def ordered_pairs(self) -> int:
+        """The number of ordered pairs, of which each objective needs a bound."""
+        return (self.arms if self.baseline is None else 2) * (self.arms - 1)
+
+
+class Sampled(NamedTuple):
+    """What evidence is read from at one moment."""
+
+    intervals: Floats  # (K, COLUMNS + …, C)
+    samples: Samples
+    asked: Ints  # (K,): all measurements that were asked for; one that failed, or is not back, may be anything
+    touched: Ints  # arms with new measurements
+    alive: Ints  # arms that are neither beaten nor excluded, in order
+
+
+class Differences:
+    """No evidence on differences: intervals have all of δ."""
+
+    of_intervals: float = 1.0
+    """The share of δ that is left to intervals."""
+    columns: int = 0
+    """Further bounds for each pair of arms in the intervals: 1 of pairs, 2 with those of best rivals."""
+    in_blocks: bool = False
+    """Whether the r-th measurements of all arms belong together."""
+
+    def __init__(self, compared: Compared) -> None:
+        self.compared = compared
+        self.usable: Bools = np.zeros(compared.objectives, np.bool_)  # of which objectives differences are bounded
+
+    def adapt(self, rule: IntervalRule) -> IntervalRule:
+        """Return the rule of the intervals as this evidence needs it."""
+        return rule
+
+    def begin(self) -> None:
+        """Forget all measurements."""
+
+    def copy(self) -> Self:
+        """Return the same evidence, to go on with by itself."""
+        return copy(self)
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Take values (n, C) of `arms` (n,), each the r-th measurement of its arm, from 1."""
+
+    def refresh(self, now: Sampled) -> bool:
+        """Bring the bounds in the intervals up to date; return whether an interval was found false."""
+        return False
+
+    def unknown(self, columns: int) -> Floats:
+        """Return intervals of arms of which nothing is known, with room for what is said of differences."""
+        return unknown_intervals(self.compared.arms, columns, pairs=self.columns > 0, rivals=self.columns > 1)
+
+    def forget(self, intervals: Floats, arms: Ints) -> None:
+        """Let intervals say nothing of these arms but what was refuted, nor of how others differ from them."""
+        refuted = intervals[arms, REFUTED]
+        intervals[arms] = self.unknown(intervals.shape[2])[arms]
+        intervals[arms, REFUTED] = refuted
+        for column in range(COLUMNS, intervals.shape[1], intervals.shape[0]):
+            intervals[:, column + arms] = np.inf
+
+    def exclude(self, intervals: Floats) -> None:
+        """Withdraw what does not hold once an arm was excluded."""
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what the answer has to say of this evidence."""
+        return ()
+
+
+def evidence_of(
+    compared: Compared, threat: Threat, counted: Sequence[Statistic], *, delta: float,
+    spread: SpreadBound | Any | None = None, t_bar: float = 0.49, paired: bool = False, items: int = 0,
+    independent: bool = False, foreseen: bool = True, limited: bool = False,
+) -> tuple[IntervalRule, Differences]:  # fmt: skip
+    """Return the rule of intervals and the evidence on differences that hold together with probability 1 − δ.
+
+    Arms are measured each by itself, in blocks (`paired`; of a list of so many `items`), or independently: then
+    `foreseen` says whether the accuracy was fixed before anything was measured, and `limited` whether there are limits.
+
+    >>> from frontguard import Prescient
+    >>> medians = [Statistic(), Statistic()]
+    >>> rule, differences = evidence_of(Compared(3, 2), Prescient(0.1), medians, delta=0.1, independent=True)
+    >>> rule.kinds.tolist(), differences.usable.tolist(), differences.of_intervals
+    ([0, 0], [True, True], 0.5)
+    """
+    differences = Differences(compared)
+    if independent and (paired or items):
+        raise BadArgument("independent", "arms on the same items depend on them; leave one of them away")
+    if independent:
+        from frontguard.evidence.apart import Apart
+
+        differences = Apart(compared, threat, counted, delta=delta, limited=limited, foreseen=foreseen)
+    elif paired or items:
+        from frontguard.evidence.pairs import WithinBlocks
+
+        differences = WithinBlocks(compared, threat, counted, delta=delta, items=items)
+    share = differences.of_intervals * delta
+    rule = interval_rule(
+        threat, arms=compared.arms, objectives=len(counted), delta=share, spread=spread, t_bar=t_bar,
+        statistics=counted,
+    )  # fmt: skip
+    return differences.adapt(rule), differences

@@ -25,7 +25,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boundaries import anytime_rank, taken_away
+from frontguard.evidence.confidence_sequences import anytime_rank, taken_away
 from frontguard.evidence.intervals import (
     HIGH,
     HIGH_FLOOR,
@@ -38,7 +38,7 @@ from frontguard.evidence.intervals import (
     lasting_bounds,
 )
 from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, add_bets
-from frontguard.evidence.ordered import Samples
+from frontguard.evidence.samples import Samples
 from frontguard.evidence.statistics import BOUNDED_MEAN, inner_of_mean
 from frontguard.theory.threats import Threat
 

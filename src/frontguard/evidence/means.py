@@ -31,13 +31,14 @@ import numpy as np
 from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.boundaries import taken_away
-from frontguard.evidence.ordered import Samples, counted_between, in_order, most_different
-from frontguard.evidence.samples import Record
+from frontguard.evidence.confidence_sequences import taken_away
+from frontguard.evidence.samples import Record, Samples, counted_between, in_order, most_different
 from frontguard.evidence.statistics import DOUBT, LARGEST, inner_of_mean
 
 if TYPE_CHECKING:
     from frontguard.evidence.intervals import IntervalRule
+from frontguard.evidence.samples import ranked
+from frontguard.evidence.statistics import SIGMA
 
 _ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
 _MIDDLE = 2.0  # its weights are a normal density of this deviation ...
@@ -382,3 +383,53 @@ def first_informative(
         middle = (fewest + most) // 2
         fewest, most = (fewest, middle) if informs(middle) else (middle, most)
     return most
+
+
+# Means of values with a known deviation ------------------------------------------------------------------------------
+
+
+NORMAL_WEIGHT = 10.0
+"""Observations that the prior of the normal mixture is worth: it is narrowest at some ten times as many."""
+
+
+@kernel
+def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
+    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once.
+
+    `log_odds` is log(1/α) for both sides together: Robbins' normal mixture, with `NORMAL_WEIGHT` in its prior.
+    """
+    whole = pulls + NORMAL_WEIGHT
+    return sigma * math.sqrt(whole * (2.0 * log_odds + math.log(whole / NORMAL_WEIGHT))) / pulls
+
+
+@kernel
+def normal_interval(
+    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
+) -> tuple[float, float]:
+    """The interval of a mean with a known deviation, of `foreseen` pulls whose mean is that of these."""
+    if record.count != pulls or pulls == 0:
+        return -np.inf, np.inf
+    mean, _ = mean_and_error(samples, record)
+    reach = normal_reach(foreseen, rule.scales[d, SIGMA], rule.thresholds[d])
+    return inner_of_mean(mean - reach, rule.scales[d]), inner_of_mean(mean + reach, rule.scales[d])
+
+
+@kernel
+def lasting_normal(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
+    """What would be left of it if the sample went on like this for ever: its mean."""
+    if record.count != pulls:
+        return -np.inf, np.inf
+    mean, _ = mean_and_error(samples, record)
+    middle = inner_of_mean(mean, rule.scales[d])
+    return middle, middle
+
+
+# Exact values --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def exact_interval(samples: Samples, record: Record) -> tuple[float, float]:
+    """The value; everything where there is none, and nothing, an empty interval, where two differ."""
+    if record.count == 0:
+        return -np.inf, np.inf
+    return ranked(samples, record, record.count - 1), ranked(samples, record, 0)

@@ -30,10 +30,9 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boundaries import taken_away, taken_away_each
 from frontguard.evidence.clusters import Clustered, ClusterReader
-from frontguard.evidence.differences import Compared, Differences, Sampled
-from frontguard.evidence.intervals import COLUMNS, ArmIntervals, IntervalRule
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, IntervalRule, Sampled
 from frontguard.evidence.lists import (
     NEVER,
     counted_on,

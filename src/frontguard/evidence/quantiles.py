@@ -5,8 +5,8 @@ each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − 
 observation of rank q(n; keep(p), δ') for all n at once; likewise from above.
 
 Let m be a median and t a shift. The number N_t(x) of observations at or below x + R(t) bears evidence against m ≤ x, as
-too few of them are there: M_n(N_t(x); keep(½+t)) of `evidence.boundaries`, which at x = m ever reaches 1/δ' with
-probability at most δ'. The same is true of any mean of such evidence with weights that were fixed beforehand,
+too few of them are there: M_n(N_t(x); keep(½+t)) of `evidence.confidence_sequences`, which at x = m ever reaches 1/δ'
+with probability at most δ'. The same is true of any mean of such evidence with weights that were fixed beforehand,
 
     W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1,
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.boundaries import (
+from frontguard.evidence.confidence_sequences import (
     STEPS,
     STRENGTH,
     log_mixture,
@@ -35,8 +35,7 @@ from frontguard.evidence.boundaries import (
     taken_away,
     taken_away_each,
 )
-from frontguard.evidence.ordered import Samples, ranked
-from frontguard.evidence.samples import Record
+from frontguard.evidence.samples import Record, Samples, ranked
 from frontguard.evidence.statistics import DOUBT, LARGEST, QUANTILE, Statistic
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, checked_t_bar

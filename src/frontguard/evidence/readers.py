@@ -30,18 +30,18 @@ from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.boundaries import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
+from frontguard.evidence.confidence_sequences import anytime_rank, first_useful_pulls, fixed_rank, taken_away_each
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.means import (
     RATES_SHARE,
     first_informative,
     highest_rate,
+    normal_reach,
     threshold_of,
     unrefuted_mean,
     weights_for,
 )
 from frontguard.evidence.measurements import Ordered, in_parts
-from frontguard.evidence.normals import normal_reach
 from frontguard.evidence.statistics import BOUNDED_MEAN, DOUBT, EXACT, NORMAL_MEAN, inner_of_means, noisy, statistics_of
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat, checked_threat

@@ -32,9 +32,8 @@ from frontguard.notices import (
 )
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
 from frontguard.pareto.dominance import dominators
-from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now, rival_bounds
-from frontguard.pareto.standing import Goal
+from frontguard.pareto.relations import Goal, LimitRule, keeping_of
 from frontguard.question import Question
 from frontguard.results import Answer, ArmParts, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at

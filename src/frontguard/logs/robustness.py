@@ -53,11 +53,11 @@ import numpy.typing as npt
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import MOST_PULLS
+from frontguard.evidence.confidence_sequences import MOST_PULLS
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.readers import IntervalReader
-from frontguard.pareto.feasible import LimitRule, keeping_of
 from frontguard.pareto.judge import Verdicts, judge
+from frontguard.pareto.relations import LimitRule, keeping_of
 from frontguard.results import Needed, Profile, WhatIf
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict

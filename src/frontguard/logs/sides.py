@@ -45,7 +45,7 @@ from frontguard.logs.sort import ArmNames, Clock, Watcher
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice, OneAfterTheOther
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
-from frontguard.pareto.feasible import LimitRule, keeping_of
+from frontguard.pareto.relations import LimitRule, keeping_of
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.question import Entry, Question
 from frontguard.results import Answer, Certificate

@@ -12,13 +12,15 @@ It is that of `rule.decide`, read as a final decision: no bound can still gain a
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
 What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`; what limits change in
-`pareto.feasible`: who is certainly beyond one is *out*, and of the others it is judged by the intervals that those
+`pareto.relations`: who is certainly beyond one is *out*, and of the others it is judged by the intervals that those
 leave.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,28 +30,33 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, ArmIntervals
-from frontguard.pareto.box_tree import BoxTree, plant
-from frontguard.pareto.dominance import maxima, tree_of_rivals
-from frontguard.pareto.feasible import LimitRule, veiled_intervals
+from frontguard.pareto.dominance import BoxTree, maxima, plant, tree_of_rivals
 from frontguard.pareto.relations import (
+    CONTROL,
+    NOT_RETURNED,
+    Goal,
+    LimitRule,
+    checked_tolerance,
     find_beaten,
     find_covering,
     find_dominating,
     find_inside,
     find_leaders,
+    find_near,
     find_strongest_rivals,
     likely_ends,
+    new_standing,
     shortfall,
     uncovered,
+    veiled_intervals,
     worst_uncovered,
 )
-from frontguard.pareto.rule import decide
-from frontguard.pareto.short_list import Measured, find_best_first, keep_needed
-from frontguard.pareto.standing import CONTROL, NOT_RETURNED, Goal, checked_tolerance, new_standing
+from frontguard.pareto.rule import LARGE, decide
 from frontguard.verdicts import INFEASIBLE, OPEN, Verdict
 
 _MANY = 50_000
 _SAMPLE = 32_768
+_SCANNED = 256  # arms that are compared one by one
 _ENOUGH = 10**6  # pulls of an arm after which the rule hopes for no more
 
 
@@ -228,6 +235,82 @@ def _judge_pairs(intervals: ArmIntervals, goal: Goal) -> Verdicts:
         float(control["coverage_slack"][0]),
         Choice(candidates.astype(np.int64), arms["inside"] == 1) if goal.name == "list" else None,
     )
+
+
+def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
+    """The places of `arms`, whose estimates are given row by row, in the order of `rule.best_first`."""
+    total = np.zeros(len(arms))
+    for d in np.flatnonzero(coverage > 0.0):
+        with np.errstate(over="ignore"):
+            total += np.clip(estimates[:, d] / coverage[d], -LARGE, LARGE)
+    strict = [-estimates[:, d] for d in np.flatnonzero(coverage == 0.0)]
+    tolerated = [-estimates[:, d] for d in np.flatnonzero(coverage > 0.0)]
+    return _sorted_by([*strict, -total, *tolerated, arms])
+
+
+def _sorted_by(keys: Sequence[Floats | Ints]) -> Ints:
+    """Places in the order of the first key, and of equal ones in that of the next: few are equal, and sorted again.
+
+    >>> _sorted_by([np.array([1.0, 0.0, 1.0, 0.0]), np.array([2, 3, 1, 3]), np.arange(4)]).tolist()
+    [1, 3, 2, 0]
+    """
+    order = np.argsort(keys[0])
+    ahead = keys[0][order]
+    same = ahead[1:] == ahead[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    some = order[tied]
+    order[tied] = some[np.lexsort([key[some] for key in reversed(keys)])]  # which keeps groups of equal ones together
+    return np.asarray(order, np.int64)
+
+
+class Measured(NamedTuple):
+    """What a list is chosen by: between what point estimates are, and intervals; all (K, M)."""
+
+    low: Floats
+    high: Floats
+    lower: Floats
+    upper: Floats
+
+
+@kernel
+def _scan(seen: Measured, order: Ints, margin: Floats, coverage: Floats, seem: bool) -> Ints:
+    """The arms that are kept of those in `order`, each compared with those that were kept before it."""
+    kept = np.empty(order.size, np.int64)
+    size = 0
+    for i in order:
+        needed = True
+        for n in range(size):
+            k = kept[n]
+            likely, certain = seem, True
+            for d in range(margin.shape[0]):
+                likely &= seen.high[k, d] > -np.inf and seen.high[k, d] - seen.low[i, d] + margin[d] >= 0.0
+                certain &= seen.upper[i, d] - seen.lower[k, d] - coverage[d] <= 0.0
+            if likely or certain:
+                needed = False
+                break
+        if needed:
+            kept[size] = i
+            size += 1
+    return kept[:size].copy()
+
+
+def keep_needed(seen: Measured, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True) -> Ints:
+    """The arms of `order`, by their rows, that are kept: none kept before does for them.
+
+    One does for another that covers it for certain, or (unless `seem` is False) that is `near` it.
+    """
+    kept = _scan(seen, order[:_SCANNED], margin, coverage, seem)
+    start = _SCANNED
+    while start < len(order):  # in portions that grow, each past a tree of what is kept
+        portion = order[start : start + max(4 * _SCANNED, 2 * len(kept), start)]
+        start += len(portion)
+        done = np.zeros(len(portion), np.bool_)
+        if seem:
+            done = find_near(seen.low[portion], seen.high[kept], margin)
+        portion = portion[~done]
+        portion = portion[find_covering(seen.upper[portion], seen.lower[kept], coverage) < 0]
+        kept = np.concatenate((kept, keep_needed(seen, portion, margin, coverage, seem=seem)))
+    return kept
 
 
 def _choose_list(intervals: ArmIntervals, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:

@@ -1,4 +1,6 @@
-"""The relations between arms by which the rule decides: each for one pair, and right below it for a million arms.
+"""Where arms stand, to each other and to limits: the records and the relations by which the rule decides.
+
+Each relation is written for one pair, and right below it for a million arms.
 
 What is known of arms i and j in one objective is an upper bound of m_j − m_i, the `difference`. With intervals [L, H]
 it is H_j − L_i; evidence on pairs of arms brings bounds of its own (see `evidence.intervals`), for a few hundred arms
@@ -8,14 +10,28 @@ is changed.
 
 For one pair, kernels read an array of intervals (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of
 the columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
+
+An arm is *within* if all its limits' intervals lie within, *beyond* if one lies outside, and *open* otherwise. The
+front is that of the arms that truly are within, so one that is open can neither put out, nor cover, nor be in: in what
+the rule reads, its lower ends are −∞ (docs/theory.md (p)). What it may still become is said by the floors, from which
+the rule sees what more pulls can bring: they stay as they are if its limits would be kept for ever, the upper ones are
+as low as can be if one would not be, and the lower ones −∞ unless all would. Columns are those of the M objectives, and
+behind them what only limits ask for.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from frontguard._common.compiled import inlined
+import numpy as np
+import numpy.typing as npt
+
+from frontguard._common.checks import GOALS, checked_goal, one_for_each
+from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.evidence.intervals import (
     COLUMNS,
     DOUBT_HIGH,
@@ -28,8 +44,115 @@ from frontguard.evidence.intervals import (
     REFUTED,
     ArmIntervals,
 )
-from frontguard.pareto.box_tree import BoxTree
-from frontguard.pareto.dominance import best_leads, dominators, worst_lead
+from frontguard.evidence.samples import Table
+from frontguard.limits import Gate
+from frontguard.pareto.dominance import BoxTree, best_leads, dominators, worst_lead
+from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN
+
+RUNNING, CERTIFIED, BUDGET, UNREACHABLE = range(4)
+STOPS = ("running", "certified", "budget", "unreachable")
+
+FRONT, LIST = range(2)
+"""Goals, as `GOALS` names them."""
+
+NOT_RETURNED, RETURNED, GIVEN_UP = range(3)
+"""What is meant to become of an arm: left out; returned; a candidate that cannot be brought in."""
+
+ARM = np.dtype(
+    [
+        ("status", np.int64),  # a Verdict
+        ("pulls", np.int64),  # failed ones included
+        ("candidate", np.int64),  # NOT_RETURNED, RETURNED or GIVEN_UP
+        ("wanted", np.int64),  # whether pulls of it would help
+        ("urgency", np.float64),  # how much is missing where they would help most, see `want`
+        ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
+        ("keeping", np.int64),  # how it stands to limits: a Keeping
+        ("rival", np.int64),  # the alive arm that could beat it most, if that was asked; −1 for none
+        ("cost", np.float64),  # of a pull, in any unit; all alike unless somebody says otherwise
+        ("inside", np.int64),  # whether not even that one can beat it by more than γ, so that it may be returned
+    ]
+)
+CONTROL = np.dtype(
+    [
+        ("alive", np.int64),  # how many arms are not out
+        ("stop", np.int64),  # RUNNING, CERTIFIED, BUDGET or UNREACHABLE
+        ("pulls", np.int64),  # of all arms
+        ("decisions", np.int64),
+        ("max_pulls", np.int64),  # the budget of all arms together ...
+        ("max_per_arm", np.int64),  # ... and of each
+        ("first", np.int64),  # pulls of an arm in its first batch
+        ("growth", np.float64),
+        ("revive", np.int64),  # whether what may have put arms out was found false or excluded since the last decision
+        ("accuracy_slack", np.float64),  # accuracy γ + this holds now ...
+        ("coverage_slack", np.float64),  # ... and coverage c + this
+    ]
+)
+
+
+class Goal(NamedTuple):
+    """What is to be certified: inner tolerances, each (M,), and of which set.
+
+    `margin` is about point estimates. For the front: by how much an arm has to be beaten not to be returned. For the
+    list: by how much one that is listed may be worse than an arm that is left out for it.
+    """
+
+    accuracy: Floats  # γ
+    coverage: Floats  # c
+    margin: Floats
+    kind: Ints = np.array([FRONT])  # (1,): FRONT or LIST
+
+    @classmethod
+    def of(cls, accuracy: Floats, coverage: Floats, goal: str, margin: Floats | None = None) -> Goal:
+        """A goal by its name. Unless a margin is given: half of γ − c for the front, half of c for the list.
+
+        With half of c, both an arm that is left out and one that is kept have at least half a tolerance to spare:
+        docs/theory.md.
+
+        >>> Goal.of(np.array([0.4]), np.array([0.2]), "list").margin.tolist()
+        [0.1]
+        """
+        kind = GOALS.index(checked_goal(goal))
+        if margin is None:
+            margin = coverage / 2 if kind == LIST else np.maximum(accuracy - coverage, 0.0) / 2
+        return cls(accuracy, coverage, margin, np.array([kind]))
+
+    @property
+    def name(self) -> str:
+        """front or list."""
+        return GOALS[int(self.kind[0])]
+
+
+class Standing(NamedTuple):
+    """Where K arms stand: what the rule reads and writes."""
+
+    arms: Table  # (K,) of `ARM`
+    intervals: Floats  # (K, COLUMNS, M), see `evidence.intervals`
+    alive: Ints  # (K,), of which the first `control.alive` are the arms that are not out
+    control: Table  # (1,) of `CONTROL`
+    front: Ints  # (K,), a workspace
+    scales: Floats  # (M,): how far apart arms are in each objective, see `measure_scales`
+
+    def copy(self) -> Standing:
+        """The same in arrays of its own."""
+        copied = {name: array.copy() for name, array in self._asdict().items()}
+        return self._replace(**copied)
+
+
+def new_standing(arms: int, intervals: Floats, control: Table) -> Standing:
+    """Arms with these intervals, all of them alive and wanted."""
+    records = np.zeros(arms, ARM)
+    records["wanted"], records["decided_by"], records["rival"], records["cost"] = 1, -1, -1, 1.0
+    control["alive"] = arms
+    return Standing(records, intervals, np.arange(arms), control, np.zeros(arms, np.int64), np.ones(intervals.shape[2]))
+
+
+def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
+    """A tolerance for each objective (M,), from one for all or one for each; finite and not negative."""
+    return one_for_each(value, objectives, name, lambda array: array >= 0.0, "finite and not negative")
+
+
+# Relations -----------------------------------------------------------------------------------------------------------
+
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 """More than nothing, and less than any difference of two values that are not equal."""
@@ -277,3 +400,92 @@ def find_inside(
     own = np.arange(len(lower)) if own is None else own
     _, shortfalls = find_strongest_rivals(lower, upper, accuracy, own, enough=_SMALLEST, tree=tree)
     return shortfalls <= 0.0
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+LOWEST = -1e300
+"""Below any value, yet such that differences with −∞ are numbers."""
+
+
+class LimitRule(NamedTuple):
+    """Q limits by the columns of intervals that they read, and the inner values that are asked of these."""
+
+    columns: Ints  # (Q,)
+    within: Floats  # (Q,): an arm keeps to it whose lower end is at least this ...
+    beyond: Floats  # (Q,): ... and is beyond if its upper end is below this
+
+    @classmethod
+    def of(cls, gates: Sequence[Gate]) -> LimitRule:
+        """These limits."""
+        return cls(
+            np.array([gate.column for gate in gates], np.int64),
+            np.array([gate.within for gate in gates], np.float64),
+            np.array([gate.beyond for gate in gates], np.float64),
+        )
+
+    def check(self, width: int) -> None:
+        """Refuse limits of columns that there are not."""
+        if not len(self.columns) == len(self.within) == len(self.beyond):
+            raise BadInput("limits must have a column and two ends each")
+        if not ((self.columns >= 0) & (self.columns < width)).all():
+            raise BadInput(f"limits must be of columns from 0 to {width - 1}; got {self.columns.tolist()}")
+
+
+@kernel
+def _keeping(intervals: Floats, i: int, low: int, high: int, limits: LimitRule) -> int:
+    """How arm i stands to its limits, if the ends of its intervals are those of the columns `low` and `high`."""
+    worst = FEASIBLE
+    for q in range(limits.columns.shape[0]):
+        d = limits.columns[q]
+        if not intervals[i, low, d] >= limits.within[q]:
+            worst = max(worst, INFEASIBLE if intervals[i, high, d] < limits.beyond[q] else OPEN)
+    return worst
+
+
+def keeping_of(lower: Floats, upper: Floats, limits: LimitRule) -> Ints:
+    """How each of K arms stands to each of Q limits (K, Q), by its intervals (K, C)."""
+    low, high = lower[:, limits.columns], upper[:, limits.columns]
+    return np.where(low >= limits.within, FEASIBLE, np.where(high < limits.beyond, INFEASIBLE, OPEN))
+
+
+@kernel
+def veil_arm(intervals: Floats, i: int, limits: LimitRule, arms: Table, veiled: Floats) -> None:
+    """Bring what the rule reads of arm i, intervals (K, COLUMNS, M) and its record, up to date with its intervals."""
+    M = veiled.shape[2]
+    for column in range(intervals.shape[1]):
+        for d in range(M):
+            veiled[i, column, d] = intervals[i, column, d]
+    arms[i].keeping = _keeping(intervals, i, LOW, HIGH, limits)
+    if arms[i].keeping != OPEN:
+        return
+    seems = _keeping(intervals, i, ESTIMATE, ESTIMATE, limits)
+    in_the_end = _keeping(intervals, i, LOW_FLOOR, HIGH_FLOOR, limits)
+    for d in range(M):
+        veiled[i, LOW, d] = -np.inf
+        if in_the_end != FEASIBLE:
+            veiled[i, LOW_FLOOR, d] = -np.inf
+        if in_the_end == INFEASIBLE:
+            veiled[i, HIGH_FLOOR, d] = LOWEST
+        if seems != FEASIBLE:  # it beats nobody, and is no candidate where another is
+            veiled[i, ESTIMATE, d] = veiled[i, DOUBT_LOW, d] = veiled[i, DOUBT_HIGH, d] = -np.inf
+
+
+@kernel(over="intervals")
+def veil(intervals: Floats, limits: LimitRule, arms: Table, veiled: Floats) -> None:
+    """`veil_arm` for all arms."""
+    for i in range(intervals.shape[0]):
+        veil_arm(intervals, i, limits, arms, veiled)
+
+
+def veiled_intervals(intervals: ArmIntervals, limits: LimitRule, objectives: int) -> tuple[ArmIntervals, Ints]:
+    """What is read of K arms with intervals (K, C), in the M objectives, and how each arm stands to its limits (K,)."""
+    keeping = keeping_of(intervals.lower, intervals.upper, limits).max(axis=1)
+    seems = keeping_of(intervals.estimates, intervals.estimates, limits).max(axis=1)
+    apart = None if intervals.apart is None else intervals.apart[:, :, :objectives]
+    read = replace(ArmIntervals(*(array[:, :objectives].copy() for array in intervals.alone)), apart=apart)
+    read.lower[keeping == OPEN] = -np.inf
+    unlikely = (keeping == OPEN) & (seems != FEASIBLE)
+    read.estimates[unlikely] = read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf
+    return read, keeping

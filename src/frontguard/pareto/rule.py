@@ -20,7 +20,7 @@ number of pulls can bring in may be covered instead (`pursue`); an arm that no n
 returned instead where the goal is the list (`return_instead`). Whenever it is looked at, a kept arm and that
 none on the list covers so far is on it as well (`list_now`).
 
-Where there are limits, intervals are those that `pareto.feasible` leaves to be read: an arm that is certainly beyond
+Where there are limits, intervals are those that `pareto.relations` leaves to be read: an arm that is certainly beyond
 one is out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
 
 What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.
@@ -32,8 +32,16 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.pareto.relations import (
+    CERTIFIED,
+    GIVEN_UP,
+    LIST,
+    NOT_RETURNED,
+    RETURNED,
+    UNREACHABLE,
+    Goal,
+    Standing,
     beaten,
     dominated,
     find_strongest_rivals,
@@ -44,9 +52,10 @@ from frontguard.pareto.relations import (
     worst_uncovered,
 )
 from frontguard.pareto.sampling import WEARY, helpful, keep_to_budget, measure_scales, want, want_itself
-from frontguard.pareto.short_list import best_first
-from frontguard.pareto.standing import CERTIFIED, GIVEN_UP, LIST, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
 from frontguard.verdicts import BEATEN, EXCLUDED, INFEASIBLE, KEEP, MATCHED, OPEN, UNDECIDED
+
+LARGE = 1e300
+"""Of either sign: what is beyond is as good as it, and sums stay numbers."""
 
 # Who is alive ------------------------------------------------------------------------------------------------------
 
@@ -173,6 +182,35 @@ def choose_candidates(standing: Standing, margin: Floats) -> None:
             if j != i and beaten(intervals, margin, i, j):
                 arms[i].candidate = NOT_RETURNED
                 break
+
+
+@kernel
+def best_first(intervals: Floats, arms: Ints, coverage: Floats) -> Ints:
+    """Return these arms in the order in which they are asked whether they are to be on the list.
+
+    The order rises with every objective, so that an arm which another one is better than everywhere comes after it. It
+    is that of Σ (estimate / coverage): where two arms could each do for the other, the one goes first that is better by
+    more tolerances in all, and with two objectives no kept arm is one that a later one does for. Objectives without a
+    tolerance come first, one after another: there, doing for another one is an order by itself. Equal ones are taken by
+    their number. `judge.find_best_first` is the same for a million arms.
+    """
+    M = coverage.shape[0]
+    order = np.sort(arms)
+    total = np.zeros(order.size)
+    for a in range(order.size):
+        for d in range(M):
+            if coverage[d] > 0.0:
+                total[a] += min(max(intervals[order[a], ESTIMATE, d] / coverage[d], -LARGE), LARGE)
+    # Sorted by what counts least first: what comes after keeps the order of equal ones.
+    places = np.arange(order.size)
+    for tolerated in range(2):
+        if tolerated == 1:
+            places = places[np.argsort(-total[places], kind="mergesort")]
+        for e in range(M):
+            d = M - 1 - e
+            if (coverage[d] > 0.0) == (tolerated == 0):
+                places = places[np.argsort(-intervals[order[places], ESTIMATE, d], kind="mergesort")]
+    return order[places]
 
 
 @kernel

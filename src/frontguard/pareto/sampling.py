@@ -15,15 +15,17 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.intervals import ESTIMATE, HIGH_FLOOR, LOW_FLOOR, REFUTED
 from frontguard.evidence.samples import Table
-from frontguard.pareto.feasible import LOWEST
 from frontguard.pareto.relations import (
+    BUDGET,
+    LOWEST,
+    RUNNING,
+    Standing,
     bound_of,
     gain_above,
     gain_below,
     lasting_difference,
     sharper,
 )
-from frontguard.pareto.standing import BUDGET, RUNNING, Standing
 
 PATIENCE = 100
 """Pulls before which what a sample seems to promise for ever is not believed."""

@@ -35,7 +35,7 @@ from frontguard.evidence.statistics import (
 from frontguard.limits import Columns, Gate
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.dominance import pareto_mask
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.relations import LimitRule
 from frontguard.planning.pilot import Pilot
 from frontguard.question import Question
 from frontguard.simulation import Adversary

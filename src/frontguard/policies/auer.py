@@ -27,8 +27,7 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_delta, one_for_each
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.ordered import absorb
-from frontguard.evidence.samples import Table, empty_pool, empty_table, median
+from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
 from frontguard.policies.base import Policy
 from frontguard.results import Certificate
 from frontguard.theory.schedule import checked_accuracy

@@ -21,11 +21,9 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument
-from frontguard.evidence.differences import Differences
-from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
-from frontguard.pareto.feasible import LimitRule, keeping_of
+from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, Differences
+from frontguard.pareto.relations import CERTIFIED, UNREACHABLE, LimitRule, Standing, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
-from frontguard.pareto.standing import CERTIFIED, UNREACHABLE, Standing
 from frontguard.verdicts import Verdict
 
 CANDIDATE, BASELINE = range(2)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
-from frontguard.evidence.differences import Compared, Sampled
 from frontguard.evidence.intervals import (
     COLUMNS,
     DOUBT_HIGH,
@@ -27,18 +26,19 @@ from frontguard.evidence.intervals import (
     LOW,
     REFUTED,
     ArmIntervals,
+    Compared,
+    Sampled,
     checked_statistics,
+    evidence_of,
     first_and_whole,
     first_bounded,
     refresh_all,
     refute,
 )
-from frontguard.evidence.registry import Design, evidence_of
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, LARGEST, Statistic, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances
-from frontguard.pareto.feasible import LimitRule, keeping_of, veil
 from frontguard.pareto.judge import (
     front_of_estimates,
     judge,
@@ -47,6 +47,20 @@ from frontguard.pareto.judge import (
     promised_now,
     promised_of_pairs,
     rival_bounds,
+)
+from frontguard.pareto.relations import (
+    BUDGET,
+    CERTIFIED,
+    CONTROL,
+    RUNNING,
+    STOPS,
+    Goal,
+    LimitRule,
+    Standing,
+    checked_tolerance,
+    keeping_of,
+    new_standing,
+    veil,
 )
 from frontguard.pareto.rule import decide, floors, reachable
 from frontguard.pareto.sampling import (
@@ -58,17 +72,6 @@ from frontguard.pareto.sampling import (
     spread_evenly,
     want_unsteady,
     worth_pulling,
-)
-from frontguard.pareto.standing import (
-    BUDGET,
-    CERTIFIED,
-    CONTROL,
-    RUNNING,
-    STOPS,
-    Goal,
-    Standing,
-    checked_tolerance,
-    new_standing,
 )
 from frontguard.policies.baseline import AgainstBaseline
 from frontguard.policies.carried import Carried
@@ -199,11 +202,11 @@ class Certified(Holding):
         wider = 0 if limits is None else len(statistics or ())
         counted = checked_statistics(statistics, quantiles, max(self.objectives, wider), threat)
         items = checked_count(items, "items") if items else 0
-        design = Design(paired, items, independent, foreseen, limited=len(self.limits.columns) > 0)
-        compared = Compared(self.arms, self.objectives, baseline)
         self.rule, self.differences = evidence_of(
-            design, compared, threat, counted, delta=self.delta, spread=spread, t_bar=t_bar
-        )
+            Compared(self.arms, self.objectives, baseline), threat, counted, delta=self.delta, spread=spread,
+            t_bar=t_bar, paired=paired, items=items, independent=independent, foreseen=foreseen,
+            limited=len(self.limits.columns) > 0,
+        )  # fmt: skip
         self.limits.check(self.width)
         self.baseline = baseline
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
@@ -606,7 +609,7 @@ class Certified(Holding):
         return found_false
 
     def read_by_rule(self) -> Standing:
-        """Where arms stand, with the intervals that the rule reads: where there are limits, see `pareto.feasible`."""
+        """Where arms stand, with the intervals that the rule reads: where there are limits, see `pareto.relations`."""
         standing = self.standing
         if not len(self.limits.columns):
             return standing

@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.boundaries import read_rank, taken_away
+from frontguard.evidence.confidence_sequences import read_rank, taken_away
 from frontguard.evidence.intervals import (
     COLUMNS,
     HIGH,
@@ -30,15 +30,27 @@ from frontguard.evidence.intervals import (
     lasting_bounds,
     usable_shifts,
 )
-from frontguard.evidence.ordered import Samples, ranked
 from frontguard.evidence.quantiles import with_all_shifts
-from frontguard.evidence.samples import Record, Table
+from frontguard.evidence.samples import Record, Samples, Table, ranked
 from frontguard.evidence.statistics import LARGEST, QUANTILE
-from frontguard.pareto.feasible import LimitRule, veil_arm
-from frontguard.pareto.relations import bound_of, lasting_difference, sharper, shortfall, uncovered
+from frontguard.pareto.relations import (
+    CERTIFIED,
+    FRONT,
+    NOT_RETURNED,
+    RETURNED,
+    UNREACHABLE,
+    Goal,
+    LimitRule,
+    Standing,
+    bound_of,
+    lasting_difference,
+    sharper,
+    shortfall,
+    uncovered,
+    veil_arm,
+)
 from frontguard.pareto.rule import nearest_covering, strongest
 from frontguard.pareto.sampling import where_it_counts, who_gains
-from frontguard.pareto.standing import CERTIFIED, FRONT, NOT_RETURNED, RETURNED, UNREACHABLE, Goal, Standing
 from frontguard.policies.certified import Certified
 from frontguard.verdicts import INFEASIBLE, KEEP, OPEN
 

@@ -11,8 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.ordered import FIRST_EXTENT, Samples, absorb, take_in
-from frontguard.evidence.samples import Table, empty_pool, empty_table
+from frontguard.evidence.samples import FIRST_EXTENT, Samples, Table, absorb, empty_pool, empty_table, take_in
 from frontguard.policies.base import Policy
 
 

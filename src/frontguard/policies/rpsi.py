@@ -24,8 +24,7 @@ import numpy.typing as npt
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.ordered import absorb
-from frontguard.evidence.samples import Table, empty_pool, empty_table, median
+from frontguard.evidence.samples import Table, absorb, empty_pool, empty_table, median
 from frontguard.policies.base import Policy
 from frontguard.results import Certificate
 from frontguard.theory.schedule import Schedule

@@ -18,7 +18,7 @@ import numpy as np
 
 from frontguard.errors import BadInput
 from frontguard.evidence.statistics import KINDS, Statistic
-from frontguard.pareto.feasible import LimitRule
+from frontguard.pareto.relations import LimitRule
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 

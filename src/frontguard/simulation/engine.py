@@ -23,14 +23,11 @@ from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
-from frontguard.evidence.differences import Differences
-from frontguard.evidence.intervals import IntervalRule, refresh
-from frontguard.evidence.ordered import Samples, take
-from frontguard.evidence.samples import Table, empty_pool, empty_table, median, push, push_one, reserve
-from frontguard.pareto.feasible import LimitRule, veil_arm
+from frontguard.evidence.intervals import Differences, IntervalRule, refresh
+from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, median, push, push_one, reserve, take
+from frontguard.pareto.relations import Goal, LimitRule, Standing, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
-from frontguard.pareto.standing import Goal, Standing
 from frontguard.phrases import did_you_mean, shown
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer

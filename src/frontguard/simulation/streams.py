@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import KernelValue, entry, kernel
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.boundaries import taken_away
+from frontguard.evidence.confidence_sequences import taken_away
 from frontguard.simulation.adversaries import Adversary
 from frontguard.simulation.draws import (
     BLOCK,

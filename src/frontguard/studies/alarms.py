@@ -29,7 +29,7 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_delta
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import anytime_rank, fixed_rank, taken_away, taken_away_each
+from frontguard.evidence.confidence_sequences import anytime_rank, fixed_rank, taken_away, taken_away_each
 from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, LooksDirtier, SpreadAlarm
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.theory.spread import SpreadBound, as_spread_bound

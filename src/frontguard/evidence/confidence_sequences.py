@@ -1,4 +1,4 @@
-"""Lower boundaries of Bernoulli sums: how many of n observations are, almost certainly, what they should be.
+"""Confidence sequences for quantiles: how many of n observations are, almost certainly, what they should be.
 
 Let A_n be a sum of n Bernoulli variables, each with success probability at least p₀ whatever came before. For a rank
 q(n) with A_n ≥ q(n), the q(n)-th smallest of n observations lies at or below the true quantile that A_n counts for.
@@ -18,7 +18,7 @@ Three facts follow from the factors, since θ/p₀ ≤ 1 ≤ (1−θ)/(1−p₀)
 - M_n(k) ≤ M_{n+1}(k) and M_{n+1}(k+1) ≤ M_n(k), so that q(n) ≤ q(n+1) ≤ q(n) + 1;
 - M_n(k) ≤ 1 for k ≥ p₀ n (the likelihood of θ rises up to k/n ≥ p₀), so that q(n) ≤ ⌈p₀ n⌉ and only k < p₀ n matter.
 
-`fixed_rank` is the exact binomial boundary for one n that was not chosen by looking at the data.
+`fixed_rank` is the exact binomial bound for one n that was not chosen by looking at the data.
 """
 
 from __future__ import annotations

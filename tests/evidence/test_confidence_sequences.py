@@ -16,7 +16,7 @@ from scipy.stats import binom, binomtest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import (
+from frontguard.evidence.confidence_sequences import (
     _SAFETY,
     MOST_PULLS,
     STEPS,

@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
-from frontguard.evidence.boundaries import STEPS, STRENGTH, anytime_rank
+from frontguard.evidence.confidence_sequences import STEPS, STRENGTH, anytime_rank
 from frontguard.evidence.intervals import (
     HIGH,
     HIGH_FLOOR,
@@ -33,9 +33,8 @@ from frontguard.evidence.intervals import (
     refresh,
     unknown_intervals,
 )
-from frontguard.evidence.ordered import Samples
 from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
-from frontguard.evidence.samples import empty_table
+from frontguard.evidence.samples import Samples, empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound
 from tests.support.snapshots import refused
 
