@@ -39,7 +39,7 @@ from frontguard.logs.sort import (
     ordered_from,
 )
 from frontguard.logs.sources.files import STATE, STDIN, LogFile, LogFiles, find, is_address, several
-from frontguard.logs.sources.log import ColumnKinds, files_log, in_all, refuse_nameless
+from frontguard.logs.sources.log import TABLES, ColumnKinds, files_log, format_of, refuse_nameless
 from frontguard.logs.sources.reader import Request
 from frontguard.logs.spill import LogParts
 from frontguard.notices import Notice, RowsWithoutArm, WorkerLeftOut
@@ -147,9 +147,10 @@ def _noted(
     nameless = [note for note in every if isinstance(note, RowsWithoutArm)]
     notes = [note for note in every if not isinstance(note, RowsWithoutArm)]
     if nameless:
-        notes.append(in_all(nameless))
+        in_all = replace(nameless[0], rows=sum(each.rows for each in nameless))
+        notes.append(in_all)
         if request.missing_arms == "refuse":
-            refuse_nameless(in_all(nameless))
+            refuse_nameless(in_all)
     kinds, unusable = ColumnKinds(), UnusableCheck(objectives, request.metrics)
     for each in told:
         kinds.merge(each.kinds, plan.shown)
@@ -338,8 +339,6 @@ def planned(names: list[str], folder: str, format: str | None, request: Request)
 
     Names that are relative are of the client's folder.
     """
-    from frontguard.logs.sources.formats import FILES, format_of  # which needs Polars
-
     try:
         files_of = [_found(name, folder) for name in names]
     except BadInput as mistake:
@@ -348,8 +347,8 @@ def planned(names: list[str], folder: str, format: str | None, request: Request)
     found = LogFiles(names[0] if len(names) == 1 else several(every), every) if every else find(names)
     files = tuple(_planned_file(file) for file in found.files)
     kind = format or format_of(found.files)
-    if kind not in FILES:
-        raise BadInput(f"{found.shown}: on a cluster the format must be one of {', '.join(FILES)}; got {shown(kind)}")
+    if kind not in TABLES:
+        raise BadInput(f"{found.shown}: on a cluster the format must be one of {', '.join(TABLES)}; got {shown(kind)}")
     log = files_log(kind, found, request)
     if log.layout == "long":
         raise BadInput(f"{found.shown}: the long layout is not read on a cluster; wanted a column for each metric")

@@ -21,7 +21,7 @@ from frontguard import Objective, Prescient
 from frontguard.errors import BadInput
 from frontguard.logs.analyze import analyze
 from frontguard.logs.sources import Log, open_log
-from frontguard.logs.sources.formats import FORMATS
+from frontguard.logs.sources.log import FORMATS
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.studies import Study
 from tests.logs.sources.reading import parquet, rows_of

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import analyze
 from frontguard.errors import BadInput
 from frontguard.logs.sources import files, open_log, text_tables
-from frontguard.logs.sources.formats import FORMATS
+from frontguard.logs.sources.log import FORMATS
 from tests.logs.sources.reading import rows_of
 from tests.support.snapshots import refused, said
 

@@ -5,10 +5,10 @@ study), or a frame. What is wrong with the names of columns is said when it is o
 its batch comes. It knows errors, notices, objectives and, for a study as a log, studies. To read on:
 
 - `reader`: what a reader is (`LogTable`), what is asked of it, and how what is in a column becomes names and numbers
-- `text_tables` (CSV and JSON lines), `typed` (Parquet and frames) and `formats` (hyperfine, pyperf and
-  pytest-benchmark; all formats, and which of them a file has): the readers
+- `text_tables` (CSV and JSON lines), `typed` (Parquet and frames) and `tools` (hyperfine, pyperf, pytest-benchmark):
+  the readers
 - `files`: the files that a path, a directory, a glob or a list stands for
-- `log`: tables one after another become batches of pulls
+- `log`: which format files have; tables one after another become batches of pulls
 """
 
 from frontguard.logs.sort import Batch

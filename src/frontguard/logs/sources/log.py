@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -32,13 +33,14 @@ from frontguard.logs.sources.reader import (
     refuse_mixed,
     whole_numbers,
 )
-from frontguard.logs.sources.typed import FrameTable
+from frontguard.logs.sources.typed import FrameTable, ParquetFile
 from frontguard.notices import ArmsWithoutRows, Notice, RowsWithoutArm
-from frontguard.phrases import did_you_mean, number_of, quoted, shown
+from frontguard.phrases import did_you_mean, error_line, number_of, quoted, shown
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from frontguard.logs.sources.text_tables import TextFile
     from frontguard.studies.study import Study
 
 
@@ -104,9 +106,10 @@ def open_log(
     >>> [(batch.arms.to_list(), batch.values[0].tolist()) for batch in log.batches()]
     [(['a', '7', 'a'], [1.0, nan, 2.5])]
     """
-    _refuse_without_polars()
-    from frontguard.logs.sources.formats import FORMATS, TOOLS, ToolTable, format_of
-
+    try:
+        import polars  # noqa: F401
+    except ImportError as error:
+        raise BadInput("reading logs needs polars: pip install 'frontguard[logs]'") from error
     request = Request.of(
         arm,
         metrics,
@@ -122,7 +125,7 @@ def open_log(
         raise BadArgument("format", must=f"be one of {', '.join(FORMATS)}, or None (guessed)", got=shown(format))
     if isinstance(where, Log):
         return where
-    if not isinstance(where, LogFiles) and is_frame(where):
+    if is_frame(where):
         return _table_log("frame", FrameTable(where, request), request)
     if is_address(where) or (format == "study" and isinstance(where, (str, os.PathLike))):
         return _study_log(os.fspath(where), request, study)
@@ -134,35 +137,32 @@ def open_log(
         if len(found.files) > 1:
             raise BadInput(f"one study is read at a time; got {len(found.files)} files")
         return _study_log(str(found.files[0].path), request, study)
-    if kind in TOOLS:
-        table = ToolTable(kind, found.files)
-        table.refuse_absent(request.metrics)
-        return _table_log(kind, table, request)
-    return files_log(kind, found, request)
+    if kind in TABLES:
+        return files_log(kind, found, request)
+    from frontguard.logs.sources.tools import ToolTable
 
-
-def _refuse_without_polars() -> None:
-    try:
-        import polars  # noqa: F401
-    except ImportError as error:
-        raise BadInput("reading logs needs polars: pip install 'frontguard[logs]'") from error
+    return _table_log(kind, ToolTable(kind, found.files, request.metrics), request)
 
 
 def files_log(kind: str, found: LogFiles, request: Request) -> Log:
     """The log of files that are a table each."""
-    from frontguard.logs.sources.formats import FILES
 
     def open(file: LogFile) -> LogTable:
-        return FILES[kind](file, request)
+        return ParquetFile(file) if kind == "parquet" else _text_table(kind, file, request)
 
     if kind == "parquet":  # the ends of all files, so that a damaged one is found before hours of reading
         tables = [open(file) for file in found.files]
         return Log(kind, found, request, open, tables[0], rows_hint=sum(table.row_count or 0 for table in tables))
     size = sum(file.path.stat().st_size for file in found.files if file.path is not None)
     first = open(found.files[0])
-    return Log(
-        kind, found, request, open, first, expected_rows=round(size / first.row_size) if first.row_size else None
-    )
+    rows = round(size / first.row_size) if first.row_size else None
+    return Log(kind, found, request, open, first, expected_rows=rows)
+
+
+def _text_table(kind: str, file: LogFile, request: Request, text: TextFile | None = None) -> LogTable:
+    from frontguard.logs.sources.text_tables import CsvFile, JsonFile  # which need Polars
+
+    return CsvFile(file, request, text) if kind == "csv" else JsonFile(file, request, text)
 
 
 def _table_log(kind: str, table: LogTable, request: Request, again: Callable[[LogFile], LogTable] | None = None) -> Log:
@@ -187,14 +187,89 @@ def _study_log(where: str, request: Request, study: str | None) -> Log:
 
 
 def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
-    from frontguard.logs.sources.formats import FILES, text_format
     from frontguard.logs.sources.text_tables import TextFile
 
     text = TextFile(found.files[0])
-    kind = format or text_format(text)
+    kind = format or _text_format(text)
     if kind not in ("csv", "jsonl"):
         raise BadInput(f"standard input must be CSV or JSON lines; got {kind}: give the path of a file")
-    return Log(kind, found, request, None, FILES[kind](found.files[0], request, text))
+    return Log(kind, found, request, None, _text_table(kind, found.files[0], request, text))
+
+
+# Formats --------------------------------------------------------------------------------------------------------------
+
+TABLES = ("csv", "parquet", "jsonl")
+"""Formats of files that are a table each."""
+
+FORMATS = (*TABLES, "hyperfine", "pyperf", "pytest-benchmark", "study")
+
+_BY_BEGINNING = {b"PAR1": "parquet", b"SQLite format 3\0": "study"}
+_BY_ENDING = {
+    **dict.fromkeys((".csv", ".tsv", ".tab"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "study"),
+}
+
+
+def format_of(files: Sequence[LogFile]) -> str:
+    """The format that all these files have."""
+    formats = [_format_of(file) for file in files]
+    counts = Counter(formats)
+    if len(counts) > 1:
+        # The rarest one is most likely the file that does not belong.
+        rare = min(counts, key=lambda each: (counts[each], each))
+        seen = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        raise BadInput(
+            f"all files of a log must have one format; got {seen}, for instance {files[formats.index(rare)].shown} as "
+            f"{rare}"
+        )
+    return formats[0]
+
+
+def _format_of(file: LogFile) -> str:
+    """The format of a file by its first bytes, then its name, then its text."""
+    if file.path is None:
+        raise BadInput("standard input is a log by itself: it cannot be one of several files")
+    try:
+        with file.path.open("rb") as opened:
+            begin = opened.read(16)
+    except OSError as error:
+        raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
+    for beginning, name in _BY_BEGINNING.items():
+        if begin.startswith(beginning):
+            return name
+    if file.ending in _BY_ENDING:
+        return _BY_ENDING[file.ending]
+    from frontguard.logs.sources.text_tables import TextFile
+    from frontguard.logs.sources.tools import document_of, keys_of, tool_of
+
+    found = _text_format(TextFile(file))
+    if found != "document":
+        return found
+    document = document_of(file)
+    if (tool := tool_of(document)) is None:
+        raise BadInput(
+            f"{file.shown}: wanted JSON lines, a list of objects, or what hyperfine, pyperf or pytest-benchmark write; "
+            f"got a document with {keys_of(document)}"
+        )
+    return tool
+
+
+def _text_format(text: TextFile) -> str:
+    """The format of a text by its beginning: "csv", "jsonl" or, for one JSON object over many lines, "document"."""
+    from frontguard.logs.sources.text_tables import NotJson, parsed
+    from frontguard.logs.sources.tools import tool_of
+
+    begin = "".join(text.head).lstrip()
+    if not begin.startswith("{"):
+        return "jsonl" if begin.startswith("[") else "csv"
+    first, _, rest = begin.strip().partition("\n")
+    try:
+        record = parsed(first)
+    except NotJson:
+        return "document"
+    return "jsonl" if rest.strip() or tool_of(record) is None else "document"
 
 
 # Batches --------------------------------------------------------------------------------------------------------------
@@ -213,16 +288,15 @@ class ColumnKinds:
         for name in names:
             if name not in self.numbers and rows[name].dtype.is_float() and rows[name].is_finite().any():
                 self.numbers.add(name)
-        self.refuse_both(where)
+        self._refuse_both(where)
 
     def merge(self, other: ColumnKinds, where: str) -> None:
         """Take note of what another one has seen."""
         self.numbers |= other.numbers
         self.truths |= other.truths
-        self.refuse_both(where)
+        self._refuse_both(where)
 
-    def refuse_both(self, where: str) -> None:
-        """Refuse columns that hold both."""
+    def _refuse_both(self, where: str) -> None:
         for name in sorted(self.numbers & self.truths):
             refuse_mixed(f"{where}, column {shown(name)}")
 
@@ -355,7 +429,6 @@ class Log:
 
         Rows without an arm are dropped, or refused when all of them were counted.
         """
-
         drop, filter = self._request.missing_arms == "drop", self._request.filter
         sieve = Sieve(filter, self.where) if filter.columns else None
         nameless, first = 0, ""
@@ -380,7 +453,10 @@ class Log:
                 if self.cluster:
                     outside = is_absent(named[CLUSTER], kept)
                     if outside is not None:
-                        self._refuse_outside(file, row + int(outside.arg_max() or 0))
+                        raise BadInput(
+                            f"{file.shown}, row {row + int(outside.arg_max() or 0)}: no cluster (column "
+                            f"{quoted(self.cluster)} is missing or empty); wanted one in every row"
+                        )
                 if kept is not None:
                     named = named.filter(kept)
                 if len(named) and (drop or not nameless):
@@ -401,12 +477,6 @@ class Log:
             return [pl.col(name) for name in self.metrics]
         request = self._request
         return [pl.col(request.metric_column).cast(pl.String).alias(METRIC), pl.col(request.value_column).alias(VALUE)]
-
-    def _refuse_outside(self, file: LogFile, row: int) -> NoReturn:
-        raise BadInput(
-            f"{file.shown}, row {row}: no cluster (column {quoted(self.cluster)} is missing or empty); wanted one in "
-            "every row"
-        )
 
     def _rows(self, file: LogFile) -> Iterator[pl.DataFrame]:
         import polars as pl
@@ -433,11 +503,6 @@ def refuse_nameless(found: RowsWithoutArm) -> NoReturn:
     raise BadInput(
         f"{replace(found, dropped=False)}; wanted a name in every row, or missing_arms='drop' (--missing-arms drop)"
     )
-
-
-def in_all(found: Sequence[RowsWithoutArm]) -> RowsWithoutArm:
-    """The notice of a log whose files, in this order, have these."""
-    return replace(found[0], rows=sum(each.rows for each in found))
 
 
 def _all_names(table: LogTable, file: LogFile) -> list[str]:

@@ -2,9 +2,9 @@
 
 Columns become names (text, or whole numbers) and numbers (float64, or true and false), null where one is missing.
 
-To add a reader: a module with a subclass of `LogTable`, one line in `formats.py`, and one in the list of
-`tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a line in its
-`TOOLS` is enough.
+To add a reader: a module with a subclass of `LogTable`, its format in `log.py`, and a line in the list of
+`tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a function in
+`tools.py` is enough.
 """
 
 from __future__ import annotations

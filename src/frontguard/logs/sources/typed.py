@@ -49,7 +49,7 @@ class ParquetFile(LogTable):
 
     row_count: int
 
-    def __init__(self, file: LogFile, request: Request | None = None) -> None:
+    def __init__(self, file: LogFile) -> None:
         import polars as pl
 
         self._scan = pl.scan_parquet(str(file.path), glob=False, hive_partitioning=False)

@@ -1,7 +1,4 @@
-"""The formats of logs, which of them a file has, and results of other tools: a row for every single measurement.
-
-Files of `FILES` are a table each, those of one of the `TOOLS` one table together. What a file is say its first bytes,
-then its name, then its text.
+"""Results of other tools: a row for every single measurement, of all files together.
 
 | tool | arm | metrics |
 | --- | --- | --- |
@@ -12,8 +9,8 @@ then its name, then its text.
 The values that one process made are a cluster: those of a run of pyperf, and all those of a file of pytest-benchmark,
 whose rounds are made by one process. Each run of hyperfine is a process of its own.
 
-A tool writes one JSON document. Its reader is two functions: whether the tool wrote a document, and the results of each
-arm in it (`TOOLS`).
+A tool writes one JSON document. Its reader is a function that gives the results of each arm in it (`_RESULTS`), and a
+line in `tool_of`.
 """
 
 from __future__ import annotations
@@ -21,9 +18,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,8 +29,7 @@ import polars as pl
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile, several
 from frontguard.logs.sources.reader import LogTable, Picked, number_in, text_of
-from frontguard.logs.sources.text_tables import CsvFile, JsonFile, NotJson, TextFile, parsed
-from frontguard.logs.sources.typed import ParquetFile
+from frontguard.logs.sources.text_tables import TextFile
 from frontguard.phrases import error_line, quoted, shown
 
 # Results of tools -----------------------------------------------------------------------------------------------------
@@ -50,13 +47,6 @@ class ArmResults:
     processes: Sequence[str] | None = None  # of each value, where a process made several
 
 
-class Tool(NamedTuple):
-    """Tells whether a document is the tool's, and gives the results of each arm in one; the text names the file."""
-
-    wrote: Callable[[Any], bool]
-    results: Callable[[Any, str], Iterator[ArmResults]]
-
-
 PROCESS = "process"
 """The column that says which process made a value."""
 
@@ -64,14 +54,13 @@ PROCESS = "process"
 class ToolTable(LogTable):
     """The results of a tool, from one file or several, with a column for everything that is known."""
 
-    def __init__(self, name: str, files: Sequence[LogFile]) -> None:
-        tool = TOOLS[name]
+    def __init__(self, name: str, files: Sequence[LogFile], wanted: Sequence[str]) -> None:
         self._arms: list[ArmResults] = []
         for file in files:
             document = document_of(file)
-            if not tool.wrote(document):
+            if tool_of(document) != name:
                 raise BadInput(f"{file.shown}: wanted a JSON document as {name} writes it; got {keys_of(document)}")
-            self._arms += tool.results(document, file.shown)
+            self._arms += _RESULTS[name](document, file.shown)
         if not self._arms:
             raise BadInput(f"{several(files)} holds no results")
         about = dict.fromkeys(name for each in self._arms for name in each.about)
@@ -84,16 +73,14 @@ class ToolTable(LogTable):
         # The usual one, which the tool's reader names first, of those that every arm has.
         common = [name for name in self._arms[0].values if all(name in each.values for each in self._arms)]
         self.metrics = tuple((common or sorted(values))[:1])
-
-    def refuse_absent(self, wanted: Sequence[str]) -> None:
-        """Say why a metric that the tool knows of cannot be had."""
-        for name in wanted:
-            for each in self._arms:
-                if name in each.absent and name not in each.values:
-                    raise BadInput(f"{self.shown}: {shown(name)} of {shown(each.short)}: {each.absent[name]}")
+        for metric, each in product(wanted, self._arms):
+            if metric in each.absent and metric not in each.values:
+                raise BadInput(f"{self.shown}: {shown(metric)} of {shown(each.short)}: {each.absent[metric]}")
 
     def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
         """All rows at once."""
+        # Short names where they say which; full ones for those that share a short one. What shares both is one arm.
+        often = Counter(short for short, _ in {(each.short, each.full) for each in self._arms})
         counts = [len(next(iter(each.values.values()))) for each in self._arms]
         owners = np.repeat(np.arange(len(counts)), counts)
         columns = []
@@ -102,18 +89,17 @@ class ToolTable(LogTable):
                 processes = [process for each in self._arms for process in each.processes or ()]
                 columns.append(pl.Series(name, processes, pl.String))
                 continue
-            column = self._arm_names() if name == "arm" else [each.about.get(name) for each in self._arms]
+            column: list[str | None]
+            if name == "arm":
+                column = [each.short if often[each.short] == 1 else each.full for each in self._arms]
+            else:
+                column = [each.about.get(name) for each in self._arms]
             named = [text_of(each, f"{self.shown}, column {shown(name)}") for each in column]
             columns.append(pl.Series(name, named, pl.String).gather(owners))
         for name in picked.numbers:
             parts = [each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)]
             columns.append(pl.Series(name, np.concatenate(parts).astype(np.float64)))
         yield pl.DataFrame(columns)
-
-    def _arm_names(self) -> list[str]:
-        """Short names where they say which; full ones for those that share a short one. What shares both is one arm."""
-        often = Counter(short for short, _ in {(each.short, each.full) for each in self._arms})
-        return [each.short if often[each.short] == 1 else each.full for each in self._arms]
 
 
 def document_of(file: LogFile) -> Any:
@@ -132,11 +118,6 @@ def keys_of(document: Any) -> str:
     return f"the keys {quoted(sorted(document), 8)}" if isinstance(document, dict) else shown(document)
 
 
-def _has_list(document: Any, key: str) -> bool:
-    """True if a document is an object with a list under this key."""
-    return isinstance(document, dict) and isinstance(document.get(key), list)
-
-
 _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
 
 
@@ -153,31 +134,23 @@ def _entry(record: Any, key: str, kind: type, place: str, default: Any = None) -
 
 
 def _as_setting(value: Any) -> str:
-    """A parameter of a tool as text."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _numbers(values: Any, place: str) -> list[float]:
-    """A list of numbers."""
     if not isinstance(values, list):
         raise BadInput(f"{place}: wanted a list of numbers; got {shown(values)}")
     return [number_in(value, place) for value in values]
 
 
-# hyperfine --export-json ---------------------------------------------------------------------------------------------
+# hyperfine --export-json ----------------------------------------------------------------------------------------------
 
 _ONLY_MEANS = "hyperfine wrote only its mean over the runs; its later schema, with 'measurements', has it for every run"
 _RUN = {"seconds": "time_wall_clock", "user": "time_user", "system": "time_system", "memory": "peak_memory_usage"}
 _UNITS = ("second", "byte")
 
 
-def _by_hyperfine(document: Any) -> bool:
-    """True if a document is hyperfine's."""
-    return _has_list(document, "results")
-
-
 def _of_hyperfine(document: Any, where: str) -> Iterator[ArmResults]:
-    """The runs of each command, with its parameters."""
     for index, result in enumerate(document["results"], 1):
         place = f"{where}, result {index}"
         command = _entry(result, "command", str, place)
@@ -244,13 +217,7 @@ def _quantity(value: Any, place: str) -> float:
 _METRIC_OF_UNIT = {"second": "seconds", "byte": "bytes", "integer": "value"}
 
 
-def _by_pyperf(document: Any) -> bool:
-    """True if a document is pyperf's; those of pytest-benchmark have a list of benchmarks, too."""
-    return _has_list(document, "benchmarks") and not _by_pytest_benchmark(document)
-
-
 def _of_pyperf(document: Any, where: str) -> Iterator[ArmResults]:
-    """The values of each benchmark, with its metadata."""
     common = _entry(document, "metadata", dict, where, {})
     for index, benchmark in enumerate(document["benchmarks"], 1):
         place = f"{where}, benchmark {index}"
@@ -287,13 +254,7 @@ def _of_pyperf(document: Any, where: str) -> Iterator[ArmResults]:
 # pytest-benchmark --benchmark-json, or saved with --benchmark-save-data ----------------------------------------------
 
 
-def _by_pytest_benchmark(document: Any) -> bool:
-    """True if a document is that of pytest-benchmark."""
-    return _has_list(document, "benchmarks") and ("machine_info" in document or "commit_info" in document)
-
-
 def _of_pytest_benchmark(document: Any, where: str) -> Iterator[ArmResults]:
-    """The data of each test, with its parameters."""
     for index, benchmark in enumerate(document["benchmarks"], 1):
         place = f"{where}, benchmark {index}"
         name = _entry(benchmark, "name", str, place)
@@ -312,83 +273,18 @@ def _of_pytest_benchmark(document: Any, where: str) -> Iterator[ArmResults]:
         yield ArmResults(name, about["fullname"], about, {"seconds": seconds}, processes=[where] * len(seconds))
 
 
-TOOLS = {
-    "hyperfine": Tool(_by_hyperfine, _of_hyperfine),
-    "pyperf": Tool(_by_pyperf, _of_pyperf),
-    "pytest-benchmark": Tool(_by_pytest_benchmark, _of_pytest_benchmark),
-}
+# All of them ----------------------------------------------------------------------------------------------------------
 
 
-# All formats ----------------------------------------------------------------------------------------------------------
-
-FILES: dict[str, Callable[..., LogTable]] = {"csv": CsvFile, "parquet": ParquetFile, "jsonl": JsonFile}
-FORMATS = (*FILES, *TOOLS, "study")
-
-_BY_BEGINNING = {b"PAR1": "parquet", b"SQLite format 3\0": "study"}
-_BY_ENDING = {
-    **dict.fromkeys((".csv", ".tsv", ".tab"), "csv"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "study"),
-}
+def tool_of(document: Any) -> str | None:
+    """The tool that wrote a document; None for one of somebody else."""
+    if not isinstance(document, dict):
+        return None
+    if isinstance(document.get("results"), list):
+        return "hyperfine"
+    if not isinstance(document.get("benchmarks"), list):
+        return None
+    return "pytest-benchmark" if "machine_info" in document or "commit_info" in document else "pyperf"
 
 
-def format_of(files: Sequence[LogFile]) -> str:
-    """The format that all these files have."""
-    formats = [_format_of(file) for file in files]
-    counts = Counter(formats)
-    if len(counts) > 1:
-        # The rarest one is most likely the file that does not belong.
-        rare = min(counts, key=lambda each: (counts[each], each))
-        seen = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-        raise BadInput(
-            f"all files of a log must have one format; got {seen}, for instance {files[formats.index(rare)].shown} as "
-            f"{rare}"
-        )
-    return formats[0]
-
-
-def _format_of(file: LogFile) -> str:
-    if file.path is None:
-        raise BadInput("standard input is a log by itself: it cannot be one of several files")
-    try:
-        with file.path.open("rb") as opened:
-            begin = opened.read(16)
-    except OSError as error:
-        raise BadInput(f"{file.shown} cannot be read: {error.strerror or error_line(error)}") from None
-    for beginning, name in _BY_BEGINNING.items():
-        if begin.startswith(beginning):
-            return name
-    if file.ending in _BY_ENDING:
-        return _BY_ENDING[file.ending]
-    found = text_format(TextFile(file))
-    if found != "document":
-        return found
-    document = document_of(file)
-    for name, tool in TOOLS.items():
-        if tool.wrote(document):
-            return name
-    raise BadInput(
-        f"{file.shown}: wanted JSON lines, a list of objects, or what hyperfine, pyperf or pytest-benchmark write; got "
-        f"a document with {keys_of(document)}"
-    )
-
-
-def text_format(text: TextFile) -> str:
-    """The format of a text by its beginning: "csv", "jsonl" or, for one JSON object over many lines, "document"."""
-    begin = "".join(text.head).lstrip()
-    if begin.startswith("["):
-        return "jsonl"
-    if begin.startswith("{"):
-        return "jsonl" if _looks_like_lines(begin) else "document"
-    return "csv"
-
-
-def _looks_like_lines(head: str) -> bool:
-    """True if a text that begins with a brace holds an object a line, False if it is one document."""
-    first, _, rest = head.strip().partition("\n")
-    try:
-        record = parsed(first)
-    except NotJson:
-        return False
-    return bool(rest.strip()) or not any(tool.wrote(record) for tool in TOOLS.values())
+_RESULTS = {"hyperfine": _of_hyperfine, "pyperf": _of_pyperf, "pytest-benchmark": _of_pytest_benchmark}
