@@ -144,7 +144,7 @@ def answer(
         parts=_parts(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
-        inner=inner_of(intervals, np.arange(M)),
+        inner=inner_of(intervals, M),
         pulls_per_arm=ordered.pulls,
         decided_by=verdicts.decided_by,
         certificate=_certificate(question, promised_now(intervals, verdicts, **goal, exact=exact), len(ordered.pulls)),
@@ -213,11 +213,15 @@ def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools |
     return front
 
 
-def inner_of(intervals: ArmIntervals, columns: Ints) -> Intervals:
-    """Return the inner values of some columns of intervals; no estimate where nothing was measured."""
-    estimates = intervals.estimates[:, columns]
+def inner_of(intervals: ArmIntervals, columns: int | Ints | None = None) -> Intervals:
+    """Return the inner values of intervals; no estimate where nothing was measured.
+
+    `columns`: these, or so many of the first; all unless given.
+    """
+    some = slice(columns) if columns is None or isinstance(columns, int) else columns
+    estimates = intervals.estimates[:, some]
     unknown = np.isneginf(estimates)
-    return Intervals(np.where(unknown, np.nan, estimates), intervals.lower[:, columns], intervals.upper[:, columns])
+    return Intervals(np.where(unknown, np.nan, estimates), intervals.lower[:, some], intervals.upper[:, some])
 
 
 def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:

@@ -9,21 +9,20 @@ ranks. A study with a baseline has its robustness from here, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
 from frontguard._common.checks import explains_arguments
 from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import (
     Check,
     GateDetails,
-    GatePair,
     LimitCheck,
     Outcome,
     gate_pair,
@@ -31,14 +30,13 @@ from frontguard.comparisons.outcomes import (
     up_to,
 )
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
-from frontguard.logs.design import clusters_of
+from frontguard.logs.design import joined
 from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.robustness import FINEST, levels_from
 from frontguard.logs.sort import ArmNames, Clock, Watcher
@@ -105,38 +103,45 @@ def gate(
     if candidates and baseline_arm is not None:
         raise BadArgument("baseline", f"an arm is named where one log has them all; got {len(candidates) + 1} logs")
     asking = Asking(question, objectives, threat, asked, tolerant=True)
-    how = _How(asking, arm, where, progress, reading, ArmNames())
-    sides = _sides((baseline, *candidates), how)
+    read = partial(_read, asking=asking, where=where, progress=progress, clusters=ArmNames(), reading=reading)
+    sides = _sides((baseline, *candidates), arm, read)
     if labels is not None:
         sides = [replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
-    _same_metrics(sides)
     question = replace(asking.of(sides[0].objectives), objectives=sides[0].objectives)
     pairs, only = _pairs(sides, baseline_arm)
     places = sorted({each for pair in pairs for each in (pair.its, pair.mine)})
     rows = {place: row for row, place in enumerate(places)}
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
     log, noted = as_designed(_joined(sides, places, question), question, compared)
-    judged = _Judged(
-        interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
-        np.array([its for its, _ in compared]),
-        np.array([mine for _, mine in compared]),
-        question,
-    )
-    intervals = judged.intervals()
-    refuse_forgotten_percent(
-        question.objectives, intervals.estimates[judged.its, : len(question.objectives)], "the baseline"
-    )
+    reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
+    its, mine = np.array(compared).T
+    judged = _Judged(reader, its, mine, question)
+    intervals, M = reader.read(question.threat), len(question.objectives)
+    refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
+    outcomes, ends = judged.outcomes(intervals), inner_of(intervals)
+    apart = np.stack(judged.apart(intervals), axis=1)
     lasts = judged.lasts() if profile else None
-    least = first_and_whole(judged.reader.first_bounded(question.threat)[: 2 * len(question.objectives)])
+    found = tuple(
+        gate_pair(
+            question,
+            question.columns.gates,
+            (pair.name, pair.candidate, pair.baseline),
+            (int(log.pulls[mine]), int(log.pulls[its])),
+            ends.at(np.array([its, mine])),
+            apart[row],
+            outcomes[row],
+            None if lasts is None else lasts[row],
+        )
+        for row, (pair, (its, mine)) in enumerate(zip(pairs, compared, strict=True))
+    )
     notices = [
         *(each for side in sides for each in side.notices),
         *_one_after_the_other(sides),
         *noted,
-        *exact_differs(judged.reader, len(question.objectives)),
-        *sizes_matter(judged.reader, intervals, len(question.objectives)),
-        *too_few(judged.reader, intervals, question, least),
+        *exact_differs(reader, M),
+        *sizes_matter(reader, intervals, M),
+        *too_few(reader, intervals, question, first_and_whole(reader.first_bounded(question.threat)[: 2 * M])),
     ]
-    found = tuple(judged.pairs(pairs, intervals, lasts))
     details = GateDetails(
         found,
         "decided" if all(pair.outcome != Outcome.OPEN for pair in found) else "log",
@@ -159,7 +164,7 @@ def _answer(
         arms=tuple(log.arms),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=np.full(K, int(Verdict.UNDECIDED)),
-        inner=inner_of(intervals, np.arange(M)),
+        inner=inner_of(intervals, M),
         pulls_per_arm=log.pulls,
         decided_by=np.full(K, -1),
         certificate=Certificate(
@@ -178,18 +183,6 @@ def _answer(
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _How:
-    """What is asked of every side, and how it is read."""
-
-    asking: Asking
-    arm: str | Sequence[str] | None
-    where: Mapping[str, Any] | None
-    progress: Watcher | None
-    reading: dict[str, Any]
-    clusters: ArmNames  # which the sides share, so that pairs are found
-
-
 @dataclass(frozen=True, eq=False)
 class _Side:
     """A log that was read: what it is called, its values, what counts of them."""
@@ -203,23 +196,38 @@ class _Side:
     between: tuple[str, str, str] | None  # a column with dates, and the first and last of them
 
 
-def _sides(logs: Sequence[Any], how: _How) -> list[_Side]:
-    """The logs, the baseline's first.
+def _sides(logs: Sequence[Any], arm: str | Sequence[str] | None, read: Callable[..., _Side]) -> list[_Side]:
+    """The logs, the baseline's first, all with the same metrics.
 
     Tests of pytest-benchmark are called by their full names where these are in both: in short, a test that is new in
     one log could make another one's name longer there.
     """
-    sides = [_read(log, how) for log in logs]
-    if how.arm is None and all(side.format == "pytest-benchmark" for side in sides):
-        full = [_read(log, replace(how, arm="fullname")) for log in logs]
+    sides = [read(log, arm) for log in logs]
+    if arm is None and all(side.format == "pytest-benchmark" for side in sides):
+        full = [read(log, "fullname") for log in logs]
         if set(full[0].ordered.arms) & {name for side in full[1:] for name in side.ordered.arms}:
-            return full
+            sides = full
+    for side in sides[1:]:
+        if side.objectives != sides[0].objectives:
+            raise BadInput(
+                f"{sides[0].label} and {side.label}: wanted the same metrics in both; got "
+                f"{quoted([each.name for each in sides[0].objectives])} and "
+                f"{quoted([each.name for each in side.objectives])}: name them with --minimize and --maximize"
+            )
     return sides
 
 
-def _read(log: Any, how: _How) -> _Side:
-    asking = how.asking
-    opened = open_log(log, arm=how.arm, metrics=asking.names, filter=how.where, cluster=asking.groups, **how.reading)
+def _read(
+    log: Any,
+    arm: str | Sequence[str] | None,
+    *,
+    asking: Asking,
+    where: Mapping[str, Any] | None,
+    progress: Watcher | None,
+    clusters: ArmNames,  # which the sides share, so that pairs are found
+    reading: Mapping[str, Any],
+) -> _Side:
+    opened = open_log(log, arm=arm, metrics=asking.names, filter=where, cluster=asking.groups, **reading)
     if opened.study is not None:
         opened.study.close()
         raise BadInput(
@@ -227,8 +235,8 @@ def _read(log: Any, how: _How) -> _Side:
             "frontguard analyze STUDY --baseline ARM, or begin a study that is a gate: frontguard gate --help"
         )
     question = asking.of(opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics))
-    clock = Clock(how.progress, opened.expected_rows)
-    ordered, question, notices = sorted_rows(opened, question, asking, clock, clusters=how.clusters)
+    clock = Clock(progress, opened.expected_rows)
+    ordered, question, notices = sorted_rows(opened, question, asking, clock, clusters=clusters)
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     every_row, between = opened.in_processes and not opened.cluster, measured_between(opened)
     return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row, between)
@@ -254,24 +262,12 @@ def _label(log: Any) -> str:
     return "frame"
 
 
-def _same_metrics(sides: Sequence[_Side]) -> None:
-    first = sides[0]
-    for side in sides[1:]:
-        if side.objectives != first.objectives:
-            raise BadInput(
-                f"{first.label} and {side.label}: wanted the same metrics in both; got "
-                f"{quoted([each.name for each in first.objectives])} and "
-                f"{quoted([each.name for each in side.objectives])}: name them with --minimize and --maximize"
-            )
-
-
 # Comparing ------------------------------------------------------------------------------------------------------------
 
 _Place = tuple[int, int]  # a side, and an arm of it
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     name: str
     candidate: str
     baseline: str
@@ -338,42 +334,11 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     first = sides[0].ordered
     if len(sides) == 1 and len(places) == len(first.pulls):
         return first
-    chosen = [(sides[at].ordered, arm) for at, arm in places]
-    own = [log.arms[arm] for log, arm in chosen]
+    own = [sides[at].ordered.arms[arm] for at, arm in places]
     often, labels = Counter(own), _different([side.label for side in sides])
     names = [name if often[name] == 1 else f"{name} ({labels[at]})" for name, (at, _) in zip(own, places, strict=True)]
-    metrics = tuple(each.name for each in question.columns.metrics)
-    values = [[_values_of(log, metric, arm) for log, arm in chosen] for metric in metrics]
-    failed = [side.ordered.failed_pulls for side in sides]
-    joined = Ordered(
-        names,
-        metrics,
-        np.array([log.pulls[arm] for log, arm in chosen]),
-        np.array([_starts(map(len, parts)) for parts in values]),
-        tuple(np.concatenate(parts) for parts in values),
-        np.array([failed[at][arm] for at, arm in places]),
-    )
-    columns = next((log.columns for log, _ in chosen if isinstance(log, Clustered)), None)
-    if columns is None:
-        return joined
-    grouped = [clusters_of(log, arm, metrics) for log, arm in chosen]
-    return Clustered(
-        **vars(joined),
-        columns=columns,
-        begins=_starts(len(each.sizes) for each in grouped),
-        sizes=np.concatenate([each.sizes for each in grouped]),
-        labels=np.concatenate([each.labels for each in grouped]),
-        owners=tuple(np.concatenate([each.owners[d] for each in grouped]) for d in range(len(metrics))),
-    )
-
-
-def _values_of(log: Ordered, metric: str, arm: int) -> Floats:
-    d = log.metrics.index(metric)
-    return log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]]
-
-
-def _starts(lengths: Iterable[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
+    metrics = [each.name for each in question.columns.metrics]
+    return joined(names, metrics, [(sides[at].ordered, arm) for at, arm in places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,18 +350,8 @@ class _Judged:
     mine: Ints
     question: Question
 
-    def intervals(self, eps: float | None = None) -> ArmIntervals:
-        """The intervals at the declared ε, or another one."""
-        threat = self.question.threat
-        return self.reader.read(threat if eps is None else replace(threat, eps=eps))
-
-    def _ends(self, intervals: ArmIntervals, arms: Ints) -> Intervals:
-        estimates = intervals.estimates[arms]
-        return Intervals(
-            np.where(np.isneginf(estimates), np.nan, estimates), intervals.lower[arms], intervals.upper[arms]
-        )
-
-    def _apart(self, intervals: ArmIntervals) -> tuple[Floats, Floats]:
+    def apart(self, intervals: ArmIntervals) -> tuple[Floats, Floats]:
+        """Upper bounds (P, M) of candidates less their baselines, and the other way round."""
         M = len(self.question.objectives)
         if intervals.apart is None:
             unknown = np.full((len(self.its), M), np.inf)
@@ -405,31 +360,18 @@ class _Judged:
 
     def outcomes(self, intervals: ArmIntervals) -> Ints:
         """What is certain with these intervals (P, M + Q): in each metric, and of each limit."""
-        its, mine = self._ends(intervals, self.its), self._ends(intervals, self.mine)
-        compared = outcomes_between(its, mine, self._apart(intervals), tolerances(self.question.objectives))
+        ends = inner_of(intervals)
+        its, mine = ends.at(self.its), ends.at(self.mine)
+        compared = outcomes_between(its, mine, self.apart(intervals), tolerances(self.question.objectives))
         limits = LimitRule.of(self.question.columns.gates)
         return np.concatenate([compared, keeping_of(mine.lower, mine.upper, limits)], axis=1)
 
     def lasts(self) -> Floats:
         """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
-        levels = levels_from(self.question.threat.eps, FINEST)
-        return up_to(lambda eps: self.outcomes(self.intervals(eps)), levels)
-
-    def pairs(self, pairs: Sequence[_Pair], intervals: ArmIntervals, lasts: Floats | None) -> Iterator[GatePair]:
-        """What is said of each of them."""
-        outcomes, apart = self.outcomes(intervals), np.stack(self._apart(intervals), axis=1)
-        pulls = self.reader.ordered.pulls.tolist()
-        for row, (pair, its, mine) in enumerate(zip(pairs, self.its.tolist(), self.mine.tolist(), strict=True)):
-            yield gate_pair(
-                self.question,
-                self.question.columns.gates,
-                (pair.name, pair.candidate, pair.baseline),
-                (pulls[mine], pulls[its]),
-                self._ends(intervals, np.array([its, mine])),
-                apart[row],
-                outcomes[row],
-                None if lasts is None else lasts[row],
-            )
+        threat = self.question.threat
+        return up_to(
+            lambda eps: self.outcomes(self.reader.read(replace(threat, eps=eps))), levels_from(threat.eps, FINEST)
+        )
 
 
 # Studies --------------------------------------------------------------------------------------------------------------
@@ -451,7 +393,7 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
         ordered = replace(ordered, ordered_pairs=2 * len(mine))
     reader = interval_reader(ordered, question.columns.boxed, question.delta, anytime=True)
     judged = _Judged(reader, np.full(len(mine), its), np.array(mine), question)
-    now, lasts = judged.outcomes(judged.intervals()), judged.lasts()
+    now, lasts = judged.outcomes(reader.read(question.threat)), judged.lasts()
 
     def standing(check: AnyCheck, row: int, place: int) -> AnyCheck:
         same = check.outcome == now[row, place] and check.outcome != Outcome.OPEN
