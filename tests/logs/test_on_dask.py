@@ -137,7 +137,7 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def on(cluster: Any, files: Any, **options: Any) -> Ordered:
-    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options).ordered
+    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options)[0]
 
 
 def bits(*arrays: Any) -> list[Any]:
@@ -285,12 +285,9 @@ def test_progress_is_told_as_on_one_machine(client: Any, tmp_path: Path) -> None
 
 
 def test_small_files_are_read_together(tmp_path: Path) -> None:
-    def planned(size: int) -> on_dask.PlannedFile:
-        return on_dask.PlannedFile(LogFile(tmp_path, "x"), size, 0)
-
     def sizes(*files: int, threads: int = 1) -> list[list[int]]:
-        plan = on_dask.ReadingPlan("csv", "x", (), tuple(map(planned, files)), None)
-        return [[each.size for each in job] for job in plan.jobs(threads)]
+        jobs = on_dask.together([on_dask.PlannedFile(LogFile(tmp_path, "x"), size, 0) for size in files], threads)
+        return [[each.size for each in job] for job in jobs]
 
     mega = 1 << 20
     assert sizes(0) == [[0]]
@@ -311,15 +308,15 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
     planned = on_dask.PlannedFile(LogFile(path, str(path)), there.st_size, there.st_mtime_ns)
-    job = on_dask.ReadingJob("csv", (planned,), Request.of("flags", METRICS, layout="wide"), USABLE)
-    assert client.submit(on_dask.read, job, pure=False).result()[1].pulls == 1
+    job = (planned,), "csv", Request.of("flags", METRICS, layout="wide"), USABLE
+    assert client.submit(on_dask.read, *job, pure=False).result()[1].pulls == 1
     for change in (
         lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"),
         path.unlink,
     ):
         change()
         with refused(BadInput, snapshot):
-            client.submit(on_dask.read, job, pure=False).result()
+            client.submit(on_dask.read, *job, pure=False).result()
 
 
 def test_no_scheduler_and_no_workers_are_named(
@@ -417,11 +414,10 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
             client.wait_for_workers(3, timeout=WAIT)
 
     try:
-        read = ordered_on_cluster(
+        _, (note,), _ = ordered_on_cluster(
             client, sorted(tmp_path.glob("*.parquet")), arm="flags", metrics=METRICS, usable=USABLE, progress=join
         )
         assert joined
-        (note,) = read.notes
         assert "it has frontguard 0.0.1" in str(note)
         with refused(BadInput, snapshot):
             on(client, tmp_path)

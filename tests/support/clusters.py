@@ -92,7 +92,9 @@ def _start(folder: Path, *arguments: str, packages: Path | None = None) -> subpr
     with (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb") as log:
         # In a session of its own: Ctrl-C in the tests is not for the cluster.
         command = [sys.executable, "-m", "dask", *arguments]
-        found = {**os.environ, **QUIET} | ({} if packages is None else {"PYTHONPATH": str(packages)})
+        found = {**os.environ, **QUIET}
+        if packages is not None:  # before those of the tests' own process
+            found["PYTHONPATH"] = os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True, env=found)
 
 

@@ -124,7 +124,8 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     if executor is not None:
         return _on_cluster(executor, how, asking, reading)
     format = reading.get("format")
-    files = find(log) if _is_of_files(log) and (format != "study" or append is not None) else None
+    elsewhere = isinstance(log, Log) or is_frame(log) or is_address(log) or (isinstance(log, str) and log == STDIN)
+    files = None if elsewhere or (format == "study" and append is None) else find(log)
     if files is not None and format is None and (states := state_files(files)):
         return of_states(states, how, asking)
     counted = new_sources(files, append, again=again) if append is not None and files is not None else ()
@@ -150,6 +151,8 @@ _LEFT_OUT = {
     "spread": "intervals of a log assume nothing of the spread of its values",
 }
 """What is asked of measuring, and why it cannot be asked of a log."""
+
+_OF_METRICS = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
 
 
 def split(given: AskedOfLog) -> tuple[Asked, dict[str, Any]]:
@@ -189,16 +192,13 @@ class Asking:
                 self._entries, threat, question=base, usual=named if tolerant else (), **self._asked
             )
         else:
-            self.draft = Question.of([("value", "maximize")], threat, **cast(Asked, self._but_for_metrics()))
+            rest = {key: value for key, value in self._asked.items() if key not in _OF_METRICS}
+            self.draft = Question.of([("value", "maximize")], threat, **cast(Asked, rest))
         if self.draft.paired and not self.draft.pair:
             what = "paired" if self.draft.items is None else "items"
             raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")
         if asked.get("absent") and not self.draft.pair:
             raise BadArgument("absent", "it is said of a log with pairs; give --pair COLUMN, or leave it out")
-
-    def _but_for_metrics(self) -> dict[str, Any]:
-        of_metrics = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
-        return {key: value for key, value in self._asked.items() if key not in of_metrics}
 
     @property
     def names(self) -> list[str]:
@@ -425,15 +425,14 @@ def _on_cluster(executor: object, how: HowRead, asking: Asking, reading: Mapping
         raise BadArgument("objectives", "name the columns to read on the cluster with maximize or minimize")
     question = asking.of(())
     options = {name: value for name, value in reading.items() if name != "study"}
-    found = ordered_on_cluster(
+    ordered, notes, truths = ordered_on_cluster(
         executor, how.log, arm=how.arm, metrics=asking.names, objectives=question.objectives, progress=how.progress,
         usable=usable_ranges(asking.names, question.columns.boxed), memory=how.memory, folder=how.folder, **options,
     )  # fmt: skip
-    question, rates = with_rates(question, (), found.truths)
-    designed, noted = as_designed(found.ordered, question)
+    question, rates = with_rates(question, (), truths)
+    designed, noted = as_designed(ordered, question)
     columns = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
-    notes = (*found.notes, *rates, *noted)
-    return answer(designed, question, profiled=how.profile, notes=notes, columns_of_arm=columns)
+    return answer(designed, question, profiled=how.profile, notes=(*notes, *rates, *noted), columns_of_arm=columns)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Answer:
@@ -450,9 +449,3 @@ def _of_study(study: Study, question: Question, profiled: bool | None, clock: Cl
         found = other_answer(log, question, profiled=profiled)
     clock.sorted(len(log.arm_of))
     return found
-
-
-def _is_of_files(log: Any) -> bool:
-    if isinstance(log, Log) or is_frame(log) or is_address(log):
-        return False
-    return not (isinstance(log, str) and log == STDIN)

@@ -35,7 +35,7 @@ from frontguard.pareto.dominance import dominators
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now, rival_bounds
 from frontguard.pareto.relations import Goal, LimitRule, keeping_of
 from frontguard.question import Question
-from frontguard.results import Answer, ArmParts, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
+from frontguard.results import Answer, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import INFEASIBLE, Verdict
 
@@ -73,12 +73,13 @@ def interval_reader(
     ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool
 ) -> IntervalReader:
     """What reads intervals off this log."""
-    kinds: tuple[tuple[type[Ordered], type[IntervalReader]], ...] = (
-        (PairedLog, PairReader),
-        (Clustered, ClusterReader),
-        (IndependentLog, IndependentReader),
-    )
-    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), IntervalReader)
+    kind: type[IntervalReader] = IntervalReader
+    if isinstance(ordered, PairedLog):
+        kind = PairReader
+    elif isinstance(ordered, Clustered):
+        kind = ClusterReader
+    elif isinstance(ordered, IndependentLog):
+        kind = IndependentReader
     return kind(ordered, objectives, delta, anytime=anytime)
 
 
@@ -136,12 +137,14 @@ def answer(
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
         otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
+    # No number of pulls would decide what a limit other than their number keeps open.
+    status = "certified" if more is None else "budget" if (more.limit <= 1).any() else "unreachable"
     exact = np.array([objective.exact for objective in question.objectives])
     found = Answer(
         policy="analysis",
-        status=_status(verdicts, more),
+        status=status,
         arms=tuple(ordered.arms),
-        parts=_parts(ordered.arms, columns_of_arm),
+        parts=parts_of(ordered.arms, columns_of_arm),
         objectives=tuple(objective.name for objective in question.objectives),
         verdict_codes=verdicts.codes,
         inner=inner_of(intervals, M),
@@ -222,19 +225,6 @@ def inner_of(intervals: ArmIntervals, columns: int | Ints | None = None) -> Inte
     estimates = intervals.estimates[:, some]
     unknown = np.isneginf(estimates)
     return Intervals(np.where(unknown, np.nan, estimates), intervals.lower[:, some], intervals.upper[:, some])
-
-
-def _parts(arms: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
-    if len(columns) < 2:
-        return None
-    return parts_of(arms, columns)
-
-
-def _status(verdicts: Verdicts, more: Needed | None) -> str:
-    """certified if every arm is decided, unreachable if no number of pulls would decide one, else budget."""
-    if more is None:
-        return "certified"
-    return "budget" if (more.limit <= 1).any() else "unreachable"
 
 
 def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) -> Certificate:

@@ -18,9 +18,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -131,8 +130,11 @@ def _ranks(values: Floats) -> Floats:
 
 def in_clusters(log: Clustered, objectives: Iterable[Objective]) -> InClusters:
     """The notice of a log with clusters, with the largest correlation within these of any objective."""
-    seen = [_within(log, log.metrics.index(objective.name)) for objective in objectives]
-    known = [each.correlation for each in seen if each is not None]
+    known = []
+    for metric in (log.metrics.index(objective.name) for objective in objectives):
+        some = (slice(*log.starts[metric, arm : arm + 2].tolist()) for arm in _largest(log.pulls))
+        seen = resemblance(Sample(log.values[metric][each], log.owners[metric][each]) for each in some)
+        known += [] if seen is None else [seen.correlation]
     counts = log.clusters
     return InClusters(
         log.columns,
@@ -144,11 +146,9 @@ def in_clusters(log: Clustered, objectives: Iterable[Objective]) -> InClusters:
     )
 
 
-def _within(log: Clustered, metric: int) -> Resemblance | None:
-    """The resemblance of rows of a cluster in one metric."""
-    arms = np.argsort(-log.pulls, kind="stable")[:MOST_ARMS]
-    some = (slice(*log.starts[metric, arm : arm + 2].tolist()) for arm in arms.tolist())
-    return resemblance(Sample(log.values[metric][each], log.owners[metric][each]) for each in some)
+def _largest(rows: Ints) -> list[int]:
+    """The arms with most rows, of which each has so many."""
+    return [int(arm) for arm in np.argsort(-rows, kind="stable")[:MOST_ARMS]]
 
 
 def looks_like_cluster(name: str) -> bool:
@@ -209,10 +209,10 @@ def _samples(log: Log, column: str) -> list[list[Sample]]:
         arm, cluster, values = arm[first], cluster[first], [_mean_ranks(each, of) for each in values]
     order = np.argsort(arm, kind="stable")
     edges = np.searchsorted(arm[order], np.arange(len(arms) + 1))
-    most = np.argsort(-np.diff(edges), kind="stable")[:MOST_ARMS]
+    most = _largest(np.diff(edges))
     found = []
     for each in values:
-        rows = [order[edges[code] : edges[code + 1]] for code in most.tolist()]
+        rows = [order[edges[code] : edges[code + 1]] for code in most]
         good = [some[np.isfinite(each[some])] for some in rows]
         found.append([Sample(each[some], cluster[some]) for some in good])
     return found
@@ -381,7 +381,7 @@ _FEWEST_RUNS = 24  # of equal values, each of which is even in length by chance 
 def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeated, ...]:
     """The hint that every row stands there several times: all values do, and there are many different ones."""
     columns = [log.metrics.index(each.name) for each in objectives if not each.exact]
-    arms = np.argsort(-log.pulls, kind="stable")[:MOST_ARMS].tolist()
+    arms = _largest(log.pulls)
     for times in (2, 3, 5):
         runs = 0
         for column, arm in product(columns, arms):
@@ -500,10 +500,6 @@ def _last_equal(log: Ordered, column: int, arms: Ints, ranks: Ints, side: int = 
 # could have been anything. Where most values of a metric are of that kind, the tolerance or the bounds are wrong.
 
 
-def _name(batch: Batch, row: int) -> str:
-    return str(batch.arms[row])
-
-
 class UnusableCheck:
     """Counts the finite values of metrics that are asked for, and that their objectives cannot use.
 
@@ -522,10 +518,10 @@ class UnusableCheck:
     def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The same batches, counted as they go by."""
         for batch in batches:
-            self.add(batch.values, partial(_name, batch), batch.truths)
+            self.add(batch.values, batch.arms.__getitem__, batch.truths)
             yield batch
 
-    def add(self, columns: Sequence[Floats], arm: Callable[[int], str], truths: frozenset[int] = frozenset()) -> None:
+    def add(self, columns: Sequence[Floats], arm: Callable[[int], Any], truths: frozenset[int] = frozenset()) -> None:
         """Count some rows, given as columns (n,) of all metrics; `arm` names that of a row.
 
         `truths` are the columns that hold true and false, which are no numbers to a tolerance.
@@ -541,7 +537,7 @@ class UnusableCheck:
             self._counts[place] += len(wrong)
             if len(wrong) and place not in self._examples:
                 row = int(wrong[0])
-                self._examples[place] = arm(row), float(values[row])
+                self._examples[place] = str(arm(row)), float(values[row])
         self._of += len(columns[0]) if len(columns) else 0
 
     def merge(self, other: UnusableCheck) -> None:

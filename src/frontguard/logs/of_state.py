@@ -14,7 +14,7 @@ import numpy as np
 
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.measurements import Ordered
-from frontguard.limits import Limit, columns_for
+from frontguard.limits import columns_for
 from frontguard.logs.answer import answer, as_designed
 from frontguard.logs.checks import out_of_bounds
 from frontguard.logs.sources.files import LogFiles
@@ -33,14 +33,37 @@ if TYPE_CHECKING:
 
 def of_states(paths: list[Path], how: HowRead, asking: Asking) -> Answer:
     """The analysis of state files, which are merged."""
+    where = paths[0]
     if in_some_clusters(asking.groups):
-        raise BadArgument("cluster", f"a state does not keep clusters; got the state {paths[0]}: analyse the logs")
+        raise BadArgument("cluster", f"a state does not keep clusters; got the state {where}: analyse the logs")
     state = LogState.merge_all([LogState.load(path) for path in paths], again=how.again)
     given = asking.draft.objectives if asking.named else ()
-    _refuse_unless_in_state(state, given, asking.draft.limits, how.arm, paths[0])
+    if not given:
+        raise BadInput(
+            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
+        )
+    for metric in columns_for(given, asking.draft.limits).metrics:
+        if metric.name not in state.metrics:
+            no_column(metric.name, list(state.metrics), str(where))
+    arms = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
+    if arms and list(state.about.get("arm", arms)) != arms:
+        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
     question = asking.of(given, adaptive=bool(state.about.get("adaptive")), grows=True)
-    question = replace(question, objectives=_as_in_state(question.objectives, state))
-    return of_state(state, state, question, how, _chosen_in_state(state, RowFilter.of(how.where), paths[0]))
+    bounds = state.about.get("bounds", {})  # where nobody said what counts, the mean that the state was made for
+    objectives = tuple(
+        replace(each, statistic="mean", bounds=tuple(bounds[each.name]))
+        if each.by_default and each.name in bounds
+        else each
+        for each in question.objectives
+    )
+    chosen, own = RowFilter.of(how.where), RowFilter.of(state.about.get("where"))
+    if chosen.columns and chosen != own:
+        got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
+        raise BadArgument(
+            "where", f"the rows of a state cannot be told apart any more; {where} is {got}: filter the logs"
+        )
+    notes = (RowsLeftOut(own.wanted),) if own.columns else ()
+    return of_state(state, state, replace(question, objectives=objectives), how, notes)
 
 
 def of_state(
@@ -49,19 +72,25 @@ def of_state(
     """The analysis of a state, once it is sketched or added to another as that is wanted; `read` is one of files."""
     anytime = bool(question.anytime)
     if how.sketch is not None:
-        if anytime:
-            _refuse_late_sketches(how.append, read)
+        there = how.append is not None and Path(how.append).expanduser().exists()
+        before = LogState.load(how.append) if there and how.append is not None else read
+        if anytime and before is not None and isinstance(before.data, Ordered):
+            raise BadArgument(
+                "sketch",
+                "the state keeps all values, and looks at it have used all of the doubt that the confidence "
+                "leaves; begin a state with --sketch, keep the values, or say that this is the only look (--one-look)",
+            )
         state = state.sketched(how.sketch)
     if how.append is not None:
         state = append_to(how.append, state, again=how.again)
     readable, delta = state.readable(question.delta, anytime=anytime)
     _refuse_unusable(readable, question.columns.boxed)
     designed, noted = as_designed(readable, question)
-    notes += noted
     together = state.about["arm"] if state.about.get("joined") == "/" else ()
     return answer(
-        designed, question, delta=delta, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=together
-    )
+        designed, question, delta=delta, profiled=how.profile, kind=how.kind, notes=(*notes, *noted),
+        columns_of_arm=together,
+    )  # fmt: skip
 
 
 def about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
@@ -95,60 +124,6 @@ def new_sources(found: LogFiles, state: str | Path, *, again: bool) -> tuple[Cou
             raise BadInput(f"{before}; {rest}")
         marks.append(source)
     return tuple(marks)
-
-
-def _refuse_late_sketches(append: str | Path | None, read: LogState | None) -> None:
-    """Looks at a state with all its values had all of δ: with sketches from now on, there is none left to pay these."""
-    there = append is not None and Path(append).expanduser().exists()
-    before = LogState.load(append) if there and append is not None else read
-    if before is not None and isinstance(before.data, Ordered):
-        raise BadArgument(
-            "sketch",
-            "the state keeps all values, and looks at it have used all of the doubt that the confidence "
-            "leaves; begin a state with --sketch, keep the values, or say that this is the only look (--one-look)",
-        )
-
-
-def _refuse_unless_in_state(
-    state: LogState,
-    given: tuple[Objective, ...],
-    limits: tuple[Limit, ...],
-    arm: str | Sequence[str] | None,
-    where: Path,
-) -> None:
-    """Refuse metrics that a state does not have."""
-    if not given:
-        raise BadInput(
-            f"{where} is a state of {quoted(state.metrics)}; say which of them to maximize and which to minimize"
-        )
-    for metric in columns_for(given, limits).metrics:
-        if metric.name not in state.metrics:
-            no_column(metric.name, list(state.metrics), str(where))
-    arms = [arm] if isinstance(arm, str) else list(arm or ())
-    if arms and "arm" in state.about and list(state.about["arm"]) != arms:
-        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
-
-
-def _chosen_in_state(state: LogState, chosen: RowFilter, path: Path) -> tuple[Notice, ...]:
-    """What a state says of the rows that were chosen for it, of which others cannot be chosen any more."""
-    own = RowFilter.of(state.about.get("where"))
-    if chosen.columns and chosen != own:
-        got = f"of those with {own.to_dict()}" if own.columns else "of all rows"
-        raise BadArgument(
-            "where", f"the rows of a state cannot be told apart any more; {path} is {got}: filter the logs"
-        )
-    return (RowsLeftOut(own.wanted),) if own.columns else ()
-
-
-def _as_in_state(objectives: Sequence[Objective], state: LogState) -> tuple[Objective, ...]:
-    """The objectives, with the mean where nobody said what counts and the state was made for one."""
-    bounds = state.about.get("bounds", {})
-    return tuple(
-        replace(each, statistic="mean", bounds=tuple(bounds[each.name]))
-        if each.by_default and each.name in bounds
-        else each
-        for each in objectives
-    )
 
 
 def _refuse_unusable(readable: Ordered, objectives: Sequence[Objective]) -> None:

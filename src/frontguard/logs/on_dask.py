@@ -38,7 +38,7 @@ from frontguard.logs.sort import (
     memory_for_rows,
     ordered_from,
 )
-from frontguard.logs.sources.files import STATE, STDIN, LogFile, LogFiles, find, is_address, several
+from frontguard.logs.sources.files import STDIN, LogFile, LogFiles, find, is_address, is_state, several
 from frontguard.logs.sources.log import TABLES, ColumnKinds, files_log, format_of, refuse_nameless
 from frontguard.logs.sources.reader import Request
 from frontguard.logs.spill import LogParts
@@ -58,15 +58,6 @@ _HAND_OVER = 600.0  # seconds that what was read of some files may take to come 
 _OF_MEMORY = 8  # the part of a worker's memory, as one of so many, that the rows of a task may have
 
 
-@dataclass(frozen=True, eq=False)
-class ReadOnCluster:
-    """The measurements of a log, notices of reading it, and the metrics whose values are true and false."""
-
-    ordered: Ordered
-    notes: tuple[Notice, ...]
-    truths: frozenset[str]
-
-
 def ordered_on_cluster(
     executor: object,
     log: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -80,8 +71,10 @@ def ordered_on_cluster(
     folder: Folder = None,
     format: str | None = None,
     **reading: Any,
-) -> ReadOnCluster:
+) -> tuple[Ordered, tuple[Notice, ...], frozenset[str]]:
     """The measurements of a log by arm, read and sorted by the workers of a Dask cluster.
+
+    With notices of reading it, and the metrics whose values are true and false.
 
     `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". `log` is a file, a directory, a
     glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
@@ -106,26 +99,40 @@ def ordered_on_cluster(
         (task,) = tasks.ended([_Task(names[0] if len(names) == 1 else "the log", planned, asked)])
         plan: ReadingPlan = tasks.result(task)
         clock = Clock(progress, plan.rows)
-        job = ReadingJob(
-            plan.format, (), replace(request, layout="wide", missing_arms="drop"), usable, tuple(objectives)
-        )
-        told = _read_all(
-            tasks, [replace(job, files=files) for files in plan.jobs(sum(cluster.threads.values()))], runs, clock
-        )
+        how = plan.format, replace(request, layout="wide", missing_arms="drop"), usable, tuple(objectives)
+        jobs = [
+            _Task(several([each.file for each in files]), read, (files, *how), number)
+            for number, files in enumerate(together(plan.files, sum(cluster.threads.values())))
+        ]
+        told = _read_all(tasks, jobs, runs, clock)
         clock.all_read()
         notes, truths = _noted(told, plan, request, objectives)
-        return ReadOnCluster(runs.ordered(clock), (*notes, *tasks.left_out), truths)
+        return runs.ordered(clock), (*notes, *tasks.left_out), truths
 
 
 # On the client --------------------------------------------------------------------------------------------------------
 
 
-def _read_all(tasks: _Tasks, jobs: Sequence[ReadingJob], runs: LogParts, clock: Clock) -> list[JobNotes]:
+def together(files: Sequence[PlannedFile], threads: int) -> list[tuple[PlannedFile, ...]]:
+    """The files of each job, in their order, with small ones together."""
+    size = sum(each.size for each in files)
+    most = min(max(size // (4 * max(threads, 1)), _SMALL_JOB), _LARGE_JOB)
+    jobs: list[list[PlannedFile]] = []
+    room = 0
+    for each in files:
+        if not jobs or each.size > room:
+            jobs.append([])
+            room = most
+        jobs[-1].append(each)
+        room -= each.size
+    return [tuple(job) for job in jobs]
+
+
+def _read_all(tasks: _Tasks, jobs: Sequence[_Task], runs: LogParts, clock: Clock) -> list[JobNotes]:
     """Have all files read; what is wrong with them is said."""
     told: dict[int, JobNotes] = {}
     mistakes: dict[int, BadInput] = {}
-    every = (_Task(job.shown, read, (job,), number) for number, job in enumerate(jobs))
-    with closing(tasks.ended(takewhile(lambda _: not mistakes, every))) as ended:
+    with closing(tasks.ended(takewhile(lambda _: not mistakes, jobs))) as ended:
         for task in ended:
             try:
                 run, told[task.number] = tasks.result(task)
@@ -292,40 +299,10 @@ class ReadingPlan:
     files: tuple[PlannedFile, ...]
     rows: int | None  # about how many, where that is known
 
-    def jobs(self, threads: int) -> list[tuple[PlannedFile, ...]]:
-        """The files, in their order, with small ones together."""
-        size = sum(each.size for each in self.files)
-        most = min(max(size // (4 * max(threads, 1)), _SMALL_JOB), _LARGE_JOB)
-        jobs: list[list[PlannedFile]] = []
-        room = 0
-        for each in self.files:
-            if not jobs or each.size > room:
-                jobs.append([])
-                room = most
-            jobs[-1].append(each)
-            room -= each.size
-        return [tuple(job) for job in jobs]
-
-
-@dataclass(frozen=True)
-class ReadingJob:
-    """Some files that a worker reads one after another, and how."""
-
-    format: str
-    files: tuple[PlannedFile, ...]
-    request: Request
-    usable: Floats | None
-    objectives: tuple[Objective, ...] = ()  # whose values that cannot be used are counted
-
-    @property
-    def shown(self) -> str:
-        """The files in a message."""
-        return several([each.file for each in self.files])
-
 
 @dataclass(frozen=True)
 class JobNotes:
-    """News of a job for the client."""
+    """News of the files of a job for the client."""
 
     rows: int
     pulls: int
@@ -340,10 +317,9 @@ def planned(names: list[str], folder: str, format: str | None, request: Request)
     Names that are relative are of the client's folder.
     """
     try:
-        files_of = [_found(name, folder) for name in names]
+        every = tuple(file for name in names for file in _found(name, folder))
     except BadInput as mistake:
         raise BadInput(f"{mistake}, as the Dask worker {_here()} sees it") from None
-    every = tuple(file for files in files_of for file in files)
     found = LogFiles(names[0] if len(names) == 1 else several(every), every) if every else find(names)
     files = tuple(_planned_file(file) for file in found.files)
     kind = format or format_of(found.files)
@@ -370,9 +346,8 @@ def _planned_file(file: LogFile) -> PlannedFile:
         there = path.stat()
         if not stat.S_ISREG(there.st_mode):
             raise BadInput(f"{file.shown} must be a plain file to be read on a cluster")
-        with path.open("rb") as opened:
-            if opened.read(len(STATE)) == STATE:
-                raise BadInput(f"{file.shown} is a state file, which is not read on a cluster: leave executor away")
+        if is_state(path):
+            raise BadInput(f"{file.shown} is a state file, which is not read on a cluster: leave executor away")
     except OSError as error:
         raise BadInput(
             f"{path}: the Dask worker {_here()} cannot read it ({error.strerror or error}); all workers must see all "
@@ -395,17 +370,26 @@ def _here() -> str:
     return f"{import_module('distributed').get_worker().address} on {socket.gethostname()}"
 
 
-def read(job: ReadingJob) -> tuple[Ordered, JobNotes]:
-    """Read the files of a job: their measurements by arm, and news."""
-    kinds, unusable = ColumnKinds(), UnusableCheck(job.objectives, job.request.metrics)
+def read(
+    files: Sequence[PlannedFile],
+    format: str,
+    request: Request,
+    usable: Floats | None,
+    objectives: Sequence[Objective] = (),
+) -> tuple[Ordered, JobNotes]:
+    """Read some files one after another: their measurements by arm, and news.
+
+    Values that the objectives cannot use are counted.
+    """
+    kinds, unusable = ColumnKinds(), UnusableCheck(objectives, request.metrics)
     notes: list[Notice] = []
     rows = 0
 
     def batches() -> Iterator[Batch]:
         nonlocal rows
-        for planned in job.files:
+        for planned in files:
             _refuse_other(planned)
-            log = files_log(job.format, LogFiles(planned.file.shown, (planned.file,)), job.request)
+            log = files_log(format, LogFiles(planned.file.shown, (planned.file,)), request)
             yield from unusable.watched(log.batches(may_be_empty=True))
             rows += log.rows_read
             notes.extend(log.notes)
@@ -414,7 +398,8 @@ def read(job: ReadingJob) -> tuple[Ordered, JobNotes]:
 
     try:
         memory = max(LEAST_MEMORY, available_memory() // _OF_MEMORY)
-        ordered = ordered_from(batches(), job.request.metrics, usable=job.usable, memory=memory)
+        ordered = ordered_from(batches(), request.metrics, usable=usable, memory=memory)
     except (OSError, MemoryError) as error:
-        raise BadInput(f"{job.shown}: the Dask worker {_here()} cannot read it: {said(error)}") from None
+        shown = several([each.file for each in files])
+        raise BadInput(f"{shown}: the Dask worker {_here()} cannot read it: {said(error)}") from None
     return ordered, JobNotes(rows, int(ordered.pulls.sum()), tuple(notes), kinds, unusable)

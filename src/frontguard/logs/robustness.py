@@ -147,7 +147,9 @@ def profile(
             lost = open_still & (known[end] != present)
             stands[lost] = level
             open_still &= ~lost
-            if changed == len(levels) and _falls(known[end], present):
+            others_in = (known[end] == Verdict.KEEP) != (present == Verdict.KEEP)
+            newly_open = (known[end] == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
+            if changed == len(levels) and (others_in | newly_open).any():
                 changed = end
         del known[level]
         choices.pop(level, None)
@@ -163,13 +165,6 @@ def profile(
         in_front=np.array([sizes[j] for j in seen]),
         resolution=step,
     )
-
-
-def _falls(codes: Ints, present: Ints) -> bool:
-    """True if the present answer as a whole is no longer certain where verdicts are these."""
-    others_in = (codes == Verdict.KEEP) != (present == Verdict.KEEP)
-    newly_open = (codes == Verdict.UNDECIDED) & (present != Verdict.UNDECIDED)
-    return bool((others_in | newly_open).any())
 
 
 def levels_from(eps: float, step: float) -> Floats:

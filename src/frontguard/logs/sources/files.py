@@ -8,6 +8,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,10 @@ def find(where: Any) -> LogFiles:
 
 def state_files(found: LogFiles) -> list[Path]:
     """The state files that a log is, if it is of these; none otherwise."""
-    paths = [file.path for file in found.files if file.path is not None]
-    states = [path for path in paths if is_state(path)]
+    states = []
+    for path in (file.path for file in found.files if file.path is not None):
+        with suppress(OSError):  # of what cannot be read, whoever reads it says so
+            states += [path] if is_state(path) else []
     if states and len(states) < len(found.files):
         other = next(file.shown for file in found.files if file.path not in states)
         raise BadInput(
@@ -95,12 +98,9 @@ def state_files(found: LogFiles) -> list[Path]:
 
 
 def is_state(path: Path) -> bool:
-    """True for the file of a state; what cannot be read is said by whoever reads it."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(STATE)) == STATE
-    except OSError:
-        return False
+    """True for the file of a state."""
+    with path.open("rb") as file:
+        return file.read(len(STATE)) == STATE
 
 
 def several(files: Sequence[LogFile]) -> str:
