@@ -17,9 +17,8 @@ import pytest
 
 from frontguard.commands import process as processes
 from frontguard.commands.arm import Commands, run_pull, seed_of_pull
-from frontguard.commands.metrics import MetricSource
 from frontguard.commands.process import MARK, end_abandoned, new_mark
-from frontguard.commands.spec import read_spec
+from frontguard.commands.spec import MetricSource, read_spec
 from tests.support.snapshots import said
 
 SECONDS = [MetricSource("seconds", "seconds")]

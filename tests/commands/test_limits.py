@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from frontguard import BadInput, Limit
 from frontguard.cli import application
-from frontguard.commands.metrics import MetricSource
-from frontguard.commands.spec import Spec, read_spec
+from frontguard.commands.spec import MetricSource, Spec, read_spec
 from frontguard.limits import with_limits
 from frontguard.results import Answer
 from tests.support.snapshots import said

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontguard import Objective
-from frontguard.commands.metrics import MetricSource, last_line, read_metrics
+from frontguard.commands.arm import last_line, read_metrics
+from frontguard.commands.spec import MetricSource
 
 SIZE = MetricSource("size")
 

@@ -20,7 +20,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands import arm
 from frontguard.commands.arm import run_pull
-from frontguard.commands.metrics import MetricSource, Patterns, Stopped, TookTooLong
+from frontguard.commands.process import Patterns, Stopped, TookTooLong
+from frontguard.commands.spec import MetricSource
 from tests.cli.commands import FRONTGUARD
 from tests.support.snapshots import said
 

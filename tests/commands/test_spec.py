@@ -15,9 +15,18 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective
-from frontguard.commands.candidates import BadPlaceholder, escaped, filled, filled_command, grid_arms, placeholders
-from frontguard.commands.metrics import MetricSource
-from frontguard.commands.spec import Spec, read_spec, spec_from_arms
+from frontguard.commands.spec import (
+    BadPlaceholder,
+    MetricSource,
+    Spec,
+    escaped,
+    filled,
+    filled_command,
+    grid_arms,
+    placeholders,
+    read_spec,
+    spec_from_arms,
+)
 from frontguard.errors import BadInput
 from frontguard.theory.threats import Malicious, Prescient, threat_named
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS

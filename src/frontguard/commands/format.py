@@ -31,7 +31,7 @@ from pydantic_core import PydanticCustomError
 from frontguard import phrases
 from frontguard._common.checks import WANTED_TIME, checked_seconds
 from frontguard._common.secrets import MASK, hidden, without_password
-from frontguard.commands import metrics
+from frontguard.commands import spec
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.objectives import Objective
@@ -168,10 +168,10 @@ Seconds = Annotated[float, BeforeValidator(lambda value: checked_seconds(value, 
 Text = Annotated[str, _only(_is_text), _wanted("a text of one line that is not blank")]
 Truth = Annotated[bool, _wanted("true or false")]
 SourceKind = Annotated[
-    metrics.SourceKind,
-    _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(metrics.SourceKind)),
+    spec.SourceKind,
+    _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(spec.SourceKind)),
 ]
-Stream = Annotated[metrics.Stream, _wanted("'stdout' or 'stderr'", *get_args(metrics.Stream))]
+Stream = Annotated[spec.Stream, _wanted("'stdout' or 'stderr'", *get_args(spec.Stream))]
 Scalar = Annotated[str | int | float | bool, _only(_is_scalar), _wanted("a text, a finite number or a truth value")]
 CommandLine = Annotated[
     list[str] | str,
@@ -265,7 +265,7 @@ class ObjectiveToml(MetricToml):
     @cached_property
     def objective(self) -> Objective:
         """The objective that it says; one that we measure, whatever its name, is minimised unless said otherwise."""
-        measured = (self.source or metrics.usual_kind(self.name)) in metrics.MEASURED
+        measured = (self.source or spec.usual_kind(self.name)) in spec.MEASURED
         said = ({"direction": "minimize"} if measured else {}) | self.said
         if "tolerance" not in said and said.get("exact") is not True:  # exact ones need none
             wanted = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
