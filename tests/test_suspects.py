@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import BadInput, Objective, Prescient, Study, analyze
+from frontguard import Objective, Prescient, Study, analyze
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.answer import looks_dirtier
 from frontguard.notices import LooksDirtier
@@ -29,7 +29,7 @@ from frontguard.studies.alarms import (
     suspects,
 )
 from frontguard.verdicts import Verdict
-from tests.support.snapshots import refused, said
+from tests.support.snapshots import said
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -121,11 +121,6 @@ def test_the_order_does_not_matter_and_neither_do_the_units(values: list[float],
     order = np.random.default_rng(0).permutation(len(array))
     np.testing.assert_array_equal(suspects(array[order]), suspects(array)[order])
     np.testing.assert_array_equal(suspects(-4.0 * array), suspects(array))
-
-
-def test_one_sample_at_a_time(snapshot: SnapshotAssertion) -> None:
-    with refused(BadInput, snapshot):
-        suspects(np.zeros((3, 2)))
 
 
 # Dirtier than declared ------------------------------------------------------------------------------------------------

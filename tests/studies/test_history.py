@@ -13,7 +13,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.storage.contract import MemoryStorage
 from frontguard.studies import follow as history
-from frontguard.studies.follow import MOST_MOMENTS, Follower, Moment, RateCounter, Recorder
+from frontguard.studies.follow import MOST_MOMENTS, Follower, Moment, Recorder, rate_of
 from frontguard.studies.replay import Replay
 from frontguard.studies.settings import Settings
 from tests.studies.naive_replay import naive_policy
@@ -123,21 +123,17 @@ MOMENTS = st.lists(st.floats(0.01, 5000.0).map(lambda seconds: 1.7e9 + seconds),
 @given(st.lists(MOMENTS, max_size=6), st.integers(2, 12), st.integers(0, 10**6))
 def test_spans_are_a_histogram(parts: list[list[float]], most: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    spans = RateCounter(most)
     every: list[float] = []
-    bad: list[bool] = []
     for part in parts:
-        failed = rng.random(len(part)) < 0.3
-        spans.add(np.array(part), failed)
         every += part
-        bad += failed.tolist()
-        rate = spans.rate()
+        bad = rng.random(len(every)) < 0.3
+        rate = rate_of(np.array(every), bad, most)
         assert len(rate.told) <= most
         if not every:
             continue
         told, _ = np.histogram(every, rate.edges)
         np.testing.assert_array_equal(rate.told, told)
-        np.testing.assert_array_equal(rate.failed, np.histogram(np.array(every)[np.array(bad)], rate.edges)[0])
+        np.testing.assert_array_equal(rate.failed, np.histogram(np.array(every)[bad], rate.edges)[0])
         assert rate.told.sum() == len(every)
         widths = np.diff(rate.edges)
         assert (widths == widths[0]).all()
@@ -146,17 +142,12 @@ def test_spans_are_a_histogram(parts: list[list[float]], most: int, seed: int) -
 
 
 def test_spans_are_no_wider_than_they_have_to_be() -> None:
-    spans = RateCounter()
     at = 1.7e9 + np.arange(0.0, 3600.0, 0.5)
-    for part in np.array_split(at, 100):
-        spans.add(part, np.zeros(len(part), np.bool_))
-    rate = spans.rate()
+    rate = rate_of(at, np.zeros(len(at), np.bool_))
     assert history.MOST_SPANS / 2 < len(rate.told) <= history.MOST_SPANS
     assert rate.edges[0] == 1.7e9
     np.testing.assert_allclose(rate.told[:-1] / np.diff(rate.edges)[:-1], 2.0)
 
 
 def test_pulls_told_at_no_known_moment_are_left_out() -> None:
-    spans = RateCounter()
-    spans.add(np.array([0.0, np.nan, 5.0]), np.zeros(3, np.bool_))
-    assert spans.rate().told.tolist() == [1]
+    assert rate_of(np.array([0.0, np.nan, 5.0]), np.zeros(3, np.bool_)).told.tolist() == [1]

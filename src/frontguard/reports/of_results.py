@@ -206,7 +206,7 @@ def study_report(
     follower = Follower(storage, name)
     overview = follower.catch_up(None if progress is None else partial(progress, "pulls read"))
     settings, answer = overview.settings, overview.answer
-    arms, values, held, reps = follower.values(overview.told)  # which it has read: the storage is not asked again
+    arms, values, held, reps = follower.values()  # which it has read: the storage is not asked again
     out = np.concatenate([held, under_way(storage, name, overview.told)])
     log = StudyLog(settings, answer, arms, values, reps, out)
     found, differing = own_answer(log, progress=None if progress is None else partial(progress, "shares of lies tried"))

@@ -21,19 +21,17 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import checked_delta
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.errors import BadInput
 from frontguard.evidence.confidence_sequences import anytime_rank, fixed_rank, taken_away, taken_away_each
 from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, LooksDirtier, SpreadAlarm
-from frontguard.objectives import Objective, parse_objectives
-from frontguard.theory.spread import SpreadBound, as_spread_bound
-from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
+from frontguard.objectives import Objective
+from frontguard.theory.spread import SpreadBound
+from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 
 Kind = Literal["failures", "drift", "spread"]
@@ -47,18 +45,19 @@ FIRST_CHECK = 64
 MOST_RANKS = 10_000
 """Numbers of pulls whose ranks are kept: arms and objectives mostly fail at the same ones."""
 
+MOST_LEVEL = 0.49
 LEVELS = (0.4, 0.7, 1.0)
-"""Shares of t̄ at which R is held against the data."""
+"""Shares of t̄ = `MOST_LEVEL` at which R is held against the data."""
 
 
 class Watch:
     """Reads the log of a study and raises alarms. Its cost is about linear in what is new.
 
     >>> from frontguard import Prescient
-    >>> watch = Watch(["a", "b"], [("speed", "maximize")], Prescient(0.1))
+    >>> watch = Watch(["a", "b"], [Objective("speed", "maximize")], Prescient(0.1))
     >>> watch.plan([0, 1] * 20)
-    >>> values = [[float("nan")] if pull % 4 == 0 else [1.0] for pull in range(40)]
-    >>> watch.tell(range(1, 41), values, ["exit code 1" if pull % 4 == 0 else "" for pull in range(40)])
+    >>> values = np.array([[float("nan")] if pull % 4 == 0 else [1.0] for pull in range(40)])
+    >>> watch.tell(np.arange(1, 41), values, ["exit code 1" if pull % 4 == 0 else "" for pull in range(40)])
     >>> for alarm in watch.alarms():
     ...     print(alarm)
     arm 'a': 10 of 20 pulls failed (10 × exit code 1); 10% contamination would make it 10 or more with probability
@@ -68,36 +67,23 @@ class Watch:
     def __init__(
         self,
         arm_names: Sequence[str],
-        objectives: Iterable[Objective | str | tuple[str, str]],
+        objectives: Sequence[Objective],
         threat: Threat,
         *,
-        spread: SpreadBound | Any | None = None,
-        t_bar: float = 0.49,
+        spread: SpreadBound | None = None,
         rate: float = RATE,
     ) -> None:
-        self.arm_names = tuple(arm_names)
-        self.objectives = parse_objectives(objectives)
-        if not self.arm_names:
-            raise BadInput("arm_names must be one at least; got none")
-        self.threat = checked_threat(threat)
-        bound = None if spread is None else as_spread_bound(spread)
+        self.arm_names, self.objectives, self.threat = tuple(arm_names), objectives, threat
         self._windows: list[tuple[float, float]] = []  # for some levels t: t itself and the width 2 R(t)
-        if bound is not None:
-            threat.check(checked_t_bar(t_bar))
-            bound.check(t_bar)
-            self._windows = [(share * t_bar, 2.0 * float(bound(share * t_bar))) for share in LEVELS]
-        kinds = 2 if bound is None else 3
-        self._delta = checked_delta(rate) / (kinds * len(self.arm_names) * len(self.objectives))
+        if spread is not None:
+            threat.check(MOST_LEVEL)
+            spread.check(MOST_LEVEL)
+            self._windows = [(share * MOST_LEVEL, 2.0 * float(spread(share * MOST_LEVEL))) for share in LEVELS]
+        kinds = 2 if spread is None else 3
+        self._delta = rate / (kinds * len(self.arm_names) * len(self.objectives))
         self._planned = 0
-        row = np.dtype(
-            [
-                ("arm", np.int64),
-                ("told", np.bool_),
-                ("stopped", np.bool_),
-                ("values", np.float64, (len(self.objectives),)),
-            ]
-        )
-        self._pulls = np.zeros(1024, row)  # from 0, with room to grow
+        row = [("arm", "i8"), ("told", "?"), ("stopped", "?"), ("values", "f8", (len(self.objectives),))]
+        self._pulls = np.zeros(1024, np.dtype(row))  # from 0, with room to grow
         self._reasons: dict[int, str] = {}  # of pulls that failed and were not looked at yet
         self._clusters: dict[int, str] = {}  # of pulls that are in one and were not looked at yet
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
@@ -107,25 +93,21 @@ class Watch:
 
     def plan(self, arms: npt.ArrayLike) -> None:
         """Take the next plan: the arms of its pulls, as positions, in order. Pulls are numbered through from 1."""
-        added = np.asarray(arms, np.int64).reshape(-1)
-        if added.size == 0:
-            return
-        if added.min() < 0 or added.max() >= len(self.arm_names):
-            raise BadInput(f"arms of a plan must be positions from 0 to {len(self.arm_names) - 1}; got {arms!r}")
+        added = np.asarray(arms, np.int64)
         end = self._planned + added.size
         if end > len(self._pulls):
             self._pulls = np.concatenate([self._pulls, np.zeros(end, self._pulls.dtype)])
         self._pulls["arm"][self._planned : end] = added
         order = np.argsort(added, kind="stable")
         present, starts = np.unique(added[order], return_index=True)
-        for arm, members in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+        for arm, members in zip(present.tolist(), np.split(order, starts[1:]), strict=False):
             self._arms[arm].pulls.extend((members + self._planned).tolist())
         self._planned = end
 
     def tell(
         self,
-        pulls: npt.ArrayLike | range,
-        values: npt.ArrayLike,
+        pulls: Ints,
+        values: Floats,
         reasons: Sequence[str] = (),
         *,
         stopped: Bools | None = None,
@@ -136,24 +118,16 @@ class Watch:
         Those that a user `stopped` have no values, and are no evidence of failures. A pull that was told before stays
         as it was. Of the pulls of an arm in one of `clusters`, the first counts.
         """
-        numbers = np.asarray(pulls, np.int64).reshape(-1)
-        rows = np.asarray(values, np.float64).reshape(-1, len(self.objectives))
-        if len(rows) != len(numbers) or (reasons and len(reasons) != len(numbers)):
-            raise BadInput(f"a tell of {len(numbers)} pulls needs as many rows of values and reasons; got {len(rows)}")
-        if numbers.size == 0:
-            return
-        if numbers.min() < 1 or numbers.max() > self._planned:
-            raise BadInput(f"pulls must have been planned: 1 to {self._planned} were; got {pulls!r}")
-        at = numbers - 1
+        at = pulls - 1
         new = ~self._pulls["told"][at]
-        self._pulls["values"][at[new]] = rows[new]
+        self._pulls["values"][at[new]] = values[new]
         self._pulls["told"][at[new]] = True
         if stopped is not None:
             self._pulls["stopped"][at[new]] = stopped[new]
         self._touched.update(np.unique(self._pulls["arm"][at[new]]).tolist())
         self._clusters.update((int(at[row]), name) for row, name in enumerate(clusters) if name and new[row])
         if reasons:
-            for position in np.flatnonzero(new & np.isnan(rows).any(axis=1)).tolist():
+            for position in np.flatnonzero(new & np.isnan(values).any(axis=1)).tolist():
                 self._reasons[int(at[position])] = reasons[position]
 
     def alarms(self) -> list[Alarm]:
@@ -169,7 +143,12 @@ class Watch:
         out = np.flatnonzero(~self._pulls["told"][rest])
         fresh = rest[: out[0]] if out.size else rest
         if self._clusters:
-            counted = [pull for pull in fresh.tolist() if state.counts(self._clusters.pop(pull, ""))]
+            counted = []
+            for pull in fresh.tolist():  # those in no cluster count, and the first of each
+                cluster = self._clusters.pop(pull, "")
+                if not cluster or cluster not in state.clusters:
+                    counted.append(pull)
+                    state.clusters.add(cluster)
             state.pulls[state.seen : state.seen + len(fresh)] = counted
             fresh = np.array(counted, np.int64)
         if fresh.size == 0:
@@ -307,14 +286,7 @@ class _ArmState:
         self.failures = [0] * objectives
         self.reasons: list[Counter[str]] = [Counter() for _ in range(objectives)]
         self.first_excess: list[tuple[int, int] | None] = [None] * objectives  # pulls and failures when it was too much
-        self._clusters: set[str] = set()
-
-    def counts(self, cluster: str) -> bool:
-        """Whether its next pull counts, which is of this cluster: those in none do, and the first of each."""
-        new = not cluster or cluster not in self._clusters
-        if cluster:
-            self._clusters.add(cluster)
-        return new
+        self.clusters: set[str] = set()
 
 
 SPLITS = np.array([0.15, 0.3, 0.5, 0.7, 0.85])
@@ -433,8 +405,6 @@ def suspects(values: npt.ArrayLike, *, relative: bool = False) -> Bools:
     [11]
     """
     array = np.asarray(values, np.float64)
-    if array.ndim != 1:
-        raise BadInput(f"values must be the sample of one arm and objective, of shape (n,); got shape {array.shape}")
     marked = np.zeros(len(array), np.bool_)
     usable = array > 0.0 if relative else ~np.isnan(array)
     sample = array[usable]
@@ -503,33 +473,46 @@ _GAP = 1.5  # of these; where a tenth of the values of a clean sample lie beyond
 Sign = Literal["far", "apart", "ties"]
 
 
-def share_that_looks_wrong(values: npt.ArrayLike) -> tuple[float, Sign]:
-    """The largest share of the values (n,) of an arm that one of three signs calls wrong, and the sign.
+class SampleLook(NamedTuple):
+    """How a sample looks: the share of it that looks wrong, by which sign, and how many values it has."""
 
-    *ties*: one value again and again, where all others differ. *far*: those that `suspects` marks, a quarter on either
-    side at most. *apart*: those that are far from the shortest interval that holds half of the values, nearly half of
-    all at most. Skewed samples are not taken for contaminated ones: where all values have one sign, *far* must be so
-    for their logarithms too, and *apart* must lie beyond a gap between these.
+    share: float
+    sign: Sign
+    number: int
+
+
+def look_at(values: Floats) -> SampleLook:
+    """Return the largest share of the values (n,) of an arm that one of three signs calls wrong, and the sign.
+
+    *ties*: one value again and again, a minority, where nine in ten of all others differ. *far*: those that `suspects`
+    marks, a quarter on either side at most. *apart*: those that are far from the shortest interval that holds half of
+    the values, nearly half of all at most. Skewed samples are not taken for contaminated ones: where all values have
+    one sign, *far* must be so for their logarithms too, and *apart* must lie beyond a gap between these.
 
     >>> rng = np.random.default_rng(0)
     >>> clean = rng.lognormal(0.0, 1.0, 300)
-    >>> share_that_looks_wrong(clean)[0] < 0.02
+    >>> look_at(clean).share < 0.02
     True
-    >>> share_that_looks_wrong(np.where(rng.random(300) < 0.4, rng.uniform(1e5, 1e6, 300), clean))
-    (0.38..., 'apart')
+    >>> look_at(np.where(rng.random(300) < 0.4, rng.uniform(1e5, 1e6, 300), clean))
+    SampleLook(share=0.38..., sign='apart', number=300)
     """
-    sample = np.asarray(values, np.float64)
-    sample = sample[np.isfinite(sample)]
+    sample = values[np.isfinite(values)]
     if len(sample) < FEWEST_FOR_HINT:
-        return 0.0, "far"
+        return SampleLook(0.0, "far", len(values))
+    counts = np.unique(sample, return_counts=True)[1]
+    most, others = int(counts.max()), len(sample) - int(counts.max())
+    if most < others and len(counts) - 1 >= 0.9 * others and most / len(sample) >= FAR_DIRTIER:
+        return SampleLook(most / len(sample), "ties", len(values))
     one_sign = bool((sample > 0.0).all() or (sample < 0.0).all())
     scales = [sample, np.log(np.abs(sample))] if one_sign else [sample]
-    tied = _tied(sample)
-    if tied >= FAR_DIRTIER:
-        return tied, "ties"
     far = float(np.logical_and.reduce([suspects(scale) for scale in scales]).mean())
-    apart = float((_away(sample) & (_beyond_gap(scales[1]) if one_sign else True)).mean())
-    return (far, "far") if far >= apart else (apart, "apart")
+    low, high, deviation = _shortest_half(sample)
+    with np.errstate(over="ignore"):
+        away = np.abs(sample - (low / 2.0 + high / 2.0)) > FAR * deviation
+    if deviation == 0.0:  # more than half of them are equal: a rating, a constant
+        away[:] = False
+    apart = float((away & _beyond_gap(scales[1]) if one_sign else away).mean())
+    return SampleLook(far, "far", len(values)) if far >= apart else SampleLook(apart, "apart", len(values))
 
 
 def _shortest_half(sample: Floats) -> tuple[float, float, float]:
@@ -540,15 +523,6 @@ def _shortest_half(sample: Floats) -> tuple[float, float, float]:
         widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
     first = int(widths.argmin())
     return float(ordered[first]), float(ordered[first + half - 1]), float(widths[first]) / _HALF
-
-
-def _away(sample: Floats) -> Bools:
-    """The values (n,) that are more than `FAR` deviations from the middle of the shortest half."""
-    low, high, deviation = _shortest_half(sample)
-    if deviation == 0.0:  # more than half of them are equal: a rating, a constant
-        return np.zeros(len(sample), np.bool_)
-    with np.errstate(over="ignore"):
-        return np.asarray(np.abs(sample - (low / 2.0 + high / 2.0)) > FAR * deviation)
 
 
 def _beyond_gap(sample: Floats) -> Bools:
@@ -563,40 +537,12 @@ def _beyond_gap(sample: Floats) -> Bools:
     return found
 
 
-def _tied(sample: Floats) -> float:
-    """The share of the most frequent value, if it is a minority and nine in ten of all others are different."""
-    _, counts = np.unique(sample, return_counts=True)
-    most = int(counts.max())
-    others = len(sample) - most
-    return most / len(sample) if most < others and len(counts) - 1 >= 0.9 * others else 0.0
-
-
 def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
-    """Up to `MOST_ARMS` kept arms or decide arms that are not out, those with most pulls first."""
+    """Return up to `MOST_ARMS` arms that are kept or decide others, those with most pulls first."""
     alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
     deciding = decided_by[alive]
     some = np.unique(np.concatenate([np.flatnonzero(codes == Verdict.KEEP), deciding[deciding >= 0]]))
     return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
-
-
-class SampleLook(NamedTuple):
-    """How a sample looks: the share of it that looks wrong, by which sign, and how many values it has."""
-
-    share: float
-    sign: Sign
-    number: int
-
-
-def look_at(values: Floats) -> SampleLook:
-    """How a sample looks."""
-    return SampleLook(*share_that_looks_wrong(values), len(values))
-
-
-def _tail(count: int, number: int, probability: float) -> float:
-    """The probability of so many or more of a number of events, each of this probability."""
-    from scipy.special import bdtrc  # few samples come here
-
-    return float(bdtrc(count - 1, number, probability))
 
 
 def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLook]]) -> LooksDirtier | None:
@@ -605,14 +551,16 @@ def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLoo
     It is no part of any certificate: of clean normal, uniform and lognormal samples it is silent, and what it takes for
     wrong may be right.
     """
+    from scipy.special import bdtrc  # few samples come here
+
     looked: set[str] = set()
     dirty: dict[str, tuple[float, str, Sign]] = {}
     for arm, objective, (share, sign, number) in looks:
         looked.add(arm)
         count = round(share * number)
-        if share < contamination + FAR_DIRTIER or _tail(count, number, min(contamination + _STRAY, 1.0)) > _CHANCE:
-            continue
-        dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))
+        stray = min(contamination + _STRAY, 1.0)
+        if share >= contamination + FAR_DIRTIER and bdtrc(count - 1, number, stray) <= _CHANCE:
+            dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))
     if not dirty:
         return None
     arm = max(dirty, key=lambda each: dirty[each][0])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,11 +19,10 @@ from frontguard._common.entries import ByArm, finite
 from frontguard._common.machine import renew_after_fork
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.limits import Columns
 from frontguard.objectives import Objective
 from frontguard.policies.forecast import forecast
 from frontguard.results import Answer
-from frontguard.storage.contract import Pull, Storage, Told
+from frontguard.storage.contract import Storage, Told
 from frontguard.studies.measurement import is_lost
 from frontguard.studies.pulls import NOT_USABLE, counted_and_held, reasons_of
 from frontguard.studies.replay import Replay, answer_of
@@ -169,7 +167,7 @@ class Follower:
         self.name = name
         self._storage = storage
         self._lock = threading.RLock()
-        self._overview: Overview | None = None
+        self.overview: Overview | None = None  # the last one
         self._version = 0
         self._begin(storage.settings(name))
         renew_after_fork(self)
@@ -183,22 +181,13 @@ class Follower:
         self._text = text
         self._replay = Replay(settings)
         self._recorder = Recorder(settings)
-        self._spans = RateCounter()
         self._pulls = _PullsByArm(settings)
         self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
         self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
         self._shown: tuple[int, int, int, bool] | None = None  # plans, told pulls, leases of the last overview; at work
-        self._foreseen: tuple[int, int | None, float | None] = (
-            -1,
-            None,
-            None,
-        )  # after so many pulls: left, at what cost
-
-    @property
-    def overview(self) -> Overview | None:
-        """The last overview; None before the first."""
-        return self._overview
+        # After so many pulls: how many are left, at what cost.
+        self._foreseen: tuple[int, int | None, float | None] = (-1, None, None)
 
     def catch_up(self, progress: Progress | None = None) -> Overview:
         """Read what is new, and say how things stand; the same overview again as long as nothing changes.
@@ -235,15 +224,15 @@ class Follower:
         with self._lock:
             return self._pulls.of(arm, most)
 
-    def values(self, most: int) -> tuple[Ints, Floats, Ints, Ints]:
-        """Arms (n,), by position, and values (n, M) of the first `most` pulls that were read; NaN where one failed.
+    def values(self) -> tuple[Ints, Floats, Ints, Ints]:
+        """Return the arms (n,), by position, and values (n, M) of the pulls that were read; NaN where one failed.
 
         Those that count, that is; the arms of those that wait for earlier ones; and which pull of its arm each of the
         former is.
         """
         with self._lock:
-            pulls, values, held = self._pulls.values(most, self._replay.arm_of)
-            return self._replay.arms_of(pulls), values, held, self._replay.reps_of(pulls)
+            counted, held = counted_and_held(self._pulls.joined(), self._replay.arm_of)
+            return self._replay.arms_of(counted.pulls), counted.values, held, self._replay.reps_of(counted.pulls)
 
     # In the lock ------------------------------------------------------------------------------------------------------
 
@@ -254,7 +243,9 @@ class Follower:
             return
         columns = replay.settings.question.columns
         told = replace(told, values=told.values[:, : len(columns.metrics)])  # without what pulls cost
-        failed = _unusable(columns, told.values)
+        failed, inner = np.isnan(told.values), np.isnan(columns.observed(told.values))
+        for d, source in enumerate(columns.sources):  # values that one of the things read of them cannot use
+            failed[:, source] |= inner[:, d]
         any_failed = np.asarray(failed.any(axis=1), np.bool_)
         reasons = tuple(
             (reason or NOT_USABLE) if bad else ""
@@ -264,7 +255,6 @@ class Follower:
         self._pulls.add(arms, replace(told, values=np.where(failed, np.nan, told.values), reasons=reasons))
         for row in np.flatnonzero(any_failed).tolist():
             self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
-        self._spans.add(told.at, any_failed)
         self._recent = np.concatenate([self._recent, told.at])[-RECENT:]
         known = told.at[told.at > 0.0]
         self._began = float(known.min(initial=self._began))
@@ -272,14 +262,15 @@ class Follower:
 
     def _look(self) -> Overview:
         replay = self._replay
-        leases = self._storage.leases(self.name)
-        out, at_work = len(leases), self._at_work(leases)
+        leases, clock = self._storage.leases(self.name), self._storage.now()
+        alive = {lease.worker for lease in leases if lease.deadline > clock}
+        out, at_work = len(leases), clock - self._last < REST or not all(map(is_lost, alive))
         now = (replay.plans, replay.read, out, at_work)
-        if self._overview is not None and now == self._shown:
-            return self._overview
+        if self.overview is not None and now == self._shown:
+            return self.overview
         state = replay.with_everything()
         self._version += 1
-        self._overview = Overview(
+        self.overview = Overview(
             name=self.name,
             settings=replay.settings,
             answer=answer_of(
@@ -293,7 +284,7 @@ class Follower:
                 under_way=out,
             ),
             history=self._recorder.history(moment_of(state)),
-            rate=self._spans.rate(),
+            rate=rate_of(*self._pulls.moments()),
             failed_at=dict(self._failed_at),
             version=self._version,
             told=replay.read,
@@ -303,12 +294,7 @@ class Follower:
             last=self._last if math.isfinite(self._last) else None,
         )
         self._shown = now
-        return self._overview
-
-    def _at_work(self, leases: list[Pull]) -> bool:
-        now = self._storage.now()
-        alive = {lease.worker for lease in leases if lease.deadline > now}
-        return now - self._last < REST or not all(map(is_lost, alive))
+        return self.overview
 
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
         """How many pulls are left by the forecast, and what they cost."""
@@ -330,14 +316,6 @@ class Follower:
         if len(at) < 2 or at[-1] == at[0]:
             return None
         return float((len(at) - 1) / (at[-1] - at[0]))
-
-
-def _unusable(columns: Columns, values: Floats) -> Bools:
-    """Which values (n, metrics) cannot be used for one of the things that are read of them."""
-    failed, inner = np.isnan(values), np.isnan(columns.observed(values))
-    for d, source in enumerate(columns.sources):
-        failed[:, source] |= inner[:, d]
-    return failed
 
 
 MOST_MOMENTS = 200
@@ -412,52 +390,24 @@ def _thin(moments: list[Moment], most: int) -> None:
         del moments[1 + int(np.argmin(pulls[2:] / pulls[:-2]))]
 
 
-class RateCounter:
-    """Pulls over time: counts in spans of equal length, of which there are never more than `most`.
+def rate_of(at: Floats, failed: Bools, most: int = MOST_SPANS) -> Rate:
+    """Count pulls (n,) told at these moments, and those that failed, in `most` spans of equal length or fewer.
 
-    >>> spans = RateCounter()
-    >>> spans.add(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
-    >>> spans.rate().told.tolist(), int(spans.rate().failed.sum())
+    Those whose moment is not known (0) are left out.
+
+    >>> rate = rate_of(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
+    >>> rate.told.tolist(), int(rate.failed.sum())
     ([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 1)
     """
-
-    def __init__(self, most: int = MOST_SPANS) -> None:
-        self._most = most
-        self._origin = 0.0
-        self._width = FIRST_SPAN
-        # By the number of the span, which may be negative: workers' clocks differ.
-        self._told: Counter[int] = Counter()
-        self._failed: Counter[int] = Counter()
-
-    def add(self, at: Floats, failed: Bools) -> None:
-        """Count pulls (n,) told at these moments. Those whose moment is not known (0) are left out."""
-        known = np.isfinite(at) & (at > 0.0)
-        if not known.any():
-            return
-        if not self._told:
-            self._origin = math.floor(at[known].min() / _GRAIN) * _GRAIN
-        for counts, which in ((self._told, known), (self._failed, known & failed)):
-            counts.update(map(int, ((at[which] - self._origin) // self._width).tolist()))
-        while max(self._told) - min(self._told) >= self._most:
-            self._width *= 2.0
-            self._told, self._failed = _in_pairs(self._told), _in_pairs(self._failed)
-
-    def rate(self) -> Rate:
-        """The counts so far."""
-        first, end = min(self._told, default=0), max(self._told, default=-1) + 1
-        edges = np.asarray(self._origin + self._width * np.arange(first, end + 1), np.float64)
-        told, failed = (
-            np.array([counts[span] for span in range(first, end)], np.int64) for counts in (self._told, self._failed)
-        )
-        return Rate(edges, told, failed)
-
-
-def _in_pairs(counts: Counter[int]) -> Counter[int]:
-    """The counts of spans that are twice as long."""
-    pairs: Counter[int] = Counter()
-    for span, count in counts.items():
-        pairs[span // 2] += count
-    return pairs
+    known = np.isfinite(at) & (at > 0.0)
+    at, failed = at[known], failed[known]
+    origin, width = math.floor(at.min() / _GRAIN) * _GRAIN if len(at) else 0.0, FIRST_SPAN
+    while len(at) and (at.max() - origin) // width >= most:
+        width *= 2.0
+    spans = ((at - origin) // width).astype(np.int64)
+    told = np.bincount(spans)
+    edges = np.asarray(origin + width * np.arange(len(told) + 1), np.float64)
+    return Rate(edges, told, np.bincount(spans[failed], minlength=len(told)))
 
 
 class _PullsByArm:
@@ -481,11 +431,16 @@ class _PullsByArm:
     def _once(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self._texts.setdefault(text, text) for text in texts)
 
-    def values(self, most: int, arm_of: Ints) -> tuple[Ints, Floats, Ints]:
-        """Numbers (n,) and values (n, M) of those of the first `most` pulls that count; arms of those that wait."""
-        told = self._joined([told for _, told in self._pieces]).part(0, most)
-        counted, held = counted_and_held(told, arm_of)
-        return counted.pulls, counted.values, held
+    def moments(self) -> tuple[Floats, Bools]:
+        """Return when pulls (n,) were told, and whether they failed."""
+        at = [piece.at for _, piece in self._pieces]
+        failed = [np.isnan(piece.values).any(axis=1) for _, piece in self._pieces]
+        return np.concatenate([np.empty(0), *at]), np.concatenate([np.empty(0, np.bool_), *failed])
+
+    def joined(self, pieces: list[Told] | None = None) -> Told:
+        """Return these pieces, or all, as one."""
+        pieces = [told for _, told in self._pieces] if pieces is None else pieces
+        return Told.joined([Told.of((), len(self._settings.question.columns.metrics)), *pieces])
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""
@@ -499,13 +454,10 @@ class _PullsByArm:
             most -= len(found[-1])
             if most == 0:
                 break
-        told = self._joined(found[::-1])
+        told = self.joined(found[::-1])
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],
             objectives=self._settings.question.columns.metrics,
             **(vars(told) | {"after": int(self._count[arm]) - len(told)}),
         )
-
-    def _joined(self, pieces: list[Told]) -> Told:
-        return Told.joined([Told.of((), len(self._settings.question.columns.metrics)), *pieces])

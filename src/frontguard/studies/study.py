@@ -90,7 +90,7 @@ class Study:
     ...
     [True, ...
     >>> study.result().verdicts, study.status
-    ({'a': 'in', 'b': 'out'}, 'certified')
+    ({'a': 'keep', 'b': 'beaten'}, 'certified')
     """
 
     @explains_arguments(*Asked.__annotations__, of="Study")
