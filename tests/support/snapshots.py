@@ -7,7 +7,7 @@ Tests assert facts: kinds, fields, numbers, exit codes. The words around them ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-__all__ = ["refused", "said"]
+__all__ = ["refusals", "refused", "said"]
 
 _VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),  # colours
@@ -53,6 +53,16 @@ def said(text: object) -> str:
     for varying, instead in _VARYING:
         lasting = varying.sub(instead, lasting)
     return "\n".join(line.rstrip() for line in lasting.splitlines())
+
+
+def refusals(kind: type[BaseException], calls: Iterable[Callable[[], object]]) -> list[str]:
+    """Return the sentences of errors of this kind, which every call must raise."""
+    sentences = []
+    for call in calls:
+        with pytest.raises(kind) as caught:
+            call()
+        sentences.append(said(caught.value))
+    return sentences
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from functools import partial
 from typing import Any
 
 import mpmath as mp  # type: ignore[import-untyped]
@@ -17,7 +18,7 @@ import frontguard.theory.schedule
 from frontguard.theory.schedule import MOST_PHASES, Schedule
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
-from tests.support.snapshots import refused
+from tests.support.snapshots import refusals, refused
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious]
 SW_LLVM: dict[str, Any] = {"arms": 16, "objectives": 2, "delta": 0.1, "t_bar": 0.49}
@@ -250,9 +251,8 @@ def test_bias_override_leaves_the_widths_alone(snapshot: SnapshotAssertion) -> N
             clean(bias_override=wrong)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_parameters_are_checked(snapshot: SnapshotAssertion) -> None:
+    changes: list[dict[str, Any]] = [
         {"threat": "oblivious"},
         {"threat": Malicious(0.495)},
         {"spread": 0.2},
@@ -266,18 +266,14 @@ def test_bias_override_leaves_the_widths_alone(snapshot: SnapshotAssertion) -> N
         {"delta": math.nan},
         {"t_bar": 0.5},
         {"t_bar": 0.0},
-    ],
-)
-def test_parameters_are_checked(change: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    with refused(ValueError, snapshot):
-        clean(**change)
+    ]
+    assert refusals(ValueError, [partial(clean, **change) for change in changes]) == snapshot
 
 
-@pytest.mark.parametrize("tau", [0, -1, 1.5, np.array([1, 0]), np.array([1.0]), "1"])
-def test_phases_are_counted_from_one(tau: Any, snapshot: SnapshotAssertion) -> None:
+def test_phases_are_counted_from_one(snapshot: SnapshotAssertion) -> None:
+    phases: list[Any] = [0, -1, 1.5, np.array([1, 0]), np.array([1.0]), "1"]
     for method in (clean().phase_pulls, clean().total_pulls, clean().width):
-        with refused(ValueError, snapshot):
-            method(tau)
+        assert refusals(ValueError, [partial(method, tau) for tau in phases]) == snapshot(name=method.__name__)
 
 
 def test_schedules_accept_functions_compare_and_pickle() -> None:

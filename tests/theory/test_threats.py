@@ -6,6 +6,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat, checked_threat, threat_named
-from tests.support.snapshots import refused
+from tests.support.snapshots import refusals, refused
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious, Share]
 shares = st.floats(0.0, 0.49)
@@ -121,25 +122,14 @@ def test_check_says_what_is_allowed_and_why(snapshot: SnapshotAssertion) -> None
     Prescient(0.4).check(0.49)
 
 
-@pytest.mark.parametrize("t_bar", [0.0, 0.5, -0.1, 1.0, math.nan, True, "0.4"])
 @pytest.mark.parametrize("model", MODELS)
-def test_t_bar_outside_its_range_is_refused(model: type[Threat], t_bar: Any, snapshot: SnapshotAssertion) -> None:
-    with refused(ValueError, snapshot):
-        model(0.1).check(t_bar)
-
-
-@pytest.mark.parametrize("eps", [-1e-9, 0.5, 0.7, math.nan, math.inf, True, False, "0.1", None, 0.1j, [0.1]])
-@pytest.mark.parametrize("model", MODELS)
-def test_eps_outside_its_range_is_refused(model: type[Threat], eps: Any, snapshot: SnapshotAssertion) -> None:
-    with refused(ValueError, snapshot):
-        model(eps)
-
-
-@pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, True])
-def test_keep_refuses_what_is_no_probability(p: Any, snapshot: SnapshotAssertion) -> None:
-    for model in MODELS:
-        with refused(ValueError, snapshot):
-            model(0.1).keep(p)
+def test_numbers_outside_their_ranges_are_refused(model: type[Threat], snapshot: SnapshotAssertion) -> None:
+    t_bars: list[Any] = [0.0, 0.5, -0.1, 1.0, math.nan, True, "0.4"]
+    shares: list[Any] = [-1e-9, 0.5, 0.7, math.nan, math.inf, True, False, "0.1", None, 0.1j, [0.1]]
+    assert refusals(ValueError, [partial(model(0.1).check, t_bar) for t_bar in t_bars]) == snapshot(name="t_bar")
+    assert refusals(ValueError, [partial(model, eps) for eps in shares]) == snapshot(name="eps")
+    kept = [partial(model(0.1).keep, p) for p in (-0.1, 1.1, math.nan, True)]
+    assert refusals(ValueError, kept) == snapshot(name="probability")
 
 
 def test_numbers_of_numpy_and_fractions_are_numbers() -> None:
