@@ -39,7 +39,9 @@ def test_least_counts_fall_into_a_region_as_rarely_as_promised(threat: Threat, n
         of_b, of_c = least_counts(n, threat, 1.0 - p), least_counts(m, threat, p)
         inside = np.arange(n + 1)[:, None] <= largest[None, :]
         assert np.outer(of_b, of_c)[inside].sum() <= delta * (1 + 1e-9)
-        assert largest[0] == n and (largest >= 0).all() and (np.diff(largest) <= 0).all()
+        assert largest[0] == n
+        assert (largest >= 0).all()
+        assert (np.diff(largest) <= 0).all()
 
 
 @pytest.mark.parametrize("threat", [Prescient(0.1), Share(0.2)], ids=str)

@@ -178,7 +178,8 @@ def _tail_of_share(n: int, m: int, taken_x: int, taken_y: int) -> Floats:
             if j:
                 now[j] += now[j - 1] * (j / (i + j))
         law = now
-    return np.minimum(np.cumsum(law[m])[::-1], 1.0)
+    tail: Floats = np.cumsum(law[m])[::-1]
+    return np.minimum(tail, 1.0)
 
 
 # Many checks of a log -------------------------------------------------------------------------------------------------
@@ -203,7 +204,8 @@ def check_bounds(
 ) -> CheckBounds:
     """Compare candidates with their baselines, by the rows `mine` and `its` (P,) of a log; docs/theory.md, (cc)."""
     shape = len(its), len(objectives)
-    found = CheckBounds(*(np.full(shape, np.inf) for _ in range(3)), np.zeros(shape, np.bool_))
+    ahead, behind, together = (np.full(shape, np.inf) for _ in range(3))
+    found = CheckBounds(ahead, behind, together, np.zeros(shape, np.bool_))
     noisy = sum(not objective.exact for objective in objectives) * len(its)
     half, line = 0.5 * delta, 0.5 * delta / max(1, noisy)
     for d, objective in enumerate(objectives):
