@@ -285,12 +285,22 @@ class StudyEntries(Described):
     """True if pulls were measured several at a time."""
 
 
+class CleanerEntries(Described):
+    """What would be certain at a smaller contamination."""
+
+    outcome: OutcomeWord
+    contamination: Share
+    """The largest at which it would be."""
+
+
 class CheckEntries(EffectEntries):
     """One metric of a candidate against its baseline."""
 
     outcome: OutcomeWord
     holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+    if_cleaner: CleanerEntries | None = None
+    """Of an open one, what would be certain at a smaller contamination than was declared."""
 
 
 class LimitCheckEntries(SpanEntries):
@@ -336,6 +346,8 @@ class GateEntries(Described):
     """Arms that are new."""
     every_row: Truth = False
     """True if rows of one process were said to count by themselves."""
+    at_worst: list[Number | None] | None = None
+    """By how much any candidate is worse at most, in each metric, in inner values; null where nothing bounds it."""
 
 
 class Made(Described):

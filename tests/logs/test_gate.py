@@ -13,10 +13,12 @@ import pandas as pd
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import analyze, gate
+from frontguard import Prescient, analyze, gate
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
+from frontguard.evidence.two_sample import largest_difference
 from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
+from frontguard.results import Answer
 from frontguard.words import gate as words
 from tests.support.snapshots import refused, said
 
@@ -75,18 +77,15 @@ def test_what_is_not_exact_is_an_alarm_and_what_is_true_or_false_a_rate_and_both
     assert "More measurements" in words.answer(rates)
 
 
-def test_intervals_are_those_of_one_log_with_all_arms_that_are_compared() -> None:
-    """δ is shared by the arms of both logs."""
+def test_intervals_are_those_of_two_samples_each_by_itself() -> None:
     main, pr = frame(0, sort=10, hash=5, gone=1), frame(1, sort=11, hash=5)
     found = gate(main, pr, minimize="ms")
-    both = pd.concat([main[main.arm != "gone"].assign(side="main"), pr.assign(side="pr")])
-    whole = analyze(both, arm=["side", "arm"], minimize="ms", tolerance="5%")
     for pair in found.gate.pairs:
-        effect = whole.compare(f"pr/{pair.name}", f"main/{pair.name}")["ms"]
+        its, mine = (np.sort(-np.log(side[side.arm == pair.name].ms.to_numpy())) for side in (main, pr))
         ratio = pair.checks[0].effect.ratio
         assert ratio is not None
-        assert (ratio.low, ratio.high) == (effect.ratio.low, effect.ratio.high)
-        assert pair.checks[0].effect.contrast == effect.contrast
+        bounds = [largest_difference(*two, Prescient(0.1), 0.5, 0.025) for two in ((mine, its), (its, mine))]
+        assert (-np.log(ratio.low), np.log(ratio.high)) == (pytest.approx(bounds[0]), pytest.approx(bounds[1]))
 
 
 # With pairs, lists, independent arms and limits -----------------------------------------------------------------------
@@ -156,7 +155,7 @@ def test_up_to_which_contamination_it_stands() -> None:
         (check,) = pair.checks
         last = check.holds_up_to
         assert last is not None
-        for eps, same in ((last, True), (round(last + 0.001, 3), False)):
+        for eps, same in ((last, True), (round(last + 0.01, 3), False)):
             if eps >= 0.5:
                 continue  # it stands wherever anything can
             again = gate(main, pr, minimize="ms", contamination=eps)
@@ -180,13 +179,42 @@ def test_one_log_that_has_both() -> None:
     assert outcomes(found) == {"other": "not worse", "pr": "worse"}
 
 
-def test_several_candidates_share_one_error_probability() -> None:
-    main, pr = frame(0, sort=10), frame(1, sort=10.6)
-    alone, beside = gate(main, pr, minimize="ms"), gate(main, pr, *[frame(s, sort=10) for s in range(2, 12)],
-                                                        minimize="ms")  # fmt: skip
-    widths = [found.gate.pairs[0].checks[0].effect.ratio for found in (alone, beside)]
-    assert widths[1].high - widths[1].low > widths[0].high - widths[0].low
+def test_lines_of_several_candidates_share_one_error_probability_and_intervals_stand_by_themselves() -> None:
+    main, pr = frame(0, sort=10), frame(1, sort=11)
+    others = [frame(s, sort=10) for s in range(2, 12)]
+    alone, beside = gate(main, pr, minimize="ms"), gate(main, pr, *others, minimize="ms")
+    checks = [found.gate.pairs[0].checks[0] for found in (alone, beside)]
+    assert checks[0].effect.ratio == checks[1].effect.ratio
+    assert checks[0].holds_up_to > checks[1].holds_up_to
     assert len({pair.name for pair in beside.gate.pairs}) == 11
+
+
+def test_a_gate_of_many_tests_passes_if_the_one_that_may_be_worst_does() -> None:
+    """No line could be certain by itself at so few sessions, and all of them together are."""
+    rng = np.random.default_rng(0)
+    sides = [
+        pd.DataFrame({"arm": np.repeat([f"test {i:02}" for i in range(50)], 8), "ms": rng.lognormal(0.0, 0.01, 400)})
+        for _ in range(2)
+    ]
+    found = gate(*sides, minimize="ms", tolerance="5%", contamination=0)
+    assert found.gate.outcome == Outcome.NOT_WORSE
+    assert 0.0 < found.gate.at_worst[0] <= np.log(1.05)
+    assert found.gate.at_worst[0] == pytest.approx(
+        max(np.log(pair.checks[0].effect.ratio.high) for pair in found.gate.pairs)
+    )
+    assert gate(*sides, minimize="ms", tolerance="2%", contamination=0).gate.outcome == Outcome.OPEN
+
+
+def test_an_open_check_says_up_to_which_contamination_it_would_be_certain() -> None:
+    main, pr = frame(0, sort=10).head(12), frame(1, sort=12).head(12)
+    found = gate(main, pr, minimize="ms", contamination=0.4)
+    (check,) = found.gate.pairs[0].checks
+    assert found.gate.outcome == Outcome.OPEN
+    outcome, eps = check.if_cleaner
+    assert outcome == Outcome.WORSE
+    assert 0.0 < eps < 0.4
+    assert gate(main, pr, minimize="ms", contamination=eps).gate.outcome == Outcome.WORSE
+    assert Answer.from_dict(found.to_dict()).gate.pairs[0].checks[0].if_cleaner == (outcome, eps)
 
 
 def test_metrics_have_tolerances_of_their_own() -> None:

@@ -339,6 +339,30 @@ def against(intervals: Comparable, baseline: int, numbers: Ints) -> Comparisons:
     )
 
 
+def effect_between(
+    metric: Objective, estimates: tuple[float, float], bounds: tuple[float, float], contrast: Contrast
+) -> Effect:
+    """Return an arm against its baseline by bounds of their difference alone, both in inner values.
+
+    `estimates` are those of the baseline and of the arm; `bounds` are upper ones of arm − baseline and the other way.
+
+    >>> seconds = Objective("seconds", "minimize", tolerance="2%")
+    >>> effect = effect_between(seconds, (0.0, -0.1), (0.0, 0.2), Contrast.NO_BETTER)
+    >>> round(effect.ratio.low, 3), round(effect.ratio.estimate, 3), round(effect.ratio.high, 3)
+    (1.0, 1.105, 1.221)
+    """
+    its, mine = (float(metric.outward(each)) for each in estimates)
+    ahead, behind = bounds
+    ends = (-ahead, behind) if metric.minimized else (-behind, ahead)
+    if not metric.relative:
+        return Effect(metric, Span(mine - its, *ends), None, contrast)
+    with np.errstate(over="ignore"):
+        low, high = np.exp(ends).tolist()
+    return Effect(
+        metric, Span(mine - its, -math.inf, math.inf), Span(mine / its if its else math.nan, low, high), contrast
+    )
+
+
 def by_difference(metric: Objective) -> bool:
     """Whether a metric's tolerance is an amount of it, so that differences tell more than ratios."""
     return not metric.relative and metric.inner_tolerance > 0.0

@@ -33,7 +33,7 @@ from frontguard.objectives import Objective
 from frontguard.question import Question
 
 if TYPE_CHECKING:
-    from frontguard.schema import GateEntries, PairEntries
+    from frontguard.schema import CheckEntries, GateEntries, PairEntries
 
 
 class Outcome(IntEnum):
@@ -54,6 +54,11 @@ class Outcome(IntEnum):
         ['not worse', 'open', 'worse']
         """
         return self.name.lower().replace("_", " ")
+
+    @classmethod
+    def called(cls, word: str) -> Outcome:
+        """Return the outcome of this word."""
+        return next(outcome for outcome in cls if outcome.word == word)
 
     @classmethod
     def of(cls, contrast: Contrast) -> Outcome:
@@ -94,6 +99,23 @@ def outcomes_between(its: Intervals, mine: Intervals, apart: tuple[Floats, Float
     return outcomes_of(*sharpened(worst, best, *apart), tolerances)
 
 
+def outcomes_of_checks(behind: Floats, line: Floats, worse: Bools, tolerances: Floats) -> Ints:
+    """Outcomes (P, M) of the checks of a gate at one look (docs/theory.md, (cc)).
+
+    If no check may be `behind` by more than is tolerated, none is worse. Else each line is judged at its own level.
+
+    >>> far, near, worse = np.array([[0.2], [0.1]]), np.array([[0.3], [0.1]]), np.array([[False], [True]])
+    >>> outcomes_of_checks(far, near, worse, np.array([0.2])).tolist()
+    [[0], [0]]
+    >>> outcomes_of_checks(far, near, worse, np.array([0.05])).tolist()
+    [[1], [2]]
+    """
+    if (behind <= tolerances).all():
+        return np.full(behind.shape, int(Outcome.NOT_WORSE))
+    lines = np.where(worse, int(Outcome.WORSE), int(Outcome.OPEN))
+    return np.where(line <= tolerances, int(Outcome.NOT_WORSE), lines)
+
+
 def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
     """That of several together: worse if any is, not worse if all are, else open.
 
@@ -112,11 +134,20 @@ class Check:
 
     effect: Effect
     holds_up_to: float | None = None
+    if_cleaner: tuple[Outcome, float] | None = None
+    """Of an open one, what would be certain at a smaller contamination, and up to which."""
 
     @property
     def outcome(self) -> Outcome:
         """What is certain of it."""
         return Outcome.of(self.effect.contrast)
+
+    @classmethod
+    def of(cls, metric: Objective, given: CheckEntries) -> Check:
+        """Return the check that was written down."""
+        if (told := given.if_cleaner) is None:
+            return cls(Effect.of(metric, given), given.holds_up_to)
+        return cls(Effect.of(metric, given), given.holds_up_to, (Outcome.called(told.outcome), told.contamination))
 
     @property
     def metric(self) -> Objective:
@@ -125,7 +156,11 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        return {"outcome": self.outcome.word, **self.effect.to_dict(), "holds_up_to": self.holds_up_to}
+        cleaner = None
+        if self.if_cleaner is not None:
+            cleaner = {"outcome": self.if_cleaner[0].word, "contamination": self.if_cleaner[1]}
+        told = {"outcome": self.outcome.word, "holds_up_to": self.holds_up_to, "if_cleaner": cleaner}
+        return self.effect.to_dict() | told
 
 
 @dataclass(frozen=True)
@@ -180,14 +215,13 @@ class GatePair:
     def of(cls, given: PairEntries, metrics: Iterable[Objective], gates: Iterable[Gate]) -> GatePair:
         """The pair that was written down."""
         plain = {name: getattr(given, name) for name in ("name", "candidate", "baseline", "pulls", "baseline_pulls")}
-        outcomes = {outcome.word: outcome for outcome in Outcome}
         checks = ((metric, given.metrics[metric.name]) for metric in metrics)
         return cls(
             **plain,
-            checks=tuple(Check(Effect.of(metric, each), each.holds_up_to) for metric, each in checks),
+            checks=tuple(Check.of(metric, each) for metric, each in checks),
             excluded=tuple(given.excluded),
             limits=tuple(
-                LimitCheck(gate, Span.of(each), outcomes[each.outcome], each.holds_up_to)
+                LimitCheck(gate, Span.of(each), Outcome.called(each.outcome), each.holds_up_to)
                 for gate, each in zip(gates, given.limits, strict=True)
             ),
         )
@@ -239,6 +273,10 @@ def gate_pair(
     return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
 
 
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
 def _known(last: float) -> float | None:
     return None if np.isnan(last) else last
 
@@ -264,6 +302,8 @@ class GateDetails:
     only_baseline: tuple[str, ...] = ()
     only_candidate: tuple[str, ...] = ()
     every_row: bool = False  # whether it was said that rows of one process count by themselves
+    at_worst: tuple[float, ...] | None = None
+    """By how much any candidate is worse at most, in each metric, in inner values; None where that was not asked."""
 
     @property
     def outcome(self) -> Outcome:
@@ -303,6 +343,9 @@ class GateDetails:
             "only_baseline": list(self.only_baseline),
             "only_candidate": list(self.only_candidate),
             "every_row": self.every_row,
+            "at_worst": None
+            if self.at_worst is None
+            else [each if np.isfinite(each) else None for each in self.at_worst],
         }
 
     @classmethod
@@ -316,6 +359,7 @@ class GateDetails:
             only_baseline=tuple(given.only_baseline),
             only_candidate=tuple(given.only_candidate),
             every_row=given.every_row,
+            at_worst=None if given.at_worst is None else tuple(np.inf if x is None else x for x in given.at_worst),
         )
 
 

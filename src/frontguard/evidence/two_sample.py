@@ -105,6 +105,16 @@ def largest_u(y: Floats, x: Floats) -> int:
     return int(np.searchsorted(x, y, side="left").sum())
 
 
+def least_observations(threat: Threat, p: float, delta: float) -> int | None:
+    """Return how many observations a side bound a difference of quantiles at least; None if none do.
+
+    >>> from frontguard import Prescient
+    >>> least_observations(Prescient(0.0), 0.5, 0.025), least_observations(Prescient(0.1), 0.5, 0.025)
+    (7, 8)
+    """
+    return next((n for n in range(1, 2000) if region(n, n, threat, p, delta) is not None), None)
+
+
 def larger_somewhere(y: Floats, x: Floats, threat: Threat, delta: float) -> bool:
     """True if some quantile of y is certainly larger than that of x, with probability 1 − δ' (`delta`) if it is said.
 
@@ -191,7 +201,8 @@ class CheckBounds(NamedTuple):
     ahead: Floats  # candidate − baseline is at most this, by itself with probability 1 − δ/2
     behind: Floats  # and baseline − candidate this: the largest of all of them bounds the largest difference
     line: Floats  # baseline − candidate is at most this, in all checks at once with probability 1 − δ/2 …
-    worse: Bools  # … together with this: some quantile is certainly worse by more than the tolerance
+    worse: Bools  # … together with this: some quantile is certainly worse by more than the tolerance, or, of more than
+    # `MOST_EXACT` observations a side, the one that counts
 
 
 def checkable(objectives: Sequence[Objective]) -> bool:
@@ -222,7 +233,10 @@ def check_bounds(
             found.ahead[row, d] = largest_difference(b.high, a.low, threat, level, half)
             found.behind[row, d] = largest_difference(a.high, b.low, threat, level, half)
             found.line[row, d] = largest_difference(a.high, b.low, threat, level, line)
-            found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, threat, line)
+            if max(len(a.low), len(b.low)) <= MOST_EXACT:
+                found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, threat, line)
+            else:
+                found.worse[row, d] = largest_difference(b.high, a.low, threat, level, line) < -tolerance
     return found
 
 

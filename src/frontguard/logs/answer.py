@@ -156,7 +156,7 @@ def answer(
             *notes,
             *exact_differs(reader, M),
             *sizes_matter(reader, intervals, M),
-            *too_few(reader, intervals, question, least),
+            *too_few(ordered, reader.unknown(intervals, len(question.objectives)).nonzero()[0], question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
         anytime=bool(question.anytime),
@@ -303,10 +303,9 @@ def sizes_matter(reader: IntervalReader, intervals: ArmIntervals, objectives: in
 
 
 def too_few(
-    reader: IntervalReader, intervals: ArmIntervals, question: Question, least: tuple[int | None, int | None]
+    ordered: Ordered, unknown: Ints, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
-    """What keeps a log from saying more than it does."""
-    ordered, unknown = reader.ordered, np.flatnonzero(reader.unknown(intervals, len(question.objectives)))
+    """What keeps a log from saying more than it does: nothing is known of the `unknown` arms."""
     if not len(unknown) or isinstance(ordered, PairedLog):
         return ()
     names = tuple(ordered.arms[i] for i in unknown[:3].tolist())

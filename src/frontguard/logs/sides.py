@@ -20,6 +20,10 @@ import numpy as np
 
 from frontguard._common.checks import explains_arguments
 from frontguard._common.typing import Floats, Ints
+<<<<<<< HEAD
+=======
+from frontguard.comparisons.effects import Contrast, Intervals, effect_between
+>>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
 from frontguard.comparisons.outcomes import (
     Check,
     GateDetails,
@@ -27,12 +31,15 @@ from frontguard.comparisons.outcomes import (
     Outcome,
     gate_pair,
     outcomes_between,
+    outcomes_of_checks,
     up_to,
 )
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.readers import IntervalReader
+from frontguard.evidence.statistics import statistic_of
+from frontguard.evidence.two_sample import CheckBounds, check_bounds, checkable, least_observations
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
@@ -112,6 +119,7 @@ def gate(
     places = sorted({each for pair in pairs for each in (pair.its, pair.mine)})
     rows = {place: row for row, place in enumerate(places)}
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
+<<<<<<< HEAD
     log, noted = as_designed(_joined(sides, places, question), question, compared)
     reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
     its, mine = np.array(compared).T
@@ -120,6 +128,23 @@ def gate(
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
     outcomes, ends = judged.outcomes(intervals), inner_of(intervals)
     apart = np.stack(judged.apart(intervals), axis=1)
+=======
+    joined = _joined(sides, places, question)
+    if two_samples_tell(question):
+        its, mine = (np.array(rows) for rows in zip(*compared, strict=True))
+        return _answer_of_samples(_Samples(joined, question, its, mine), pairs, only, sides, profile=profile)
+    log, noted = as_designed(joined, question, compared)
+    judged = _Judged(
+        interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
+        np.array([its for its, _ in compared]),
+        np.array([mine for _, mine in compared]),
+        question,
+    )
+    intervals = judged.intervals()
+    refuse_forgotten_percent(
+        question.objectives, intervals.estimates[judged.its, : len(question.objectives)], "the baseline"
+    )
+>>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
     lasts = judged.lasts() if profile else None
     found = tuple(
         gate_pair(
@@ -135,12 +160,17 @@ def gate(
         for row, (pair, (its, mine)) in enumerate(zip(pairs, compared, strict=True))
     )
     notices = [
-        *(each for side in sides for each in side.notices),
-        *_one_after_the_other(sides),
+        *_of_sides(sides),
         *noted,
+<<<<<<< HEAD
         *exact_differs(reader, M),
         *sizes_matter(reader, intervals, M),
         *too_few(reader, intervals, question, first_and_whole(reader.first_bounded(question.threat)[: 2 * M])),
+=======
+        *exact_differs(judged.reader, len(question.objectives)),
+        *sizes_matter(judged.reader, intervals, len(question.objectives)),
+        *too_few(log, judged.reader.unknown(intervals, len(question.objectives)).nonzero()[0], question, least),
+>>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
     ]
     details = GateDetails(
         found,
@@ -240,6 +270,13 @@ def _read(
     refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
     every_row, between = opened.in_processes and not opened.cluster, measured_between(opened)
     return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row, between)
+
+
+def _of_sides(sides: Sequence[_Side]) -> Iterator[Notice]:
+    """What is to be said of what was read."""
+    for side in sides:
+        yield from side.notices
+    yield from _one_after_the_other(sides)
 
 
 def _one_after_the_other(sides: Sequence[_Side]) -> Iterator[OneAfterTheOther]:
@@ -372,6 +409,118 @@ class _Judged:
         return up_to(
             lambda eps: self.outcomes(self.reader.read(replace(threat, eps=eps))), levels_from(threat.eps, FINEST)
         )
+
+
+# At one look, by two samples ------------------------------------------------------------------------------------------
+
+
+def two_samples_tell(question: Question) -> bool:
+    """True if each check of a gate is decided by its two samples: quantiles and exact values, looked at once."""
+    designed = question.anytime or question.pair or question.items or question.columns.gates
+    return not designed and checkable(question.objectives)
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Pairs of arms of one log, each of which is decided by its two samples."""
+
+    log: Ordered
+    question: Question
+    its: Ints
+    mine: Ints
+
+    def bounds(self, eps: float) -> CheckBounds:
+        """How far the candidates are from their baselines, at this ε."""
+        threat = replace(self.question.threat, eps=eps)
+        return check_bounds(self.log, self.question.objectives, self.its, self.mine, threat, self.question.delta)
+
+    def outcomes(self, found: CheckBounds) -> Ints:
+        """What is certain (P, M) with these bounds."""
+        return outcomes_of_checks(found.behind, found.line, found.worse, tolerances(self.question.objectives))
+
+    def unknown(self, found: CheckBounds) -> Ints:
+        """The arms of which a check that is not of exact values says nothing."""
+        noisy = np.array([not objective.exact for objective in self.question.objectives])
+        open_rows = ((found.ahead == np.inf) & (found.behind == np.inf) & noisy).any(axis=1)
+        return np.union1d(self.its[open_rows], self.mine[open_rows])
+
+    def least(self) -> tuple[int | None, int | None]:
+        """How many observations a side say anything, and bound both ends of a difference."""
+        levels = [statistic_of(each).level for each in self.question.objectives if not each.exact]
+        needed = [least_observations(self.question.threat, p, 0.5 * self.question.delta) for p in levels]
+        known = [each for each in needed if each is not None]
+        return min(known, default=None), max(known) if known and len(known) == len(needed) else None
+
+    def stands(self) -> tuple[Ints, Floats]:
+        """Return the outcomes (P, M) without contamination, and the largest ε up to which each of them stands.
+
+        Every level below it was looked at: a level that is found by looking is one up to which all say the same.
+        """
+        first = self.outcomes(self.bounds(0.0))
+        lasts, stands = np.zeros(first.shape), first != Outcome.OPEN
+        for eps in LEVELS:
+            stands &= self.outcomes(self.bounds(eps)) == first
+            if not stands.any():
+                break
+            lasts[stands] = eps
+        return first, lasts
+
+
+CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
+"""How a check that was decided by itself compares."""
+
+LEVELS = tuple(percent / 100.0 for percent in range(1, 50))
+"""Contaminations at which it is looked how long an outcome stands."""
+
+
+def _answer_of_samples(
+    judged: _Samples, pairs: Sequence[_Pair], only: tuple[tuple[str, ...], tuple[str, ...]], sides: Sequence[_Side],
+    *, profile: bool,
+) -> Answer:  # fmt: skip
+    """Return the answer of a gate whose checks are decided by two samples each."""
+    question, log = judged.question, judged.log
+    K, M, eps = len(log.pulls), len(question.objectives), question.threat.eps
+    reader = interval_reader(log, question.objectives, question.delta, anytime=False)
+    nowhere = np.full((K, M), np.inf)
+    # Certain is how two arms differ, and not where either is.
+    intervals = replace(reader.read(question.threat), lower=-nowhere, upper=nowhere, apart=None)
+    refuse_forgotten_percent(question.objectives, intervals.estimates[judged.its], "the baseline")
+    found = judged.bounds(eps)
+    outcomes = judged.outcomes(found)
+    clean, lasts = judged.stands() if profile else (outcomes, np.full(outcomes.shape, np.nan))
+    checked = []
+    for row, (pair, its, mine) in enumerate(zip(pairs, judged.its.tolist(), judged.mine.tolist(), strict=True)):
+        checks = []
+        for d, metric in enumerate(question.objectives):
+            outcome, without = Outcome(int(outcomes[row, d])), Outcome(int(clean[row, d]))
+            last = float(lasts[row, d])
+            effect = effect_between(
+                metric,
+                (float(intervals.estimates[its, d]), float(intervals.estimates[mine, d])),
+                (float(found.ahead[row, d]), float(found.behind[row, d])),
+                CONTRASTS[outcome],
+            )
+            if outcome == Outcome.OPEN:
+                cleaner = None if without == Outcome.OPEN or not profile else (without, last)
+                checks.append(Check(effect, if_cleaner=cleaner))
+            else:
+                checks.append(Check(effect, last if profile and without == outcome and last >= eps else None))
+        pulls = int(log.pulls[mine]), int(log.pulls[its])
+        checked.append(GatePair(pair.name, pair.candidate, pair.baseline, tuple(checks), *pulls))
+    details = GateDetails(
+        tuple(checked),
+        "decided" if (outcomes != Outcome.OPEN).all() else "log",
+        only_baseline=only[0],
+        only_candidate=only[1],
+        every_row=any(side.every_row for side in sides),
+        at_worst=tuple(found.behind.max(axis=0).tolist()),
+    )
+    notices = [
+        *_of_sides(sides),
+        *exact_differs(reader, M),
+        *too_few(log, judged.unknown(found), question, judged.least()),
+    ]
+    return _answer(log, intervals, question, details, tuple(dict.fromkeys(notices)))
 
 
 # Studies --------------------------------------------------------------------------------------------------------------
