@@ -180,7 +180,7 @@ def test_one_log_that_has_both() -> None:
 
 
 def test_lines_of_several_candidates_share_one_error_probability_and_intervals_stand_by_themselves() -> None:
-    main, pr = frame(0, sort=10), frame(1, sort=11)
+    main, pr = frame(0, sort=10).head(12), frame(1, sort=11).head(12)
     others = [frame(s, sort=10) for s in range(2, 12)]
     alone, beside = gate(main, pr, minimize="ms"), gate(main, pr, *others, minimize="ms")
     checks = [found.gate.pairs[0].checks[0] for found in (alone, beside)]
@@ -206,13 +206,13 @@ def test_a_gate_of_many_tests_passes_if_the_one_that_may_be_worst_does() -> None
 
 
 def test_an_open_check_says_up_to_which_contamination_it_would_be_certain() -> None:
-    main, pr = frame(0, sort=10).head(12), frame(1, sort=12).head(12)
-    found = gate(main, pr, minimize="ms", contamination=0.4)
+    main, pr = frame(0, sort=10).head(5), frame(1, sort=12).head(5)
+    found = gate(main, pr, minimize="ms", contamination=0.3)
     (check,) = found.gate.pairs[0].checks
     assert found.gate.outcome == Outcome.OPEN
     outcome, eps = check.if_cleaner
     assert outcome == Outcome.WORSE
-    assert 0.0 < eps < 0.4
+    assert 0.0 < eps < 0.3
     assert gate(main, pr, minimize="ms", contamination=eps).gate.outcome == Outcome.WORSE
     assert Answer.from_dict(found.to_dict()).gate.pairs[0].checks[0].if_cleaner == (outcome, eps)
 
