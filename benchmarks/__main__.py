@@ -34,6 +34,7 @@ LONG = (
     "shortlist",  # the short list beside the paper's set
     "skyline",  # verdicts beside public skylines
     "logs",  # reading and sorting beside the medians of Polars and DuckDB, and out of core
+    "suites",  # exit codes of gates of many benchmarks at few sessions, beside tests and thresholds
     "gate",  # false alarms and detections of gates, beside thresholds on means
     "page",  # the live page in a browser
 )
