@@ -70,10 +70,14 @@ class Truth:
     def _false_in_gate(self, found: Answer) -> Iterator[str]:
         assert found.gate is not None
         names, inner = [f"arm {i}" for i in range(len(self.values))], self.inner
+        for d, most in enumerate(found.gate.at_worst or ()):
+            if max(inner[0, d] - inner[names.index(pair.name), d] for pair in found.gate.pairs) > most + ROUNDING:
+                yield "at worst"
+        by_itself = found.gate.at_worst is not None  # each interval holds by itself, and not with the others
         for pair in found.gate.pairs:
             effects = tuple(check.effect for check in pair.checks)
             compared = Comparison(pair.name, names[0], effects, found.certificate.confidence)
-            if self._false_in_comparison(compared, names, inner):
+            if not by_itself and self._false_in_comparison(compared, names, inner):
                 yield "comparison"
             for d, check in enumerate(pair.checks):
                 behind = inner[0, d] - inner[names.index(pair.name), d] - check.metric.inner_tolerance

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from audit.cells.contract import CONFIDENCE, Answers, Rng, Told, cell, told
+from audit.truth import Truth
 from audit.worlds import FAR, World, exactly, normal
 from frontguard import Objective, Prescient, Study, gate
 from frontguard.studies.study import Pull
@@ -93,3 +94,25 @@ def gates_on_logs(rng: Rng) -> Answers:
     for anytime in (False, True):
         found = gate(*logs, objectives=[SECONDS], threat=THREAT, confidence=CONFIDENCE, anytime=anytime, profile=False)
         yield World((SECONDS,), tuple(laws[:1] for laws in world.laws)).truth, found
+
+
+@cell
+def suites_of_sessions(rng: Rng) -> Answers:
+    """A suite of benchmarks just at the tolerance, in sessions that shift all of them, some of which are replaced."""
+    tests, sessions, rounds = 12, 10, 5
+    seconds = Objective("seconds", "minimize", tolerance="5%")
+    hidden = rng.random() < 0.5  # whether the attacker hides slowdowns, or feigns them
+    logs = []
+    for side in range(2):
+        shift = rng.normal(0.0, 0.01, (1, sessions, 1)) + rng.normal(0.0, 0.005, (tests, sessions, 1))
+        values = np.exp(shift + rng.normal(0.0, 0.01, (tests, sessions, rounds)))
+        if side:
+            values *= 1.05 * (1.0 + 1e-9 if hidden else 1.0)
+        hit = rng.random((tests, sessions)) < THREAT.eps
+        values[hit] = FAR if bool(side) != hidden else 1.0 / FAR
+        names = np.repeat([f"arm {i + 1}" for i in range(tests)], sessions * rounds)
+        session = np.tile(np.repeat(np.arange(sessions), rounds), tests)
+        logs.append({"arm": names, "session": session, "seconds": values.ravel()})
+    truth = np.array([[1.0], *([1.05 * (1.0 + 1e-9 if hidden else 1.0)] for _ in range(tests))])
+    found = gate(*logs, objectives=[seconds], threat=THREAT, confidence=CONFIDENCE, cluster="session", profile=False)
+    yield Truth((seconds,), truth), found
