@@ -20,13 +20,11 @@ import numpy as np
 
 from frontguard._common.checks import explains_arguments
 from frontguard._common.typing import Floats, Ints
-<<<<<<< HEAD
-=======
-from frontguard.comparisons.effects import Contrast, Intervals, effect_between
->>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
+from frontguard.comparisons.effects import Contrast, effect_between
 from frontguard.comparisons.outcomes import (
     Check,
     GateDetails,
+    GatePair,
     LimitCheck,
     Outcome,
     gate_pair,
@@ -119,32 +117,17 @@ def gate(
     places = sorted({each for pair in pairs for each in (pair.its, pair.mine)})
     rows = {place: row for row, place in enumerate(places)}
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
-<<<<<<< HEAD
-    log, noted = as_designed(_joined(sides, places, question), question, compared)
-    reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
+    joined = _joined(sides, places, question)
     its, mine = np.array(compared).T
+    if two_samples_tell(question):
+        return _answer_of_samples(_Samples(joined, question, its, mine), pairs, only, sides, profile=profile)
+    log, noted = as_designed(joined, question, compared)
+    reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
     judged = _Judged(reader, its, mine, question)
     intervals, M = reader.read(question.threat), len(question.objectives)
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
     outcomes, ends = judged.outcomes(intervals), inner_of(intervals)
     apart = np.stack(judged.apart(intervals), axis=1)
-=======
-    joined = _joined(sides, places, question)
-    if two_samples_tell(question):
-        its, mine = (np.array(rows) for rows in zip(*compared, strict=True))
-        return _answer_of_samples(_Samples(joined, question, its, mine), pairs, only, sides, profile=profile)
-    log, noted = as_designed(joined, question, compared)
-    judged = _Judged(
-        interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime)),
-        np.array([its for its, _ in compared]),
-        np.array([mine for _, mine in compared]),
-        question,
-    )
-    intervals = judged.intervals()
-    refuse_forgotten_percent(
-        question.objectives, intervals.estimates[judged.its, : len(question.objectives)], "the baseline"
-    )
->>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
     lasts = judged.lasts() if profile else None
     found = tuple(
         gate_pair(
@@ -159,18 +142,13 @@ def gate(
         )
         for row, (pair, (its, mine)) in enumerate(zip(pairs, compared, strict=True))
     )
+    least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
     notices = [
         *_of_sides(sides),
         *noted,
-<<<<<<< HEAD
         *exact_differs(reader, M),
         *sizes_matter(reader, intervals, M),
-        *too_few(reader, intervals, question, first_and_whole(reader.first_bounded(question.threat)[: 2 * M])),
-=======
-        *exact_differs(judged.reader, len(question.objectives)),
-        *sizes_matter(judged.reader, intervals, len(question.objectives)),
-        *too_few(log, judged.reader.unknown(intervals, len(question.objectives)).nonzero()[0], question, least),
->>>>>>> dbc98daf (gate of logs: decide checks by two samples at one look; no price for the number of tests)
+        *too_few(log, reader.unknown(intervals, M).nonzero()[0], question, least),
     ]
     details = GateDetails(
         found,
