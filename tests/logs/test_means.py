@@ -369,7 +369,7 @@ def test_what_if_and_the_first_pulls_that_tell_anything() -> None:
     ordered = sorted_pulls(
         ["a", "b"], [SOLVED], np.repeat([0, 1], n), rates({"a": 1.0, "b": 0.0}, n)["solved"][:, None]
     )
-    others = what_if(IntervalReader(ordered, [SOLVED], 0.001), 0.001, Prescient(0.3), 0.999, goal)
+    others = what_if(IntervalReader(ordered, [SOLVED], 0.001), 0.001, Prescient(0.3), 0.999, **goal)
     assert others
     assert all((each.codes != Verdict.UNDECIDED).any() for each in others)
 

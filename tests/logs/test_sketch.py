@@ -24,13 +24,13 @@ from frontguard.evidence.confidence_sequences import fixed_rank
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sketch import (
     EMPTY,
+    EXACT,
     SKETCH_SHARE,
     Sketch,
     Sketches,
     SketchOrdered,
     allowed_error,
     capacity,
-    exact_up_to,
     lasting_error,
     merge_sketches,
     sketch_of,
@@ -220,7 +220,7 @@ def test_bounds_frame_the_exact_log(first: list, second: list, merged: bool) -> 
     assert reads.pulls.tolist() == exact.pulls.tolist()
     assert reads.good.tolist() == exact.good.tolist()
     assert reads.good.tolist() == exact.good.tolist()
-    small = exact.good[0] <= exact_up_to(8)
+    small = exact.good[0] <= EXACT * 8
     assert (reads.rank_errors[0][small] == 0).all()
     assert left == (1e-9 if (reads.rank_errors == 0).all() else pytest.approx(0.9e-9))
     for share in (0.0, 0.1, 0.5, 0.9, 1.1):

@@ -338,10 +338,8 @@ def _question_of(opened: Log, how: HowRead, asking: Asking) -> Question:
     if opened.study is None:
         found = opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         return asking.of(found, grows=how.append is not None)
-    from frontguard.logs.of_study import question_of  # studies, of which most logs know nothing
-
-    asked = asking.of_study(question_of(opened.study.settings))
-    own = opened.study.settings.question.independent
+    study = opened.study.settings.question
+    asked, own = asking.of_study(replace(study, anytime=True)), study.independent
     if asking.independent and not own:
         raise BadArgument(
             "independent",

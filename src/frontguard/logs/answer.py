@@ -136,7 +136,7 @@ def answer(
     )
     otherwise: tuple[WhatIf, ...] = ()
     if wanted and verdicts.undecided.all():
-        otherwise = what_if(reader, delta, question.threat, question.confidence, goal)
+        otherwise = what_if(reader, delta, question.threat, question.confidence, **goal)
     # No number of pulls would decide what a limit other than their number keeps open.
     status = "certified" if more is None else "budget" if (more.limit <= 1).any() else "unreachable"
     exact = np.array([objective.exact for objective in question.objectives])

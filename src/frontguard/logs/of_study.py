@@ -31,7 +31,6 @@ from frontguard.logs.robustness import needed, profile, resolution_for, what_if
 from frontguard.logs.sort import sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.notices import Excluded, IndependentArms, InPairs, Notice, UnderWay
-from frontguard.objectives import Objective
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.question import Question
 from frontguard.results import Answer, Intervals, LogDetails
@@ -65,7 +64,7 @@ class StudyLog:
     @property
     def question(self) -> Question:
         """What the study itself asks."""
-        return question_of(self.settings)
+        return replace(self.settings.question, anytime=True)
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,6 @@ class Differing:
     arms: int = 0  # that the study decided, and the log would leave open or decide otherwise
     front: bool = False  # whether other arms are in
     spread: bool = False  # whether the study had a spread bound
-
-
-def question_of(settings: Settings) -> Question:
-    """What a study with these settings asks."""
-    return replace(settings.question, anytime=True)
 
 
 def read_study(study: Study) -> StudyLog:
@@ -168,7 +162,7 @@ def own_answer(
     if not wanted:
         return replace(result, log=details), Differing()
     if own.undecided.all():
-        others = what_if(reader, delta, question.threat, question.confidence, goal)
+        others = what_if(reader, delta, question.threat, question.confidence, **goal)
         details = replace(details, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
     read = judge(reader.read(question.threat), **goal).codes
     step, least = resolution_for(len(kept)), question.threat.eps
@@ -211,19 +205,15 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
         notes.append(UnderWay(len(log.under_way)))
     if question.independent:
         notes.append(IndependentArms(len(log.settings.arms)))
-    notes += _unusable(log, question.objectives)
+    # Values that these objectives cannot use were measured, and may do for others.
+    check = UnusableCheck(question.objectives, [metric.name for metric in log.settings.question.columns.metrics])
+    check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
+    notes += check.notices()
     ordered, delta = measured(log, kept, question)
     come_back = _as_asked(sorted_log(log, kept, question.columns, begun=False), log, question)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
     found = found if len(kept) == len(log.settings.arms) else _with_excluded(found, log, kept, question.columns)
     return replace(found, parts=log.result.parts)
-
-
-def _unusable(log: StudyLog, objectives: tuple[Objective, ...]) -> tuple[Notice, ...]:
-    """Of the values that these objectives cannot use; they were measured, and may do for others."""
-    check = UnusableCheck(objectives, [metric.name for metric in log.settings.question.columns.metrics])
-    check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
-    return check.notices()
 
 
 def _with_excluded(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> Answer:

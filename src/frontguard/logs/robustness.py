@@ -42,13 +42,12 @@ one that decides it now is named. Where not even an endless sample would do, the
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
@@ -57,7 +56,7 @@ from frontguard.evidence.confidence_sequences import MOST_PULLS
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.readers import IntervalReader
 from frontguard.pareto.judge import Verdicts, judge
-from frontguard.pareto.relations import LimitRule, keeping_of
+from frontguard.pareto.relations import keeping_of
 from frontguard.results import Needed, Profile, WhatIf
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
@@ -84,17 +83,14 @@ def profile(
     reader: IntervalReader,
     threat: Threat,
     *,
-    accuracy: npt.ArrayLike,
-    coverage: npt.ArrayLike,
-    margin: npt.ArrayLike,
-    limits: LimitRule | None = None,
-    goal: str = "front",
     resolution: float | None = None,
     progress: Callable[[float], None] | None = None,
+    **goal: Any,
 ) -> Profile:
     """The robustness profile of a log from the threat model's ε upwards, below 1/2; δ and the kind of threat stay.
 
-    `progress`, if given, is told from time to time up to which ε everything is known.
+    `goal` is what `judge` takes besides intervals. `progress`, if given, is told from time to time up to which ε
+    everything is known.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.evidence.measurements import Ordered
@@ -116,7 +112,7 @@ def profile(
     def codes(level: int) -> Ints:
         if level not in known:
             intervals = reader.read(replace(threat, eps=float(levels[level])))
-            found = judge(intervals, accuracy, coverage, margin, limits, goal, briefly=True)
+            found = judge(intervals, **goal, briefly=True)
             known[level] = found.codes.astype(np.int8)
             if found.choice is not None:
                 choices[level] = (2 * found.choice.step + found.choice.inside).astype(np.int8)
@@ -125,10 +121,9 @@ def profile(
 
     def alike(level: int, end: int) -> bool:
         """True if verdicts are the same at both levels, and hence between them."""
-        if not np.array_equal(codes(level), codes(end)):
-            return False
-        if end - level <= 1 or not choices:
-            return True
+        same = np.array_equal(codes(level), codes(end))
+        if not same or end - level <= 1 or not choices:
+            return same
         return np.array_equal(choices[level], choices[end]) and not (choices[level] >= 2 * 3).any()
 
     present = codes(0)
@@ -184,9 +179,7 @@ STEP = 0.01
 """Between two contaminations that are tried, from below the log's own down to 0."""
 
 
-def what_if(
-    reader: IntervalReader, delta: float, threat: Threat, confidence: float, goal: Mapping[str, Any]
-) -> tuple[WhatIf, ...]:
+def what_if(reader: IntervalReader, delta: float, threat: Threat, confidence: float, **goal: Any) -> tuple[WhatIf, ...]:
     """The largest confidence of the list, and the largest ε, at which some arm is decided; without those that are not.
 
     `delta` is what the intervals have of δ = 1 − confidence, and have in proportion at another one.
@@ -226,18 +219,10 @@ _FEW = 5_000  # arms up to which it does; for more the steps are larger
 _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once; of more, each has much in memory
 
 
-def needed(
-    reader: IntervalReader,
-    threat: Threat,
-    verdicts: Verdicts,
-    *,
-    accuracy: npt.ArrayLike,
-    coverage: npt.ArrayLike,
-    margin: npt.ArrayLike,
-    limits: LimitRule | None = None,
-    goal: str = "front",
-) -> Needed:
+def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: Any) -> Needed:
     """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
+
+    `goal` is what `judge` takes besides intervals.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.evidence.measurements import Ordered
@@ -258,7 +243,7 @@ def needed(
     rivals, pulls = verdicts.decided_by[arms], ordered.pulls[arms]
 
     def judged(intervals: ArmIntervals) -> Bools:
-        codes = judge(intervals, accuracy, coverage, margin, limits, goal, briefly=True).codes[own]
+        codes = judge(intervals, **goal, briefly=True).codes[own]
         return np.asarray(codes != Verdict.UNDECIDED)
 
     def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:
@@ -268,15 +253,19 @@ def needed(
 
     level = np.full(len(arms), -1, np.int64)
     if len(arms):
-        levels = _raised(pulls, len(alive))
-        level = _first_of(levels, len(arms), lambda some: settled([(least, threat) for least in some]))
+        # Levels of pulls, each some percent above the one before, from what the least measured open arm has.
+        step = _STEP ** max(1.0, min(8.0, len(alive) / _FEW))
+        levels, last = [max(1, int(pulls.min()))], min(FARTHEST * int(pulls.max()), MOST_PULLS)
+        while levels[-1] < last:
+            levels.append(min(last, int(np.ceil(levels[-1] * step))))
+        level = _first_of(levels[1:], len(arms), lambda some: settled([(least, threat) for least in some]))
         level[level > FARTHEST * pulls] = -1
     limit = np.where(level >= 0, _REACHED, _FAR)
     if (level < 0).any():
         ever, clean = settled([(MOST_PULLS, threat), (MOST_PULLS, replace(threat, eps=0.0))])
         never = (level < 0) & ~ever
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
-        if limits is not None:
+        if (limits := goal.get("limits")) is not None:
             intervals = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
             near = (keeping_of(intervals.lower, intervals.upper, limits).max(axis=1) == OPEN)[own]
             limit[never & ~clean & near] = _LIMIT
@@ -315,12 +304,3 @@ def _first_of(levels: list[int], arms: int, settled: Callable[[list[int]], list[
         for (before, middle, place, those), soon in zip(wide, asked, strict=True):
             between += [(before, middle, those & soon), (middle, place, those & ~soon)]
     return found
-
-
-def _raised(pulls: Ints, alive: int) -> list[int]:
-    """Levels of pulls, each some percent above the one before, from what the least measured open arm has."""
-    step = _STEP ** max(1.0, min(8.0, alive / _FEW))
-    levels, last = [max(1, int(pulls.min()))], min(FARTHEST * int(pulls.max()), MOST_PULLS)
-    while levels[-1] < last:
-        levels.append(min(last, int(np.ceil(levels[-1] * step))))
-    return levels[1:]

@@ -46,9 +46,8 @@ _NARROWEST = 8  # the least capacity of a level
 _NONE = np.empty(0)
 
 
-def exact_up_to(size: int) -> int:
-    """The number of values up to which an arm's sample is kept whole: as many as its sketch would take."""
-    return 3 * size
+EXACT = 3
+"""Times k values up to which an arm's sample is kept whole: as many as its sketch would take."""
 
 
 class Sketches:
@@ -70,7 +69,8 @@ class Sketches:
         if isinstance(size, bool) or not isinstance(size, int) or not _SMALLEST <= size <= _LARGEST:
             raise BadInput(f"size (k) of a sketch must be a whole number from {_SMALLEST} to {_LARGEST}; got {size!r}")
         self.size = size
-        self._bounds = tuple(_pair((bounds or {}).get(name)) for name in metrics)  # of the means that are asked for
+        known: dict[str, Bounds] = {name: (float(ends[0]), float(ends[1])) for name, ends in (bounds or {}).items()}
+        self._bounds = tuple(known.get(name) for name in metrics)  # of the means that are asked for
         self._sketches: dict[tuple[int, str], Sketch] = {}  # of a metric and an arm
         self._sums = np.zeros((len(metrics), 0))
         # The arms, their pulls, and the values of those that are not sketched.
@@ -181,26 +181,17 @@ class Sketches:
         good, starts = merged.good, np.zeros_like(merged.starts)
         values = []
         for d in range(len(self.metrics)):
-            moved = good[d] > exact_up_to(self.size)
+            moved = good[d] > EXACT * self.size
             if self._sketches:
                 moved |= np.fromiter(((d, name) in self._sketches for name in arms), np.bool_, len(arms))
-            self._move(d, merged, np.flatnonzero(moved & (good[d] > 0)))
+            for arm in np.flatnonzero(moved & (good[d] > 0)).tolist():
+                new = sketch_of(merged.values[d][slice(*merged.starts[d, arm : arm + 2])], self._bounds[d])
+                before = self._sketches.get((d, arms[arm]), EMPTY)
+                self._sketches[d, arms[arm]] = merge_sketches(before, new, self.size)
             values.append(merged.values[d][np.repeat(~moved, good[d])])
             np.cumsum(np.where(moved, 0, good[d]), out=starts[d, 1:])
         self._sums = together
         self._kept = Ordered(arms, self.metrics, merged.pulls, starts, tuple(values), merged.broken)
-
-    def _move(self, d: int, merged: Ordered, arms: Ints) -> None:
-        """Put the values of some arms into their sketches."""
-        for index in arms.tolist():
-            which = d, merged.arms[index]
-            new = merged.values[d][merged.starts[d, index] : merged.starts[d, index + 1]]
-            added = sketch_of(new, self._bounds[d])
-            self._sketches[which] = merge_sketches(self._sketches.get(which, EMPTY), added, self.size)
-
-
-def _pair(bounds: Sequence[float] | None) -> Bounds | None:
-    return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.secrets import LEFTOVER, replacing
-from frontguard._common.typing import Floats, Ints
+from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.means import BETS, WORST
 from frontguard.evidence.measurements import Ordered
@@ -149,11 +149,6 @@ class LogState:
         return cls(ordered, said, _in_order(sources))
 
     @property
-    def arms(self) -> Sequence[str]:
-        """Names (K,), ordered."""
-        return self.data.arms
-
-    @property
     def metrics(self) -> tuple[str, ...]:
         """Names (M,)."""
         return self.data.metrics
@@ -166,7 +161,7 @@ class LogState:
     def __repr__(self) -> str:
         kind = "exact" if isinstance(self.data, Ordered) else f"sketches of size {self.data.size}"
         names = ", ".join(map(repr, self.metrics))
-        counts = f"{len(self.arms)} arms, {int(self.pulls.sum())} pulls"
+        counts = f"{len(self.data.arms)} arms, {int(self.pulls.sum())} pulls"
         return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered, float]:
@@ -196,10 +191,12 @@ class LogState:
             mine, theirs = self.about.get(key), other.about.get(key)
             if mine != theirs:
                 raise BadInput(f"logs that are added must be read alike; {key} differs: {mine!r} and {theirs!r}")
-        twice = [] if again else _counted_twice(self.sources, other.sources)
-        if twice:
-            more = f", and {len(twice) - 1} more likewise" if len(twice) > 1 else ""
-            raise BadInput(f"{twice[0]}{more}; --again (again=True) counts it once more")
+        known = {(file.size, file.digest): file for file in self.sources if not file.empty}
+        twice = [(file.name, known.get((file.size, file.digest))) for file in other.sources if not file.empty]
+        before = [Before(name, file, grew=False) for name, file in twice if file is not None]
+        if before and not again:
+            more = f", and {len(before) - 1} more likewise" if len(before) > 1 else ""
+            raise BadInput(f"{before[0]}{more}; --again (again=True) counts it once more")
         sources = _in_order([*self.sources, *other.sources])
         if isinstance(self.data, Ordered) and isinstance(other.data, Ordered):
             return LogState(merge_ordered([self.data, other.data], self.metrics), self.about, sources)
@@ -210,15 +207,15 @@ class LogState:
         return LogState(both, self.about, sources)
 
     @staticmethod
-    def merge_all(states: Iterable[LogState], *, again: bool = False) -> LogState:
-        """The state of the rows of all: neighbours first, so that every value is moved log₂ times only."""
-        row = list(states)
-        if not row:
+    def merge_all(states: Sequence[LogState], *, again: bool = False) -> LogState:
+        """The state of the rows of all: halves first, so that every value is moved log₂ times only."""
+        if not states:
             raise BadInput("at least one state is needed to merge; got none")
-        while len(row) > 1:
-            pairs = [row[i].merge(row[i + 1], again=again) for i in range(0, len(row) - 1, 2)]
-            row = pairs + row[2 * len(pairs) :]
-        return row[0]
+        if len(states) == 1:
+            return states[0]
+        halves = states[: len(states) // 2], states[len(states) // 2 :]
+        first, second = (LogState.merge_all(half, again=again) for half in halves)
+        return first.merge(second, again=again)
 
     def save(self, path: Path | str, *, wait: float = WAIT) -> None:
         """Write it. A crash leaves the file that was there, or the new one; a reader never sees half of it."""
@@ -254,7 +251,7 @@ class LogState:
         words = {
             "version": VERSION,
             "metrics": list(self.metrics),
-            "arms": list(self.arms),
+            "arms": list(self.data.arms),
             "about": dict(self.about),
             "sources": [asdict(source) for source in self.sources],
             "size": None if isinstance(self.data, Ordered) else self.data.size,
@@ -280,13 +277,6 @@ def append_to(path: Path | str, new: LogState, *, again: bool = False, wait: flo
         state = LogState.load(place).merge(new, again=again) if place.exists() else new
         _write(place, state._to_arrays())
     return state
-
-
-def _counted_twice(first: Sequence[CountedFile], second: Sequence[CountedFile]) -> list[Before]:
-    """The files of the second state whose content the first one has counted."""
-    known = {(file.size, file.digest): file for file in first if not file.empty}
-    keys = [(file.name, (file.size, file.digest)) for file in second if not file.empty]
-    return [Before(name, known[key], grew=False) for name, key in keys if key in known]
 
 
 def _in_order(sources: Iterable[CountedFile]) -> tuple[CountedFile, ...]:
@@ -329,21 +319,17 @@ def _read(place: Path) -> dict[str, AnyArray]:
             if file.read(_DIGEST) != _digest(file):
                 raise BadInput(f"{place}: the state is damaged or cut; take the last copy that is whole")
             file.seek(len(STATE) + _DIGEST)
-            return _unpacked(file)
+            with np.load(file) as packed:
+                # What is not compressed takes as much memory as the file is long, and not a thousand times as much.
+                if any(each.compress_type != zipfile.ZIP_STORED for each in packed.zip.infolist()):
+                    raise ValueError("its arrays are compressed")
+                return {name: packed[name] for name in packed.files}
     except BadInput:
         raise
     except OSError as error:
         raise BadInput(f"{place}: the state cannot be read: {error.strerror or error}") from error
     except (EOFError, LookupError, TypeError, ValueError, MemoryError, zipfile.BadZipFile) as error:
         raise BadInput(f"{place}: this is no state that frontguard wrote: {error_line(error)}") from None
-
-
-def _unpacked(file: BufferedIOBase) -> dict[str, AnyArray]:
-    with np.load(file) as packed:
-        # What is not compressed takes as much memory as the file is long, and not a thousand times as much.
-        if any(each.compress_type != zipfile.ZIP_STORED for each in packed.zip.infolist()):
-            raise ValueError("its arrays are compressed")
-        return {name: packed[name] for name in packed.files}
 
 
 def _digest(file: BufferedIOBase) -> bytes:
@@ -380,7 +366,8 @@ def _checks(words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Iterato
     for d in range(M):
         values = arrays[f"values {d}"]
         yield "its values", _is_array(values, np.float64, (int(starts[d, -1]),)) and bool(np.isfinite(values).all())
-        yield "the order of its values", _are_sorted(values, starts[d])
+        falls = np.flatnonzero(values[1:] < values[:-1]) + 1  # only where another arm begins
+        yield "the order of its values", bool(np.isin(falls, starts[d]).all())
     if words["size"] is None:
         return
 
@@ -430,12 +417,6 @@ def _is_array(array: AnyArray, kind: type, shape: tuple[int, ...]) -> bool:
     return array.dtype == kind and array.shape == shape
 
 
-def _are_sorted(values: Floats, starts: Ints) -> bool:
-    """True if values fall only where another arm begins."""
-    falls = np.flatnonzero(values[1:] < values[:-1]) + 1
-    return bool(np.isin(falls, starts).all())
-
-
 # The lock -------------------------------------------------------------------------------------------------------------
 
 
@@ -449,7 +430,11 @@ def held(path: Path, wait: float) -> Iterator[None]:
     deadline = time.monotonic() + wait
     while (handle := _try(lock, path)) is None:
         if time.monotonic() >= deadline:
-            raise BadInput(f"{path}: {_holder(lock)} is writing to this state, also after {wait:g} seconds of waiting")
+            holder = "another process"
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                note = json.loads(lock.read_text(encoding="utf-8"))
+                holder = f"process {note['process']} on {note['machine']} (since {note['since']})"
+            raise BadInput(f"{path}: {holder} is writing to this state, also after {wait:g} seconds of waiting")
         time.sleep(_PAUSE)
     try:
         yield
@@ -481,11 +466,3 @@ def _try(lock: Path, path: Path) -> int | None:
         raise BadInput(f"{path}: no lock can be had on it: {error.strerror or error}") from error
     os.close(handle)
     return None
-
-
-def _holder(lock: Path) -> str:
-    try:
-        note = json.loads(lock.read_text(encoding="utf-8"))
-        return f"process {note['process']} on {note['machine']} (since {note['since']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"

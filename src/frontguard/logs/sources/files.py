@@ -112,17 +112,9 @@ def refuse_unless_file(path: Path, where: str | None = None) -> None:
     """Refuse what has no end, or waits for somebody to write into it: devices, pipes, sockets."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        kind = next((word for fits, word in _KINDS.items() if fits(mode)), "something else")
+        kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device")
         raise BadInput(f"{where or path}: wanted a file; got {kind} (a log may come through standard input, as -)")
-
-
-_KINDS = {
-    stat.S_ISDIR: "a directory",
-    stat.S_ISFIFO: "a pipe",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-    stat.S_ISSOCK: "a socket",
-}
 
 
 def _find_one(where: str) -> list[LogFile]:

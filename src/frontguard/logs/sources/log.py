@@ -429,9 +429,16 @@ class Log:
 
         Rows without an arm are dropped, or refused when all of them were counted.
         """
+        import polars as pl
+
         drop, filter = self._request.missing_arms == "drop", self._request.filter
         sieve = Sieve(filter, self.where) if filter.columns else None
         nameless, first = 0, ""
+        if self.layout == "wide":
+            values = [pl.col(name) for name in self.metrics]
+        else:
+            metric, value = pl.col(self._request.metric_column), pl.col(self._request.value_column)
+            values = [metric.cast(pl.String).alias(METRIC), value.alias(VALUE)]
         for number, file in enumerate(self._files):
             before_file = self.rows_read
             self._file = 0 if self.layout == "long" else number  # where a pull may be of several files
@@ -441,7 +448,7 @@ class Log:
                 if self.on_rows is not None:
                     self.on_rows(self.rows_read)
                 kept = None if sieve is None else sieve.kept(rows)
-                named = rows.select(joined(self.arm).alias(ARM), *self._values())
+                named = rows.select(joined(self.arm).alias(ARM), *values)
                 if self.cluster:
                     written = rows.select(whole_numbers(name) for name in self.cluster)
                     named = named.with_columns(written.select(joined(self.cluster)).to_series().alias(CLUSTER))
@@ -468,15 +475,6 @@ class Log:
             self.notes.append(found)
         if sieve is not None:
             self.notes.append(sieve.notice())
-
-    def _values(self) -> list[pl.Expr]:
-        """The columns beside names: the metrics or, in the long layout, the metric's name and its value."""
-        import polars as pl
-
-        if self.layout == "wide":
-            return [pl.col(name) for name in self.metrics]
-        request = self._request
-        return [pl.col(request.metric_column).cast(pl.String).alias(METRIC), pl.col(request.value_column).alias(VALUE)]
 
     def _rows(self, file: LogFile) -> Iterator[pl.DataFrame]:
         import polars as pl

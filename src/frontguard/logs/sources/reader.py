@@ -14,7 +14,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -107,7 +107,8 @@ class RowFilter:
             several = values if isinstance(values, (list, tuple, set, frozenset)) else [values]
             if not several:
                 raise BadArgument("where", f"{shown(column)} needs a value at least; got none")
-            wanted.append((column, tuple(sorted({_text(value, column) for value in several}))))
+            texts = {text_of(value, f"where, column {shown(column)}") or "" for value in several}
+            wanted.append((column, tuple(sorted(texts))))
         return cls(tuple(sorted(wanted)))
 
     @property
@@ -123,30 +124,21 @@ class RowFilter:
 ALL_ROWS = RowFilter()
 
 
-def _alike(values: Iterable[str]) -> list[str]:
-    """Values as they are compared: 8.0 is 8, as where the column has fractions, but 007 is no 7.
-
-    >>> _alike(["8", "8.0", "0.5", "007", "1e3"])
-    ['8', '8', '0.5', '007', '1e3']
-    """
-    import polars as pl
-
-    return pl.DataFrame({"value": list(values)}).select(whole_numbers("value")).to_series().to_list()
-
-
-def _text(value: Any, column: str) -> str:
-    return text_of(value, f"where, column {shown(column)}") or ""
-
-
 class Sieve:
     """A filter at work on the rows of a log, piece by piece."""
 
     def __init__(self, filter: RowFilter, where: str) -> None:
+        import polars as pl
+
         self._filter, self._where = filter, where
         self._rows = self._kept = 0
         self._seen: dict[str, set[str]] = {column: set() for column in filter.columns}  # while no row is kept
         # As they are compared 8.0 is 8, but 007 is no 7.
         self._alike = {column: whole_numbers(column).fill_null("") for column in filter.columns}
+        self._values = {
+            column: pl.DataFrame({column: values}).select(self._alike[column]).to_series().to_list()
+            for column, values in filter.wanted
+        }
 
     def kept(self, rows: pl.DataFrame) -> pl.Series:
         """A mask (n,) of the rows that fit."""
@@ -154,7 +146,7 @@ class Sieve:
 
         alike = rows.select(**self._alike)
         fits = alike.select(
-            pl.all_horizontal(pl.col(name).is_in(_alike(values)) for name, values in self._filter.wanted)
+            pl.all_horizontal(pl.col(name).is_in(values) for name, values in self._values.items())
         ).to_series()
         self._rows += len(fits)
         self._kept += int(fits.sum())
@@ -169,7 +161,7 @@ class Sieve:
         if self._rows and not self._kept:
             for name, values in self._filter.wanted:
                 seen = self._seen[name]
-                if len(seen) < MOST_SEEN and not seen.intersection(_alike(values)):
+                if len(seen) < MOST_SEEN and not seen.intersection(self._values[name]):
                     hint = did_you_mean(values[0], seen) if len(values) == 1 else ""
                     raise BadInput(
                         f"{self._where}: no row has {quoted(values)} in the column {shown(name)}{hint}; there "
@@ -287,8 +279,8 @@ def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     arm = request.arm or ("arm",)
     if not request.metrics:
         raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
-    layout = request.layout or _guessed(request, names)
-    if layout == "wide":
+    long = {request.metric_column, request.value_column} <= set(names) and not set(request.metrics) & set(names)
+    if (request.layout or ("long" if long else "wide")) == "wide":
         picked = Picked("wide", arm, request.metrics)
     else:
         different((*arm, request.metric_column, request.value_column), "arm, metric and value")
@@ -305,12 +297,6 @@ def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     for name in (*picked.texts, *chosen_by, *picked.numbers):
         one_column(name, names, where)
     return replace(picked, texts=(*picked.texts, *chosen_by))
-
-
-def _guessed(request: Request, names: Sequence[str]) -> Layout:
-    """Wide if the metrics are columns; long if none of them is, and there are columns for their names and values."""
-    long = request.metric_column in names and request.value_column in names
-    return "long" if long and not any(name in names for name in request.metrics) else "wide"
 
 
 def no_column(name: str, names: Sequence[str], where: str) -> NoReturn:
@@ -482,24 +468,16 @@ def parts_of(names: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
     width = len(columns)
     if width < 2:
         return None
-    read = [_read_back(name, width) if '"' in name else name.split("/") for name in names]
+    read = []
+    for name in names:
+        found = _PART.findall(name)[:width] if '"' in name else [("", part) for part in name.split("/")]
+        read.append([plain or quoted.replace('""', '"') for quoted, plain in found])
     different, codes = [], []
     for d in range(width):
         code_of: dict[str, int] = {}
         codes.append([code_of.setdefault(parts[d], len(code_of)) for parts in read])
         different.append(tuple(code_of))
     return ArmParts(tuple(columns), tuple(different), np.array(codes, np.int64))
-
-
-def _read_back(name: str, width: int) -> list[str]:
-    """The parts of one name."""
-    parts, at = [], 0
-    for _ in range(width):
-        found = _PART.match(name, at)
-        assert found is not None  # the second form matches anything, if only nothing
-        parts.append(found[2] if found[1] is None else found[1].replace('""', '"'))
-        at = found.end()
-    return parts
 
 
 # Single values -------------------------------------------------------------------------------------------------------

@@ -90,7 +90,11 @@ class TextFile:
         self.packed = begin.startswith((_GZIP, _ZSTD))
         if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise BadInput(f"{self.shown}: text must be UTF-8; this begins like UTF-16")
-        self.head = self._first_lines()
+        self.head: list[str] = []
+        for text in islice(self.lines(_LONGEST_HEAD), HEAD):
+            self.head.append(text)
+            if sum(map(len, self.head)) >= _LONGEST_HEAD:
+                break
         for line, text in enumerate(self.head, 1):
             if "\0" in text:
                 raise BadInput(f"{self.shown}, line {line}: a zero byte; is this UTF-8 text, or is the file damaged?")
@@ -102,15 +106,6 @@ class TextFile:
         with open(number, "wb") as copy:
             shutil.copyfileobj(source, copy)
         return Path(name)
-
-    def _first_lines(self) -> list[str]:
-        head, size = [], 0
-        for line in islice(self.lines(_LONGEST_HEAD), HEAD):
-            head.append(line)
-            size += len(line)
-            if size >= _LONGEST_HEAD:
-                break
-        return head
 
     def lines(self, longest: int | None = None) -> Iterator[str]:
         """Its lines with their ends, without the byte order mark; what is no UTF-8 as surrogates.
@@ -298,7 +293,16 @@ class CsvFile(TextTable):
             for names in (picked.texts, picked.numbers)
         )
         positions = [str(index) for index in range(len(self.names))]
-        columns = self._scan({index: kind if index in numbers.values() else pl.String for index in positions})
+        columns = pl.scan_csv(
+            self.text.path,
+            has_header=False,
+            skip_lines=self.header,
+            schema={index: kind if index in numbers.values() else pl.String for index in positions},
+            separator=self.delimiter,
+            empty_string_is_null=False,
+            glob=False,
+            raise_if_empty=False,
+        )
         odd: pl.DataFrame | None = None
         done = 0
         # All columns: of some alone Polars does not see that a row has too many fields.
@@ -315,18 +319,6 @@ class CsvFile(TextTable):
                 [rows[index].alias(name) for name, index in texts.items()]
                 + [self._numbers(rows[index]).alias(name) for name, index in numbers.items()]
             )
-
-    def _scan(self, schema: dict[str, Any]) -> pl.LazyFrame:
-        return pl.scan_csv(
-            self.text.path,
-            has_header=False,
-            skip_lines=self.header,
-            schema=schema,
-            separator=self.delimiter,
-            empty_string_is_null=False,
-            glob=False,
-            raise_if_empty=False,
-        )
 
     def _numbers(self, column: pl.Series) -> pl.Series:
         if column.dtype != pl.String:
