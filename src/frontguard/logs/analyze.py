@@ -113,7 +113,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     >>> frame = {"flag": ["-O1"] * 200 + ["-O2"] * 200, "seconds": np.r_[rng.normal(2, 1, 200), rng.normal(1, 1, 200)]}
     >>> found = analyze(frame, arm="flag", minimize="seconds", contamination=0.1)
     >>> found.verdicts, found.status
-    ({'-O1': 'out', '-O2': 'in'}, 'certified')
+    ({'-O1': 'beaten', '-O2': 'keep'}, 'certified')
     >>> round(found.front_changes_at, 2)  # were more than that of the measurements replaced, nothing would be certain
     0.29
     """

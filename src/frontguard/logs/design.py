@@ -23,7 +23,7 @@ from frontguard.evidence.lists import hidden_share
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
 from frontguard.evidence.statistics import statistics_of
-from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, RowBuffer, starts_of
+from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, RowBuffer
 from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats
 from frontguard.phrases import quoted
 from frontguard.question import Question
@@ -38,54 +38,6 @@ _BYTES = 64  # that a row takes beside its values while it is sorted
 
 
 # Clusters -------------------------------------------------------------------------------------------------------------
-
-
-def joined(names: Sequence[str], metrics: Sequence[str], chosen: Sequence[tuple[Ordered, int]]) -> Ordered:
-    """Some arms of some logs as one log with these metrics, under new names.
-
-    With the clusters of all, where one has any: of a log without, every row is one of its own.
-    """
-    values: list[list[Floats]] = [[] for _ in metrics]
-    for log, arm in chosen:
-        for metric, kept in zip(metrics, values, strict=True):
-            d = log.metrics.index(metric)
-            kept.append(log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]])
-    whole = Ordered(
-        names,
-        tuple(metrics),
-        np.array([log.pulls[arm] for log, arm in chosen]),
-        starts_of(np.array([list(map(len, kept)) for kept in values])),
-        tuple(map(np.concatenate, values)),
-        np.array([log.failed_pulls[arm] for log, arm in chosen]),
-    )
-    columns = next((log.columns for log, _ in chosen if isinstance(log, Clustered)), None)
-    if columns is None:
-        return whole
-    sizes, labels = list[Ints](), list[Ints]()
-    owners: list[list[Ints]] = [[] for _ in metrics]
-    for place, (log, arm) in enumerate(chosen):
-        alone = np.arange(int(log.pulls[arm]))
-        if isinstance(log, Clustered):
-            here = slice(log.begins[arm], log.begins[arm + 1])
-            sizes.append(log.sizes[here])
-            labels.append(log.labels[here])
-        else:
-            sizes.append(np.ones_like(alone))
-            labels.append(-1 - alone)
-        for metric, kept, whose in zip(metrics, values, owners, strict=True):
-            if isinstance(log, Clustered):
-                d = log.metrics.index(metric)
-                whose.append(log.owners[d][log.starts[d, arm] : log.starts[d, arm + 1]])
-            else:
-                whose.append(alone[: len(kept[place])])
-    return Clustered(
-        **vars(whole),
-        columns=columns,
-        begins=np.cumsum([0, *map(len, sizes)]),
-        sizes=np.concatenate(sizes),
-        labels=np.concatenate(labels),
-        owners=tuple(map(np.concatenate, owners)),
-    )
 
 
 def clustered_from(

@@ -41,10 +41,9 @@ from frontguard.evidence.two_sample import CheckBounds, check_bounds, checkable,
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
-from frontguard.logs.design import joined
 from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.robustness import FINEST, levels_from
-from frontguard.logs.sort import ArmNames, Clock, Watcher
+from frontguard.logs.sort import ArmNames, Clock, Watcher, starts_of
 from frontguard.logs.sources import open_log
 from frontguard.notices import Notice, OneAfterTheOther
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
@@ -353,7 +352,55 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     often, labels = Counter(own), _different([side.label for side in sides])
     names = [name if often[name] == 1 else f"{name} ({labels[at]})" for name, (at, _) in zip(own, places, strict=True)]
     metrics = [each.name for each in question.columns.metrics]
-    return joined(names, metrics, [(sides[at].ordered, arm) for at, arm in places])
+    return _of_arms(names, metrics, [(sides[at].ordered, arm) for at, arm in places])
+
+
+def _of_arms(names: Sequence[str], metrics: Sequence[str], chosen: Sequence[tuple[Ordered, int]]) -> Ordered:
+    """Some arms of some logs as one log with these metrics, under new names.
+
+    With the clusters of all, where one has any: of a log without, every row is one of its own.
+    """
+    values: list[list[Floats]] = [[] for _ in metrics]
+    for log, arm in chosen:
+        for metric, kept in zip(metrics, values, strict=True):
+            d = log.metrics.index(metric)
+            kept.append(log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]])
+    whole = Ordered(
+        names,
+        tuple(metrics),
+        np.array([log.pulls[arm] for log, arm in chosen]),
+        starts_of(np.array([list(map(len, kept)) for kept in values])),
+        tuple(map(np.concatenate, values)),
+        np.array([log.failed_pulls[arm] for log, arm in chosen]),
+    )
+    columns = next((log.columns for log, _ in chosen if isinstance(log, Clustered)), None)
+    if columns is None:
+        return whole
+    sizes, labels = list[Ints](), list[Ints]()
+    owners: list[list[Ints]] = [[] for _ in metrics]
+    for place, (log, arm) in enumerate(chosen):
+        alone = np.arange(int(log.pulls[arm]))
+        if isinstance(log, Clustered):
+            here = slice(log.begins[arm], log.begins[arm + 1])
+            sizes.append(log.sizes[here])
+            labels.append(log.labels[here])
+        else:
+            sizes.append(np.ones_like(alone))
+            labels.append(-1 - alone)
+        for metric, kept, whose in zip(metrics, values, owners, strict=True):
+            if isinstance(log, Clustered):
+                d = log.metrics.index(metric)
+                whose.append(log.owners[d][log.starts[d, arm] : log.starts[d, arm + 1]])
+            else:
+                whose.append(alone[: len(kept[place])])
+    return Clustered(
+        **vars(whole),
+        columns=columns,
+        begins=np.cumsum([0, *map(len, sizes)]),
+        sizes=np.concatenate(sizes),
+        labels=np.concatenate(labels),
+        owners=tuple(map(np.concatenate, owners)),
+    )
 
 
 @dataclass(frozen=True, eq=False)

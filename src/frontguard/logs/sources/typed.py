@@ -209,7 +209,7 @@ def same_kind(frame: Any, table: Columns) -> Any:
     """Columns by name (lists or arrays) as the kind of frame that `frame` is; Polars where it cannot be made.
 
     >>> import polars as pl
-    >>> answer = {"arm": ["a", "b"], "verdict": ["in", "out"]}
+    >>> answer = {"arm": ["a", "b"], "verdict": ["keep", "beaten"]}
     >>> same_kind(pl.LazyFrame({"x": [1.0]}), answer).collect().columns
     ['arm', 'verdict']
     >>> same_kind({"x": [1.0]}, answer) == answer
