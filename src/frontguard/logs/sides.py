@@ -33,6 +33,7 @@ from frontguard.comparisons.outcomes import (
     up_to,
 )
 from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.readers import IntervalReader
