@@ -135,8 +135,9 @@ def drive(
         over,
         cancel or threading.Event(),
         give_up or threading.Event(),
-        on_change,
-        abandon,
+        on_change or (lambda now: None),
+        abandon is not None,
+        abandon or (lambda: None),
         hold_back,
         storage_limit,
     )
@@ -153,8 +154,9 @@ class _Loop:
     over: Callable[[], bool]
     cancel: threading.Event
     give_up: threading.Event
-    on_change: Callable[[RunProgress], None] | None
-    abandon: Callable[[], None] | None
+    on_change: Callable[[RunProgress], None]
+    can_abandon: bool
+    abandon: Callable[[], None]
     hold_back: Callable[[Sequence[Finished]], bool] | None
     storage_limit: float
 
@@ -195,7 +197,12 @@ class _Loop:
                 return "time"
             if self.broken or self._ask():
                 return "done"
-            self._collect(self._patience())
+            now, wait = time.monotonic(), LOOK
+            if len(self.under_way) < self.workers:
+                wait = min(wait, max(self.ask_at, self.retry_at) - now)
+            if self.finished and self.hold_back is None:
+                wait = min(wait, self.retry_at - now)
+            self._collect(max(wait, 0.0))
             self._tell()
             self._show()
 
@@ -239,7 +246,7 @@ class _Loop:
         try:
             pulls = self.study.ask(free)
         except Exception as error:
-            self._bear(error)
+            self._note_trouble(error)
             return False
         self.held.update((pull.id, pull) for pull in pulls)
         for pull in pulls:  # before the storage is asked anything else, and fails: nobody else will get them
@@ -250,7 +257,7 @@ class _Loop:
                 # All that is left is in other hands, or in ours by a question whose answer never reached us.
                 self.reclaimed = self.study.reclaim() >= 0
         except Exception as error:
-            self._bear(error)
+            self._note_trouble(error)
             return False
         if not self.finished:
             self._note_recovery()
@@ -269,33 +276,21 @@ class _Loop:
         self.begun.add(pull.id)
         try:
             future = self.submit(pull)
-        except BrokenExecutor as error:
-            self.broken = _broken(error)
-            self.unbegun.append(pull)
-            return
         except RuntimeError as error:
-            if "after" not in str(error) or "shutdown" not in str(error):
+            if isinstance(error, BrokenExecutor):
+                self.broken = _broken(error)
+            elif "after" in str(error) and "shutdown" in str(error):
+                self.broken = f"the executor was shut down while the study went on: {error}"
+            else:
                 raise
-            self.broken = f"the executor was shut down while the study went on: {error}"
             self.unbegun.append(pull)
             return
         self.under_way[pull.id] = pull, future
         future.add_done_callback(lambda _: self.back.put(pull.id))
 
-    def _patience(self) -> float:
-        """How long to wait for a pull to come back."""
-        now = time.monotonic()
-        wait = LOOK
-        if len(self.under_way) < self.workers:
-            wait = min(wait, max(self.ask_at, self.retry_at) - now)
-        if self.finished and self.hold_back is None:
-            wait = min(wait, self.retry_at - now)
-        return max(wait, 0.0)
-
     # Telling ----------------------------------------------------------------------------------------------------------
 
     def _collect(self, patience: float) -> None:
-        """Take all that is back; wait for the first if there is none."""
         try:
             self._take(self.back.get(timeout=patience) if patience > 0.0 else self.back.get_nowait())
             while True:
@@ -363,7 +358,7 @@ class _Loop:
 
     def _count(self, told: Sequence[Finished], new: Sequence[bool]) -> None:
         self.told += sum(new)
-        self.failed += sum(came.failed for (_, came), is_new in zip(told, new, strict=True) if is_new)
+        self.failed += sum(bool(came.reason) for (_, came), is_new in zip(told, new, strict=True) if is_new)
         self._let_go([pull for pull, _ in told])
 
     def _let_go(self, pulls: Sequence[Pull]) -> None:
@@ -371,13 +366,10 @@ class _Loop:
             self.held.pop(pull.id, None)
             self.begun.discard(pull.id)
 
-    def _bear(self, error: Exception) -> None:
+    def _note_trouble(self, error: Exception) -> None:
         """Take an error of the storage for one that passes, unless no waiting mends it."""
         if lasting(error):
             raise error
-        self._note_trouble(error)
-
-    def _note_trouble(self, error: Exception) -> None:
         now = time.monotonic()
         since = now if self.trouble is None else self.trouble[0]
         self.trouble = since, error
@@ -405,9 +397,16 @@ class _Loop:
         self.hold_back = None
         leave_at: float | None = None
         while self.under_way or self.finished or self.ended or self.unbegun:
-            if leave_at is None and self._unwanted(why):
+            nobody_waits = (
+                self.give_up.is_set()
+                or self.broken
+                or (why == "cancelled" and not self.under_way)  # it is the storage that is waited for
+                or (why == "time" and self.cancel.is_set())
+                or (why == "done" and self.can_abandon)
+            )
+            if leave_at is None and nobody_waits:
                 leave_at = time.monotonic() + patience
-                self._abandon()
+                self.abandon()
             if leave_at is not None and time.monotonic() >= leave_at:
                 if self.finished and self.trouble is not None:
                     raise self._not_told(self.trouble[1]) from self.trouble[1]
@@ -418,26 +417,12 @@ class _Loop:
         self._give_up_the_rest(End.STOPPED)
         self._show(at_once=True)
 
-    def _unwanted(self, why: str) -> bool:
-        """Whether nobody wants to wait for what is under way."""
-        if self.give_up.is_set() or self.broken:
-            return True
-        if why == "cancelled" and not self.under_way:
-            return True  # it is the storage that is waited for
-        return (why == "time" and self.cancel.is_set()) or (why == "done" and self.abandon is not None)
-
     def _call_off(self) -> None:
-        """Take back what has not begun."""
         self.stopping = True
         for _, future in list(self.under_way.values()):
-            future.cancel()
-
-    def _abandon(self) -> None:
-        if self.abandon is not None:
-            self.abandon()
+            future.cancel()  # what has not begun
 
     def _give_up_the_rest(self, end: End) -> None:
-        """What is under way still ends as failed."""
         self.ended += [(pull, end) for pull, _ in self.under_way.values()]
         self.under_way.clear()
         self.retry_at = 0.0
@@ -446,7 +431,7 @@ class _Loop:
     def _break_off(self, error: BaseException) -> None:
         """After an error: what is finished is told all the same, unless this is what failed or what is held back."""
         self._call_off()
-        self._abandon()
+        self.abandon()
         if isinstance(error, NotTold):
             return
         if isinstance(error, FirstMistake):
@@ -472,7 +457,7 @@ class _Loop:
 
     def _show(self, at_once: bool = False) -> None:
         now = time.monotonic()
-        if self.on_change is None or (now - self.shown_at < LOOK and not at_once):
+        if now - self.shown_at < LOOK and not at_once:
             return
         self.shown_at = now
         self.lately.append((now, self.told))

@@ -110,9 +110,10 @@ def identify(  # noqa: PLR0913 (a public entry point)
     """
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
-    measure = Measure(_a_function(evaluate), _pull_parameters(evaluate))
+    measure = Measure(evaluate, _pull_parameters(evaluate))
     wanted = Question.of(objectives, threat, question=question, **asked)
-    listed = _items(asked.get("items"), wanted.items)
+    items = asked.get("items")  # a list, or how many: then `evaluate` gets their numbers
+    listed = items if isinstance(items, Sequence) else None if wanted.items is None else range(wanted.items)
     _check_pairs(measure.named, wanted, listed)
     until = None if max_time is None else time.monotonic() + checked_seconds(max_time, "max_time")
     limit = None if timeout is None else checked_seconds(timeout, "timeout")
@@ -136,19 +137,34 @@ def _run(
     progress: bool | Callable[[RunProgress], None],
 ) -> Answer:
     def submit(pull: Pull) -> Future[Measurement]:
-        return crew.submit(candidates[pull.arm], _given(pull, study.settings.question.paired, items))
+        # Chance is shared by the pulls of a repeat where these are compared.
+        seed = pull.rep if study.settings.question.paired else pull.id
+        item = None if items is None else items[pull.item]
+        return crew.submit(candidates[pull.arm], {"pull": pull.id, "rep": pull.rep, "seed": seed, "item": item})
 
     new = study.storage.size(study.name)[1] == 0
     cancel, give_up = threading.Event(), threading.Event()
-    shown = progress if callable(progress) else _lines() if progress else None
+    display = ProgressDisplay(bar=False)
+
+    said = False
+
+    def say_stopping(under_way: int) -> None:
+        """Say once that pulls under way are waited for; also from a signal handler."""
+        nonlocal said
+        if not said:
+            said = True
+            why: Literal["interrupted", "time"] = "interrupted" if cancel.is_set() else "time"
+            with suppress(OSError):
+                os.write(2, f"frontguard: {Stopping(under_way, why)}\n".encode())
 
     def on_change(now: RunProgress) -> None:
         if now.stopping and now.out:
-            say_stopping(now.out, "interrupted" if cancel.is_set() else "time")
-        if shown is not None:
-            shown(now)
+            say_stopping(now.out)
+        if callable(progress):
+            progress(now)
+        elif progress:
+            display.pulls(now.told, now.failed, now.seconds, now.rate)
 
-    say_stopping = _SayOnce()
     with _ctrl_c(cancel, give_up, crew, say_stopping):
         why = drive(
             study,
@@ -168,25 +184,6 @@ def _run(
     return replace(result, status="budget") if why == "time" and result.status == "running" else result
 
 
-class _SayOnce:
-    """Says on stderr, once, that pulls under way are waited for; also from a signal handler."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def __call__(self, under_way: int, why: Literal["interrupted", "time"]) -> None:
-        if not self._said:
-            self._said = True
-            with suppress(OSError):
-                os.write(2, f"frontguard: {Stopping(under_way, why)}\n".encode())
-
-
-def _lines() -> Callable[[RunProgress], None]:
-    """Writes a line now and then."""
-    display = ProgressDisplay(bar=False)
-    return lambda now: display.pulls(now.told, now.failed, now.seconds, now.rate)
-
-
 @contextmanager
 def _opened(executor: object, measure: Measure, count: int | None, timeout: float | None) -> Iterator[Workers]:
     crew = open_workers(executor, measure, workers=count, timeout=timeout)
@@ -200,7 +197,7 @@ def _opened(executor: object, measure: Measure, count: int | None, timeout: floa
 
 @contextmanager
 def _ctrl_c(
-    cancel: threading.Event, give_up: threading.Event, crew: Workers, say_stopping: Callable[..., None]
+    cancel: threading.Event, give_up: threading.Event, crew: Workers, say_stopping: Callable[[int], None]
 ) -> Iterator[None]:
     """While in here, a first Ctrl-C ends the run after what is under way, and a second one gives that up.
 
@@ -222,7 +219,7 @@ def _ctrl_c(
             return
         cancel.set()
         if crew.busy_here:  # the loop cannot say it
-            say_stopping(1, "interrupted")
+            say_stopping(1)
 
     signal.signal(signal.SIGINT, interrupted)
     try:
@@ -247,36 +244,19 @@ def _candidates(arms: object) -> dict[str, Any]:
         raise BadInput("arms in a list must be names; give a mapping of names to values for anything else") from None
 
 
-def _a_function(evaluate: object) -> Evaluate:
+def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:
+    """Return the parameters that get something of the pull, by their names; the first one gets the arm."""
     if not callable(evaluate):
         raise BadInput(f"evaluate must be a function of an arm; got {evaluate!r}")
     if inspect.iscoroutinefunction(evaluate):
         raise BadInput("evaluate must be a plain function; got one that is async: wrap it with asyncio.run")
-    return evaluate
-
-
-def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:
-    """The parameters that get something of the pull, by their names, but for the first, which gets the arm."""
     try:
         parameters = list(inspect.signature(evaluate).parameters.values())
     except (TypeError, ValueError):  # some built-in functions have no signature
         return ()
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return tuple(each.name for each in parameters[1:] if each.name in _OF_A_PULL and each.kind in by_name)
-
-
-_OF_A_PULL = ("seed", "pull", "rep", "item")
-
-
-def _given(pull: Pull, paired: bool, items: Sequence[Any] | None) -> dict[str, Any]:
-    """What `evaluate` may ask for of a pull; chance is shared by the pulls of a repeat where these are compared."""
-    given = {"pull": pull.id, "rep": pull.rep, "seed": pull.rep if paired else pull.id}
-    return given if items is None else {**given, "item": items[pull.item]}
-
-
-def _items(given: int | Sequence[Any] | None, count: int | None) -> Sequence[Any] | None:
-    """What is measured of a list: the items that were given, or else their numbers."""
-    return given if isinstance(given, Sequence) else None if count is None else range(count)
+    given = ("seed", "pull", "rep", "item")
+    return tuple(each.name for each in parameters[1:] if each.name in given and each.kind in by_name)
 
 
 def _check_pairs(named: tuple[str, ...], question: Question, items: Sequence[Any] | None) -> None:
