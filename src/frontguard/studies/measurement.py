@@ -129,28 +129,9 @@ class BadValues(BadInput):
 class UnusableValue(BadValues):
     """A value that was measured and that its objective cannot use: not positive, or out of bounds."""
 
-    def __init__(self, pull: int, objective: Objective, value: float, arm: str | None = None) -> None:
-        self.pull, self.objective, self.value = pull, objective, value
-        super().__init__(
-            pull if arm is None else f"{pull} of arm {arm!r}",
-            f"{objective.name!r} {objective.fault(value)}",
-            f"got {value!r}: {objective.remedy}",
-        )
-
-    def of_arm(self, arm: str) -> UnusableValue:
-        """The same, with the arm of the pull named."""
-        return UnusableValue(self.pull, self.objective, self.value, arm)
-
 
 class BooleanValue(BadValues):
     """True or false, of an objective that does not count a rate."""
-
-    def __init__(self, pull: int, objective: Objective, value: object) -> None:
-        super().__init__(
-            pull,
-            f"value of {objective.name!r} must be a real number",
-            f"got {shown(value, 120)}: {objective.no_booleans}",
-        )
 
 
 def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, settled: bool = True) -> Measurement:
@@ -165,7 +146,10 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
     truths = () if settled else taken_as_rates(objectives, [given])
     if truths:
         given = _in_order([objective.name for objective in objectives], given, pull)
-        objectives = [_taking_truths(each) if d in truths else each for d, each in enumerate(objectives)]
+        objectives = [
+            replace(each, statistic="mean", bounds=(0.0, 1.0)) if d in truths else each
+            for d, each in enumerate(objectives)
+        ]
     try:
         try:
             numbers = checked_values(objectives, given, reason or None, pull)
@@ -175,15 +159,13 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
     except BadValues as error:
         nothing = (None,) * len(objectives)
         if reason:
-            return Measurement(nothing, reason, came.kind, came.at, came.said, came.cluster, came.cost, came.error)
-        what, kind = f"{error.what}; {error.rather}", error.what
+            return replace(came, values=nothing, reason=reason)
+        what = f"{error.what}; {error.rather}"
         if isinstance(error, BooleanValue):
-            kind = BOOLEAN
-        else:
-            what = shortened(what, 200)
-        return Measurement(nothing, what, kind, came.at, cluster=came.cluster, cost=came.cost)
+            return replace(came, values=nothing, reason=what, kind=BOOLEAN)
+        return replace(came, values=nothing, reason=shortened(what, 200), kind=error.what)
     values = tuple(None if math.isnan(x) else bool(x) if d in truths else x for d, x in enumerate(numbers))
-    return Measurement(values, reason, came.kind, came.at, came.said, came.cluster, came.cost, came.error)
+    return replace(came, values=values, reason=reason)
 
 
 def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) -> set[int]:
@@ -215,15 +197,13 @@ def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) 
     return found - numbers
 
 
-def _taking_truths(objective: Objective) -> Objective:
-    return replace(objective, statistic="mean", bounds=(0.0, 1.0))
-
-
 def _is_truth(value: object) -> bool:
     return type(value).__name__ in ("bool", "bool_")  # numpy has one of its own
 
 
-def checked_values(objectives: Sequence[Objective], values: object, reason: str | None, pull: int) -> tuple[float, ...]:
+def checked_values(
+    objectives: Sequence[Objective], values: object, reason: str | None, pull: int | str
+) -> tuple[float, ...]:
     """The values of one pull in the order of the objectives, NaN where a measurement failed.
 
     Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
@@ -249,34 +229,27 @@ def checked_values(objectives: Sequence[Objective], values: object, reason: str 
     )
 
 
-def checked_cluster(cluster: object, pull: int) -> str:
-    """The cluster of a pull: a text, which is empty for one of its own."""
-    if not isinstance(cluster, str) or "\0" in cluster or (cluster and not cluster.strip()):
-        raise BadInput(f"pull {pull}: its cluster must be a text that is not blank, such as a host; got {cluster!r}")
-    return _storable(cluster)
-
-
 def checked_reason(reason: object, pull: int) -> str:
     """Why a pull failed: a text that says something."""
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"pull {pull}: a failed pull needs a reason, a text that is not blank; got {reason!r}")
-    return _storable(reason).strip()[:LONGEST_REASON]
+    return storable(reason).strip()[:LONGEST_REASON]
 
 
 def stored_reason(came: Measurement, pull: int) -> str:
     """What is stored of why a pull failed, with its last words; empty if nothing failed."""
     if not came.reason:
         return ""
-    reason, said = checked_reason(came.reason, pull), _storable(came.said).strip()[:LONGEST_REASON]
+    reason, said = checked_reason(came.reason, pull), storable(came.said).strip()[:LONGEST_REASON]
     return f"{reason}{MARK}{said}" if said else reason
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """A text that every storage takes, without what has a meaning in what is stored."""
     return text.replace("\0", "�").replace(MARK, " ").encode("utf-8", "replace").decode("utf-8")
 
 
-def _in_order(names: list[str], values: object, pull: int) -> list[object]:
+def _in_order(names: list[str], values: object, pull: int | str) -> list[object]:
     if isinstance(values, Mapping):
         for name in values:
             if name not in names:
@@ -302,7 +275,7 @@ def _in_order(names: list[str], values: object, pull: int) -> list[object]:
     return list(values)
 
 
-def _checked_value(objective: Objective, value: object, reason: str | None, pull: int) -> float:
+def _checked_value(objective: Objective, value: object, reason: str | None, pull: int | str) -> float:
     if type(value) is float and math.isfinite(value) and not objective.fault(value):
         return value  # as nearly all are
     if value is None and reason is not None:
@@ -311,7 +284,9 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
     hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
     if _is_truth(value):
         if not objective.takes_booleans:
-            raise BooleanValue(pull, objective, value)
+            raise BooleanValue(
+                pull, f"{where} must be a real number", f"got {shown(value, 120)}: {objective.no_booleans}"
+            )
         return float(value)  # type: ignore[arg-type]
     if value is None or not isinstance(value, Real):
         raise BadValues(
@@ -325,7 +300,8 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
     if not math.isfinite(number):
         raise BadValues(pull, f"{where} must be finite", f"got {number}", hint)
     if reason is None and objective.fault(number):
-        raise UnusableValue(pull, objective, number)
+        what = f"{objective.name!r} {objective.fault(number)}"
+        raise UnusableValue(pull, what, f"got {number!r}: {objective.remedy}")
     return number
 
 

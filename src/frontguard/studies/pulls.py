@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -130,16 +130,6 @@ def reasons_of(told: Told) -> tuple[str, ...]:
     return tuple(GIVEN_UP[End(end)] if end else reason for reason, end in zip(reasons, told.ends.tolist(), strict=True))
 
 
-def last_words(text: str) -> str:
-    """What a failed pull had to say last, after its reason, from what is stored of it; empty if nothing is.
-
-    >>> last_words(f"exit code 1{MARK}no such flag: -O9"), last_words("exit code 1")
-    ('exit code 1: no such flag: -O9', '')
-    """
-    reason, _, said = text.partition(MARK)
-    return f"{reason}: {said}" if said else ""
-
-
 # Which told pulls of a study count: of a cluster of an arm the first, and each that is in no cluster.
 #
 # Pulls of one cluster (a host, a process, a day) may depend on each other. The first pull of an arm in a cluster is,
@@ -155,20 +145,13 @@ USED_UP = 20
 """Pulls of an arm in a row that are in clusters which it has already, after which no more of it are asked for."""
 
 
-class Sorted(NamedTuple):
-    """What became of some told pulls: those that count, in this order, and the arms of those that do not."""
-
-    counted: Told
-    left_out: Ints
-
-
 class CountedPulls:
     """Takes the told pulls of a study of K arms in their order, and says which of them count.
 
     >>> from frontguard.storage.contract import Tell
     >>> told = Told.of([Tell(3, (0.3,), cluster="x"), Tell(1, (0.1,), cluster="x"), Tell(2, (0.2,))], 1)
-    >>> found = CountedPulls(1).take(told, np.array([0, 0, 0]))
-    >>> found.counted.pulls, found.left_out  # pull 3 is the first that came back of its cluster, not the first of it
+    >>> counted, left_out = CountedPulls(1).take(told, np.array([0, 0, 0]))
+    >>> counted.pulls, left_out  # pull 3 is the first that came back of its cluster, not the first of it
     (array([1, 2]), array([0]))
     """
 
@@ -199,8 +182,11 @@ class CountedPulls:
         """The arms of the told pulls that wait for earlier ones."""
         return np.array([arm for arm, waiting in self._held.items() for _ in waiting], np.int64)
 
-    def take(self, told: Told, arm_of: Ints) -> Sorted:
-        """Take the next told pulls, of the planned ones, whose arms are `arm_of`."""
+    def take(self, told: Told, arm_of: Ints) -> tuple[Told, Ints]:
+        """Take the next told pulls, of the planned ones, whose arms are `arm_of`.
+
+        Returns those that count, in the order in which they do, and the arms of those that do not.
+        """
         at = told.pulls - 1
         if len(self._told) < len(arm_of):
             self._told = np.concatenate([self._told, np.zeros(2 * len(arm_of) - len(self._told), np.bool_)])
@@ -209,7 +195,7 @@ class CountedPulls:
         if not any(told.clusters) and not self._held:
             self._told[at] = True
             self._in_a_row[arm_of[at]] = 0
-            return Sorted(told, at[:0])
+            return told, at[:0]
         counted: list[Told] = []
         left_out: list[int] = []
         pulls_of: dict[int, Ints] = {}
@@ -224,7 +210,7 @@ class CountedPulls:
             if arm in self._held:
                 own = pulls_of.setdefault(arm, np.flatnonzero(arm_of == arm) + 1)
                 self._let_in(arm, own, counted, left_out)
-        return Sorted(Told.joined([told.part(0, 0), *counted]), np.array(left_out, np.int64))
+        return Told.joined([told.part(0, 0), *counted]), np.array(left_out, np.int64)
 
     def _let_in(self, arm: int, own: Ints, counted: list[Told], left_out: list[int]) -> None:
         """Sort the pulls of an arm that wait for nothing any more; its `own` are all that are planned."""
@@ -417,6 +403,6 @@ class Taken:
             self.reasons[arm] = self.reasons[arm].copy()  # which a copy may share
         for position, arm in zip(positions.tolist(), arms[positions].tolist(), strict=True):
             self.reasons[arm][reasons[position] or NOT_USABLE] += 1
-            said = last_words(told.reasons[position])
+            reason, _, said = told.reasons[position].partition(MARK)
             if said:
-                self.said[arm] = said
+                self.said[arm] = f"{reason}: {said}"

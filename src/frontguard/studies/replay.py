@@ -44,7 +44,6 @@ from frontguard.policies.baseline import BASELINE, CANDIDATE
 from frontguard.policies.certified import Certified
 from frontguard.policies.forecast import PullForecast, likely, likely_cost
 from frontguard.policies.holding import Pending
-from frontguard.question import Question
 from frontguard.results import Answer, StudyDetails
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, Watch, arms_that_matter, dirtier_than, look_at
@@ -189,16 +188,13 @@ class Replay:
         inner = self.settings.question.columns.observed(new.values)[:, : len(self.settings.question.objectives)]
         stopped = np.asarray(new.ends == End.STOPPED)
         self.watch.tell(new.pulls, inner, reasons_of(new), stopped=stopped, clusters=new.clusters)
-        self._note_order(new)
-        return new
-
-    def _note_order(self, new: Told) -> None:
-        """One worker tells pulls one after another, in the order of their numbers; several do not."""
+        # One worker tells pulls one after another, in the order of their numbers; several do not.
         measured = new.pulls[new.ends == End.TOLD]
         if len(measured):
             order = np.concatenate([[self._last_pull], measured])
             self.side_by_side = self.side_by_side or bool((np.diff(order) < 0).any())
             self._last_pull = int(order.max())
+        return new
 
     def _add(self, plan: Plan) -> None:
         before, self.planned = self.planned, self.planned + len(plan.arms)
@@ -450,16 +446,21 @@ class Replay:
         if doubted.any() and status == "certified":
             status = "unreachable"
         arms = arms_that_matter(result.verdict_codes, result.decided_by, result.pulls_per_arm)
+        not_counted = int(self._taken.counted.left_out.sum())  # because of their clusters
         hint = dirtier_than(settings.question.threat.eps, self._samples(arms))
+        refuted = tuple(settings.arms[arm] for arm in np.flatnonzero(doubted.any(axis=1)))
         notices = (
             *(TakenAsRate(name) for name in settings.rates),
             *self._unusable_values(),
             *self._exact_that_differ(),
             *excluded,
-            *(self._naming(each, doubted) for each in result.notices),
+            *(
+                replace(each, names=refuted) if isinstance(each, ContaminationRefuted) else each
+                for each in result.notices
+            ),
             *alarms,
             *(() if hint is None else (hint,)),
-            *self._not_counted(),
+            *((NotCounted(not_counted, self.told),) if not_counted else ()),
             *self._costs_unknown(),
             *self._why_budget(status),
             *self._polished(status),
@@ -470,12 +471,6 @@ class Replay:
         spent = None if self._spending is None else self._spending.so_far()
         told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
         return replace(told.keeping_to(kept).in_units(settings.question.objectives), question=settings.question)
-
-    def _naming(self, notice: Notice, doubted: Bools) -> Notice:
-        """A notice with the names of the arms that it counts."""
-        if not isinstance(notice, ContaminationRefuted):
-            return notice
-        return replace(notice, names=tuple(self.settings.arms[arm] for arm in np.flatnonzero(doubted.any(axis=1))))
 
     def gate(self, result: Answer, how: How = "done") -> GateDetails:
         """The gate against the baseline, as far as it was measured; `how` the run ended, if the study has not."""
@@ -538,11 +533,6 @@ class Replay:
                 one, other = np.sort(objective.as_measured([held.min(), held.max()])).tolist()
                 yield ExactDiffers(objective.name, self.settings.arms[arms[0]], len(arms), one, other)
 
-    def _not_counted(self) -> tuple[NotCounted, ...]:
-        """How many pulls do not count because of their clusters."""
-        pulls = int(self._taken.counted.left_out.sum())
-        return (NotCounted(pulls, self.told),) if pulls else ()
-
     def _polished(self, status: str) -> tuple[Polished, ...]:
         """How steady estimates are, where that is asked for and there is a certificate."""
         if not self.settings.question.polish or status != "certified":
@@ -569,36 +559,27 @@ class Replay:
         silent = int(((spending.unknown == spending.pulls) & (spending.pulls > 1)).sum())
         return (CostsUnknown(spending.cost.metric, unknown, told, silent),) if silent or 2 * unknown > told else ()
 
-    def _cost_is_over(self) -> bool:
-        """Whether the budget of what pulls cost has nothing left for a pull of the dearest arm that is not out."""
-        budget, spending = self.settings.question.max_cost, self._spending
-        if budget is None or spending is None:
-            return False
-        there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
-        dearest = float(spending.expected[there].max(initial=0.0))
-        return float(spending.by_arm.sum()) + dearest > budget * (1.0 + SLACK)
-
     def _why_budget(self, status: str) -> tuple[Notice, ...]:
-        """What was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
-        used_up, budget = self._taken.counted.used_up, self.settings.question
-        spent = budget.max_pulls is not None and self.planned >= budget.max_pulls
-        if status == "budget" and not spent and budget.max_cost is not None and self._cost_is_over():
-            return (BudgetOver("max_cost", budget.max_cost, budget.cost.unit if budget.cost else ""),)
-        most, items = budget.max_pulls_per_arm, self.settings.question.items
-        if items and not spent and (most is None or most >= items):  # of a list, which says so itself
+        """Say what was used up, where that is why the study stopped: a budget, or the clusters of some arms."""
+        if status != "budget":
             return ()
-        if status != "budget" or not used_up.any() or spent:
-            return _budget_over(budget, status)
-        names = tuple(self.settings.arms[arm] for arm in np.flatnonzero(used_up).tolist())
-        return (ClustersUsedUp(names[:3], len(names), USED_UP),)
-
-
-def _budget_over(budget: Question, status: str) -> tuple[BudgetOver, ...]:
-    if status != "budget":
-        return ()
-    if budget.max_pulls is not None:
-        return (BudgetOver("max_pulls", budget.max_pulls),)
-    return (BudgetOver("max_pulls_per_arm", budget.max_pulls_per_arm or LARGEST),)
+        asked, spending, used_up = self.settings.question, self._spending, self._taken.counted.used_up
+        if asked.max_pulls is not None and self.planned >= asked.max_pulls:
+            return (BudgetOver("max_pulls", asked.max_pulls),)
+        if asked.max_cost is not None and asked.cost is not None and spending is not None:
+            there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
+            dearest = float(spending.expected[there].max(initial=0.0))
+            if float(spending.by_arm.sum()) + dearest > asked.max_cost * (1.0 + SLACK):  # not even one more pull
+                return (BudgetOver("max_cost", asked.max_cost, asked.cost.unit),)
+        most = asked.max_pulls_per_arm
+        if asked.items and (most is None or most >= asked.items):  # of a list, which says so itself
+            return ()
+        if used_up.any():
+            names = tuple(self.settings.arms[arm] for arm in np.flatnonzero(used_up).tolist())
+            return (ClustersUsedUp(names[:3], len(names), USED_UP),)
+        if asked.max_pulls is not None:
+            return (BudgetOver("max_pulls", asked.max_pulls),)
+        return (BudgetOver("max_pulls_per_arm", most or LARGEST),)
 
 
 def answer_of(

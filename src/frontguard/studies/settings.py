@@ -21,7 +21,7 @@ from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
 from frontguard.question import Question
 from frontguard.results import ArmParts
-from frontguard.studies.measurement import checked_cluster
+from frontguard.studies.measurement import storable
 
 FORMAT = 2
 
@@ -108,7 +108,9 @@ class Settings:
         object.__setattr__(self, "arms", arms)
         object.__setattr__(self, "rates", tuple(self.rates))
         for what in ("seed", "reopened_after"):
-            object.__setattr__(self, what, _whole_from_0(getattr(self, what), what))
+            value = getattr(self, what)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise BadArgument(what, must="be a whole number from 0", got=shown(value, 120))
         checked_truth(self.foreseen, "foreseen")
         _check_parts(self.about, len(arms))
         if question.cost is not None:
@@ -132,7 +134,10 @@ class Settings:
 
     def checked_cluster(self, cluster: object, pull: int) -> str:
         """The cluster of a pull, empty for one of its own; refused where what the arms are taken for rules it out."""
-        found = checked_cluster(cluster, pull)
+        if not isinstance(cluster, str) or "\0" in cluster or (cluster and not cluster.strip()):
+            got = f"got {cluster!r}"
+            raise BadInput(f"pull {pull}: its cluster must be a text that is not blank, such as a host; {got}")
+        found = storable(cluster)
         if found and self.question.paired:
             raise BadInput(
                 f"pull {pull}: a study of pairs has the pulls of a repeat together, and no clusters beside; got the "
@@ -173,7 +178,7 @@ class Settings:
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
             ("objectives", _measured(own.objectives), _measured(other.objectives)),
-            ("limits", _limited(own), _limited(other)),
+            ("limits", *(_measured(each.columns.boxed[len(each.objectives) :]) for each in (own, other))),
             ("seed", self.seed, wanted.seed),
             *((what, getattr(own, what), getattr(other, what)) for what in _NEVER_CHANGED),
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
@@ -184,8 +189,11 @@ class Settings:
                     f"tolerances{', the numbers of limits' if own.limits else ''} and budget may change while it goes "
                     "on; give it another name or another storage to begin anew"
                 )
-        pairs = zip(own.objectives, other.objectives, strict=True)
-        objectives = tuple(_as_said(ours, theirs) for ours, theirs in pairs)
+        # A median that was meant when the study began is still meant where nothing is said of it.
+        objectives = tuple(
+            replace(theirs, quantile=ours.quantile) if theirs.by_default and not ours.by_default else theirs
+            for ours, theirs in zip(own.objectives, other.objectives, strict=True)
+        )
         kept = bool((tolerances(objectives) == tolerances(own.objectives)).all())
         foreseen = self.foreseen and (kept or not own.independent)
         question = replace(other, objectives=objectives)
@@ -199,18 +207,8 @@ _NEVER_CHANGED = ("threat", "confidence", "spread", "baseline", "paired", "items
 """What of a question stays as the study began with it."""
 
 
-def _as_said(ours: Objective, theirs: Objective) -> Objective:
-    """What is wanted; a median that was meant when the study began is still meant where nothing is said of it."""
-    return replace(theirs, quantile=ours.quantile) if theirs.by_default and not ours.by_default else theirs
-
-
 def _measured(objectives: Iterable[Objective]) -> list[tuple[object, ...]]:
     return [each.measured for each in objectives]
-
-
-def _limited(question: Question) -> list[tuple[object, ...]]:
-    """What is measured for limits and for no objective."""
-    return _measured(question.columns.boxed[len(question.objectives) :])
 
 
 def _difference(ours: Any, theirs: Any) -> str:
@@ -261,19 +259,13 @@ def checked_arms(names: object) -> tuple[str, ...]:
     return arms
 
 
-def _whole_from_0(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadArgument(what, must="be a whole number from 0", got=shown(value, 120))
-    return value
-
-
 def _check_parts(about: dict[str, Any], arms: int) -> None:
     """Refuse what is said of the parts of arms unless it is a text in each of some columns, for each arm."""
     columns, rows = about.get("arm_columns", []), about.get("arm_parts", [])
     right = isinstance(columns, list) and isinstance(rows, list) and len(rows) == (arms if columns else 0)
-    if not right or not all(_are_texts(row, len(columns)) for row in [columns, *rows]):
+    if right:
+        for row in (columns, *rows):
+            right = right and isinstance(row, list) and len(row) == len(columns)
+            right = right and all(isinstance(text, str) for text in row)
+    if not right:
         raise BadInput(f"wanted the parts of {arms:,} arms, each a list of as many texts as there are columns")
-
-
-def _are_texts(row: object, count: int) -> bool:
-    return isinstance(row, list) and len(row) == count and all(isinstance(text, str) for text in row)

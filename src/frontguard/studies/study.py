@@ -29,7 +29,6 @@ from frontguard.storage.contract import Pull as Pull
 from frontguard.storage.contract import Storage, StudyExists, Tell, UnknownStudy, open_storage
 from frontguard.studies.measurement import (
     Measurement,
-    UnusableValue,
     Values,
     checked_reason,
     checked_values,
@@ -286,18 +285,15 @@ class Study:
                 return False
             after, plan = proposed
             if plan.status == "certified" and len(self.arms) > 1:
-                self._refuse_forgotten_percent(after)
+                # A tolerance that exceeds whatever was measured.
+                estimates, baseline = after.policy.result().inner.estimates, self.settings.question.baseline
+                its = slice(None) if baseline is None else [self.arms.index(baseline)]
+                whose = "the largest estimate" if baseline is None else shown(baseline)
+                refuse_forgotten_percent(self.objectives, estimates[its], whose)
             if self.storage.add_plan(self.name, plan):
                 self._replay = after
                 after.watch.plan(plan.arms)
             return plan.status == "running"  # if another worker's plan came first, its pulls are as good
-
-    def _refuse_forgotten_percent(self, state: Replay) -> None:
-        """Refuse to certify with a tolerance that exceeds whatever was measured."""
-        estimates, baseline = state.policy.result().inner.estimates, self.settings.question.baseline
-        its = slice(None) if baseline is None else [self.arms.index(baseline)]
-        whose = "the largest estimate" if baseline is None else shown(baseline)
-        refuse_forgotten_percent(self.objectives, estimates[its], whose)
 
     def tell(
         self,
@@ -345,10 +341,8 @@ class Study:
         self.settle([came.values for _, came in told])
         for pull, came in told:
             number = _pull_number(pull)
-            try:
-                values = checked_values(self.metrics, came.values, came.reason or None, number)
-            except UnusableValue as error:
-                raise (error.of_arm(pull.arm) if isinstance(pull, Pull) else error) from None
+            which = f"{number} of arm {pull.arm!r}" if isinstance(pull, Pull) else number
+            values = checked_values(self.metrics, came.values, came.reason or None, which)
             of = self.settings.checked_cluster(came.cluster, number)
             at = came.at or time.time()
             if self.settings.stored_values > len(values):
@@ -386,13 +380,13 @@ class Study:
     def _told(self, rows: list[Tell]) -> list[bool]:
         try:
             answers = self.storage.tell(self.name, rows)
-            with self._lock:
-                self._held.difference_update(row.pull for row in rows)
-            return answers
         except BadInput:
             raise
         except ValueError as error:
             raise BadInput(str(error)) from None
+        with self._lock:
+            self._held.difference_update(row.pull for row in rows)
+        return answers
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
