@@ -35,7 +35,7 @@ class Notice:
     about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
 
     def __init_subclass__(cls) -> None:
-        """Make the name of the class the `kind` of its records: `SetAside` is "excluded", `DriftAlarm` is "drift"."""
+        """Make the name of the class the `kind` of its records: `Excluded` is "excluded", `DriftAlarm` is "drift"."""
         kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Alarm")).lower()
         if kind and not kind.startswith("_"):
             cls.kind = kind
@@ -920,8 +920,8 @@ def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
 def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[str]:
     """What a terminal says of the notices that warn: of each kind a handful of sentences, each once; the rest counted.
 
-    >>> aside = [SetAside(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
-    >>> warnings_in_short(aside, 1)
+    >>> excluded = [Excluded(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
+    >>> warnings_in_short(excluded, 1)
     ["arm 'O0' was excluded: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms",
      'and 8 more of this kind; --json has them all']
     """

@@ -42,7 +42,7 @@ class Feasibility(IntEnum):
     def word(self) -> str:
         """The same as it is written for people and machines.
 
-        >>> [keeping.word for keeping in Keeping]
+        >>> [each.word for each in Feasibility]
         ['feasible', 'open', 'infeasible']
         """
         return self.name.lower()

@@ -105,6 +105,6 @@ def test_the_repr_of_a_certificate_is_short_however_many_arms_were_set_aside(sna
     assert eval(repr(given)) == given
     assert said(repr(given)) == snapshot
     many = replace(given, arms=3, excluded=tuple(f"arm {i}" for i in range(10_000)))
-    assert "arms=3, aside=('arm 0', 'arm 1'" in repr(many)
+    assert "arms=3, excluded=('arm 0', 'arm 1'" in repr(many)
     assert repr(many).endswith(" and 9,992 more))")
     assert len(repr(many)) < 300

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Outcome(IntEnum):
     """What is certain of a candidate against its baseline, where a difference up to the tolerance is none.
 
-    Numbered like `Keeping`: within a limit is not worse, beyond it is worse.
+    Numbered like `Feasibility`: within a limit is not worse, beyond it is worse.
     """
 
     NOT_WORSE = 0

@@ -99,7 +99,7 @@ def gate(
     >>> main, pr = ({"arm": ["sort"] * 200, "ms": rng.normal(mean, 0.2, 200)} for mean in (10, 11))
     >>> found = gate(main, pr, minimize="ms", tolerance="2%")
     >>> found.gate.outcome.word, found.gate.holds_up_to
-    ('worse', 0.499)
+    ('worse', 0.49)
     """
     asked, reading = split(given)
     baseline_arm = asked.pop("baseline", None) if baseline_arm is None else baseline_arm

@@ -140,7 +140,7 @@ def judge(
     >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
     >>> verdicts = judge(interval(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
     >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
-    (['undecided', 'in', 'out', 'undecided'], [3, 0, 0, 0])
+    (['undecided', 'keep', 'beaten', 'undecided'], [3, 0, 0, 0])
     """
     checked_goal(goal)
     if limits is not None:

@@ -66,7 +66,7 @@ ARM = np.dtype(
         ("wanted", np.int64),  # whether pulls of it would help
         ("urgency", np.float64),  # how much is missing where they would help most, see `want`
         ("decided_by", np.int64),  # the arm that put it out, covers it, or stands in its way; −1 for none
-        ("keeping", np.int64),  # how it stands to limits: a Keeping
+        ("keeping", np.int64),  # how it stands to limits: a Feasibility
         ("rival", np.int64),  # the alive arm that could beat it most, if that was asked; −1 for none
         ("cost", np.float64),  # of a pull, in any unit; all alike unless somebody says otherwise
         ("inside", np.int64),  # whether not even that one can beat it by more than γ, so that it may be returned

@@ -219,7 +219,7 @@ class AuerA1(Policy):
     ...     arms = policy.ask()
     ...     policy.tell(arms, [[float(arm)] for arm in arms])
     >>> policy.result().verdicts
-    {'0': 'out', '1': 'in'}
+    {'0': 'beaten', '1': 'keep'}
     """
 
     name: ClassVar[str] = "Auer-A1"

@@ -154,7 +154,7 @@ class Certified(Holding):
     ...     arms = policy.ask()
     ...     policy.tell(arms, [[float(arm)] for arm in arms])
     >>> policy.result().verdicts, policy.result().status
-    ({'0': 'out', '1': 'in'}, 'certified')
+    ({'0': 'beaten', '1': 'keep'}, 'certified')
     >>> gate = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1, baseline=1)
     >>> while not gate.done:
     ...     arms = gate.ask()

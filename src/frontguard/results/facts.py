@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Kept:
     """How K arms stand to Q limits, and by which intervals of what is limited; all arrays are (K, Q).
 
-    `codes` are those of `Keeping`; `inner` has values of which larger ones keep to the limit better.
+    `codes` are those of `Feasibility`; `inner` has values of which larger ones keep to the limit better.
     """
 
     gates: tuple[Gate, ...]

@@ -551,15 +551,15 @@ def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLoo
     It is no part of any certificate: of clean normal, uniform and lognormal samples it is silent, and what it takes for
     wrong may be right.
     """
-    from scipy.special import bdtrc  # few samples come here
-
     looked: set[str] = set()
     dirty: dict[str, tuple[float, str, Sign]] = {}
     for arm, objective, (share, sign, number) in looks:
         looked.add(arm)
-        count = round(share * number)
-        stray = min(contamination + _STRAY, 1.0)
-        if share >= contamination + FAR_DIRTIER and bdtrc(count - 1, number, stray) <= _CHANCE:
+        if share < contamination + FAR_DIRTIER:
+            continue
+        from scipy.special import bdtrc  # few samples come here
+
+        if bdtrc(round(share * number) - 1, number, min(contamination + _STRAY, 1.0)) <= _CHANCE:
             dirty[arm] = max(dirty.get(arm, (0.0, objective, sign)), (share, objective, sign))
     if not dirty:
         return None
