@@ -21,7 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 import frontguard
 from frontguard import BadInput, Objective
 from frontguard.evidence.measurements import Ordered
-from frontguard.logs.sort import ANY_NUMBER, LEAST_MEMORY, POSITIVE, LogProgress
+from frontguard.logs.sort import LEAST_MEMORY, LogProgress, usable_ranges
 from frontguard.logs.sources.files import LogFile
 from frontguard.logs.sources.reader import Request
 from frontguard.results import Answer
@@ -41,7 +41,7 @@ from tests.support.clusters import WAIT, Cluster, fake_package, running_cluster,
 from tests.support.waiting import until  # noqa: E402
 
 METRICS = ["seconds", "quality"]
-USABLE = np.array([POSITIVE, ANY_NUMBER])
+OBJECTIVES = [Objective("seconds", "minimize", tolerance="5%"), Objective("quality", "maximize")]
 
 
 FRAGILE = """
@@ -116,7 +116,7 @@ def write_log(folder: Path, files: int = 7, rows: int = 800, arms: int = 40, end
         )
         write_table(table, folder / f"part-{number}.{ending}")
         batches.append(Batch(pl.Series(names, dtype=pl.String), values))
-    return ordered_in_memory(batches, METRICS, usable=USABLE)
+    return ordered_in_memory(batches, METRICS, usable=usable_ranges(METRICS, OBJECTIVES))
 
 
 def write_table(table: Any, path: Path) -> None:
@@ -137,7 +137,7 @@ def write_table(table: Any, path: Path) -> None:
 
 
 def on(cluster: Any, files: Any, **options: Any) -> Ordered:
-    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, usable=USABLE, **options)[0]
+    return ordered_on_cluster(cluster, files, arm="flags", metrics=METRICS, objectives=OBJECTIVES, **options)[0]
 
 
 def bits(*arrays: Any) -> list[Any]:
@@ -188,7 +188,6 @@ def test_what_is_wrong_is_said_in_one_line(client: Any, tmp_path: Path, snapshot
         {"files": "-"},
         {"files": "sqlite:///x.db"},
         {"files": {"flags": ["a"]}},
-        {"usable": np.zeros(3)},
     ):
         given = {"files": tmp_path, "arm": "flags", "metrics": ["seconds"], **options}
         with refused(BadInput, snapshot):
@@ -308,8 +307,8 @@ def test_a_file_that_a_worker_does_not_see_is_named_with_the_worker(
     path.write_text("flags,seconds,quality\na,1,1\n")
     there = path.stat()
     planned = on_dask.PlannedFile(LogFile(path, str(path)), there.st_size, there.st_mtime_ns)
-    job = (planned,), "csv", Request.of("flags", METRICS, layout="wide"), USABLE
-    assert client.submit(on_dask.read, *job, pure=False).result()[1].pulls == 1
+    job = (planned,), "csv", Request.of("flags", METRICS, layout="wide"), OBJECTIVES
+    assert client.submit(on_dask.read, *job, pure=False).result()[0].pulls.tolist() == [1]
     for change in (
         lambda: path.write_text("flags,seconds,quality\nb,1,1\nb,2,2\n"),
         path.unlink,
@@ -414,11 +413,16 @@ def test_a_worker_that_joins_later_is_asked_too_and_told_of(
             client.wait_for_workers(3, timeout=WAIT)
 
     try:
-        _, (note,), _ = ordered_on_cluster(
-            client, sorted(tmp_path.glob("*.parquet")), arm="flags", metrics=METRICS, usable=USABLE, progress=join
+        _, notes, _ = ordered_on_cluster(
+            client,
+            sorted(tmp_path.glob("*.parquet")),
+            arm="flags",
+            metrics=METRICS,
+            objectives=OBJECTIVES,
+            progress=join,
         )
         assert joined
-        assert "it has frontguard 0.0.1" in str(note)
+        assert "it has frontguard 0.0.1" in str(notes[-1])
         with refused(BadInput, snapshot):
             on(client, tmp_path)
     finally:

@@ -208,18 +208,22 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
 
 
 def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool) -> None:
-    from frontguard.reports import plain as sent
-
     found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
-    marks = list(sent.github_marks(found, open_passes=open_passes)) if on_github else []
+    marks: list[str] = []
+    mute = unmute = ""
     step = os.environ.get("GITHUB_STEP_SUMMARY")
     target = summary or (Path(step) if step else None)
-    if target is not None:
-        again = bool(step) and target == Path(str(step))
-        _write("--summary", target, sent.summary(found), append=again)
-    if junit is not None:
-        _write("--junit", junit, sent.junit(found, open_passes=open_passes))
+    if on_github or target is not None or junit is not None:
+        from frontguard.reports import plain as sent
+
+        if on_github:
+            marks, (mute, unmute) = list(sent.github_marks(found, open_passes=open_passes)), sent.muted()
+        if target is not None:
+            again = bool(step) and target == Path(str(step))
+            _write("--summary", target, sent.summary(found), append=again)
+        if junit is not None:
+            _write("--junit", junit, sent.junit(found, open_passes=open_passes))
     if json:
         from frontguard.words.gate import answer
 
@@ -231,7 +235,6 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
         for line in marks:
             say(line)
     else:
-        mute, unmute = sent.muted() if on_github else ("", "")
         if mute:
             print(mute)
         _print(ended, code)

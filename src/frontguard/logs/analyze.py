@@ -424,8 +424,8 @@ def _on_cluster(executor: object, how: HowRead, asking: Asking, reading: Mapping
     question = asking.of(())
     options = {name: value for name, value in reading.items() if name != "study"}
     ordered, notes, truths = ordered_on_cluster(
-        executor, how.log, arm=how.arm, metrics=asking.names, objectives=question.objectives, progress=how.progress,
-        usable=usable_ranges(asking.names, question.columns.boxed), memory=how.memory, folder=how.folder, **options,
+        executor, how.log, arm=how.arm, metrics=asking.names, objectives=question.columns.boxed,
+        progress=how.progress, memory=how.memory, folder=how.folder, **options,
     )  # fmt: skip
     question, rates = with_rates(question, (), truths)
     designed, noted = as_designed(ordered, question)

@@ -14,29 +14,28 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice, takewhile
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from frontguard._common.dask import Cluster, Needs, said
 from frontguard._common.machine import available_memory
-from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.sort import (
     LEAST_MEMORY,
-    Batch,
     Clock,
     Folder,
     LogProgress,
     Watcher,
     memory_for_rows,
     ordered_from,
+    usable_ranges,
 )
 from frontguard.logs.sources.files import STDIN, LogFile, LogFiles, find, is_address, is_state, several
 from frontguard.logs.sources.log import TABLES, ColumnKinds, files_log, format_of, refuse_nameless
@@ -64,7 +63,6 @@ def ordered_on_cluster(
     *,
     arm: str | Sequence[str] | None = None,
     metrics: Sequence[str] = (),
-    usable: Floats | None = None,
     objectives: Sequence[Objective] = (),
     progress: Watcher | None = None,
     memory: int | None = None,
@@ -72,15 +70,12 @@ def ordered_on_cluster(
     format: str | None = None,
     **reading: Any,
 ) -> tuple[Ordered, tuple[Notice, ...], frozenset[str]]:
-    """The measurements of a log by arm, read and sorted by the workers of a Dask cluster.
-
-    With notices of reading it, and the metrics whose values are true and false.
+    """Return the measurements by arm, read and sorted by workers; notices; and the metrics that are true and false.
 
     `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". `log` is a file, a directory, a
     glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
     one is of the folder that we are in. Files are read whole, so there should be several for each worker. Values that
-    do not lie in the ranges `usable` (`sort.usable_ranges`) failed, and those that the `objectives` cannot use are
-    counted. `memory` and `folder` are as in `ordered_from`, and `reading` as in `frontguard.logs.sources.open_log`.
+    the `objectives` cannot use failed. `memory` and `folder` are as in `ordered_from`, `reading` as in `open_log`.
     """
     request = Request.of(arm, metrics, **reading)
     names = _names(log)
@@ -99,7 +94,7 @@ def ordered_on_cluster(
         (task,) = tasks.ended([_Task(names[0] if len(names) == 1 else "the log", planned, asked)])
         plan: ReadingPlan = tasks.result(task)
         clock = Clock(progress, plan.rows)
-        how = plan.format, replace(request, layout="wide", missing_arms="drop"), usable, tuple(objectives)
+        how = plan.format, replace(request, layout="wide", missing_arms="drop"), tuple(objectives)
         jobs = [
             _Task(several([each.file for each in files]), read, (files, *how), number)
             for number, files in enumerate(together(plan.files, sum(cluster.threads.values())))
@@ -107,6 +102,8 @@ def ordered_on_cluster(
         told = _read_all(tasks, jobs, runs, clock)
         clock.all_read()
         notes, truths = _noted(told, plan, request, objectives)
+        if not runs.rows:
+            raise BadInput(f"{plan.shown} has no rows; its columns are {quoted(plan.columns)}")
         return runs.ordered(clock), (*notes, *tasks.left_out), truths
 
 
@@ -129,7 +126,7 @@ def together(files: Sequence[PlannedFile], threads: int) -> list[tuple[PlannedFi
 
 
 def _read_all(tasks: _Tasks, jobs: Sequence[_Task], runs: LogParts, clock: Clock) -> list[JobNotes]:
-    """Have all files read; what is wrong with them is said."""
+    """Have all files read, and add their rows to `runs`. Return what they had to tell, in their order."""
     told: dict[int, JobNotes] = {}
     mistakes: dict[int, BadInput] = {}
     with closing(tasks.ended(takewhile(lambda _: not mistakes, jobs))) as ended:
@@ -140,7 +137,7 @@ def _read_all(tasks: _Tasks, jobs: Sequence[_Task], runs: LogParts, clock: Clock
                 mistakes[task.number] = mistake
             else:
                 runs.add(run)
-            clock.read(sum(each.rows for each in told.values()))
+            clock.read(runs.rows)
     if mistakes:  # of several the one in the first file, as on one machine
         raise mistakes[min(mistakes)]
     return [told[number] for number in sorted(told)]
@@ -155,15 +152,13 @@ def _noted(
     notes = [note for note in every if not isinstance(note, RowsWithoutArm)]
     if nameless:
         in_all = replace(nameless[0], rows=sum(each.rows for each in nameless))
-        notes.append(in_all)
         if request.missing_arms == "refuse":
             refuse_nameless(in_all)
+        notes.append(in_all)
     kinds, unusable = ColumnKinds(), UnusableCheck(objectives, request.metrics)
     for each in told:
         kinds.merge(each.kinds, plan.shown)
         unusable.merge(each.unusable)
-    if not sum(each.pulls for each in told):
-        raise BadInput(f"{plan.shown} has no rows; its columns are {quoted(plan.columns)}")
     return [*notes, *unusable.notices()], frozenset(kinds.truths)
 
 
@@ -300,12 +295,9 @@ class ReadingPlan:
     rows: int | None  # about how many, where that is known
 
 
-@dataclass(frozen=True)
-class JobNotes:
+class JobNotes(NamedTuple):
     """News of the files of a job for the client."""
 
-    rows: int
-    pulls: int
     notes: tuple[Notice, ...]
     kinds: ColumnKinds
     unusable: UnusableCheck
@@ -356,14 +348,15 @@ def _planned_file(file: LogFile) -> PlannedFile:
     return PlannedFile(file, there.st_size, there.st_mtime_ns)
 
 
-def _refuse_other(planned: PlannedFile) -> None:
-    """See that a file is the one that the log was planned with: each worker might have its own under that path."""
-    there = _planned_file(planned.file)
-    if there != planned:
-        raise BadInput(
-            f"{planned.file.path}: the Dask worker {_here()} sees another file there, or it was changed while the log "
-            f"was read; wanted {planned.size:,} bytes, got {there.size:,}"
-        )
+def _refuse_others(files: Sequence[PlannedFile]) -> None:
+    """Refuse files that are not those that were planned: each worker might have its own under a path."""
+    for planned in files:
+        there = _planned_file(planned.file)
+        if there != planned:
+            raise BadInput(
+                f"{planned.file.path}: the Dask worker {_here()} sees another file there, or it was changed while the "
+                f"log was read; wanted {planned.size:,} bytes, got {there.size:,}"
+            )
 
 
 def _here() -> str:
@@ -371,35 +364,21 @@ def _here() -> str:
 
 
 def read(
-    files: Sequence[PlannedFile],
-    format: str,
-    request: Request,
-    usable: Floats | None,
-    objectives: Sequence[Objective] = (),
+    files: Sequence[PlannedFile], format: str, request: Request, objectives: Sequence[Objective] = ()
 ) -> tuple[Ordered, JobNotes]:
-    """Read some files one after another: their measurements by arm, and news.
-
-    Values that the objectives cannot use are counted.
-    """
-    kinds, unusable = ColumnKinds(), UnusableCheck(objectives, request.metrics)
-    notes: list[Notice] = []
-    rows = 0
-
-    def batches() -> Iterator[Batch]:
-        nonlocal rows
-        for planned in files:
-            _refuse_other(planned)
-            log = files_log(format, LogFiles(planned.file.shown, (planned.file,)), request)
-            yield from unusable.watched(log.batches(may_be_empty=True))
-            rows += log.rows_read
-            notes.extend(log.notes)
-            kinds.merge(log.kinds, planned.file.shown)
-            _refuse_other(planned)  # once more: rows of two states of a file would belong to no log
-
+    """Return the measurements of some files by arm, and what there is to tell of them."""
+    shown = several([each.file for each in files])
+    unusable = UnusableCheck(objectives, request.metrics)
     try:
-        memory = max(LEAST_MEMORY, available_memory() // _OF_MEMORY)
-        ordered = ordered_from(batches(), request.metrics, usable=usable, memory=memory)
+        _refuse_others(files)
+        log = files_log(format, LogFiles(shown, tuple(each.file for each in files)), request)
+        ordered = ordered_from(
+            unusable.watched(log.batches(may_be_empty=True)),
+            request.metrics,
+            usable=usable_ranges(request.metrics, objectives),
+            memory=max(LEAST_MEMORY, available_memory() // _OF_MEMORY),
+        )
+        _refuse_others(files)  # once more: rows of two states of a file would belong to no log
     except (OSError, MemoryError) as error:
-        shown = several([each.file for each in files])
         raise BadInput(f"{shown}: the Dask worker {_here()} cannot read it: {said(error)}") from None
-    return ordered, JobNotes(rows, int(ordered.pulls.sum()), tuple(notes), kinds, unusable)
+    return ordered, JobNotes(tuple(log.notes), log.kinds, unusable)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from frontguard.evidence.two_sample import CheckBounds, check_bounds, checkable,
 from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
-from frontguard.logs.of_study import measured, read_study
 from frontguard.logs.robustness import FINEST, levels_from
 from frontguard.logs.sort import ArmNames, Clock, Watcher, starts_of
 from frontguard.logs.sources import open_log
@@ -52,9 +51,11 @@ from frontguard.pareto.relations import LimitRule, keeping_of
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.question import Entry, Question
 from frontguard.results import Answer, Certificate
-from frontguard.studies.study import Study
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from frontguard.studies.study import Study
 
 AnyCheck = TypeVar("AnyCheck", Check, LimitCheck)
 
@@ -558,6 +559,8 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     It is read off the whole log, at every ε with bounds that hold at any moment. Where these do not show at the
     declared ε what the study found, which compared at another moment, it is not known.
     """
+    from frontguard.logs.of_study import measured, read_study  # a gate of logs needs no study
+
     log = read_study(study)
     names = list(log.settings.arms)
     its = names.index(found.pairs[0].baseline)
