@@ -13,7 +13,7 @@ import pytest
 
 from frontguard import Limit, Objective, Study, analyze, gate, identify, plan
 from frontguard.cli import options_of
-from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml
+from frontguard.commands.format import BudgetToml, LimitToml, ObjectiveToml, RunToml, StudyToml, Table
 from frontguard.logs.sources import open_log
 from frontguard.question import Asked
 from frontguard.theory.threats import USUAL
@@ -24,6 +24,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "studies.md"
 def parameters(*functions: Callable[..., Any]) -> set[str]:
     found = [each for function in functions for each in inspect.signature(function).parameters.values()]
     return {each.name for each in found if each.kind is not inspect.Parameter.VAR_KEYWORD}
+
+
+def keys(table: type[Table]) -> set[str]:
+    return {*table.readers(), *(table.others or ())}
 
 
 def options(command: str) -> set[str]:
@@ -42,11 +46,11 @@ PYTHON = {
 }
 OPTIONS = {command: options(command) for command in ("run", "analyze", "plan")}
 SPEC = {
-    "[study]": {*StudyToml.model_fields, *StudyToml.asks},
-    "[budget]": {*BudgetToml.model_fields, *BudgetToml.asks},
-    "[[objective]]": {*ObjectiveToml.model_fields, *ObjectiveToml.asks},
-    "[[limit]]": {*LimitToml.model_fields, *LimitToml.asks},
-    "[run]": set(RunToml.model_fields),
+    "[study]": keys(StudyToml),
+    "[budget]": keys(BudgetToml),
+    "[[objective]]": keys(ObjectiveToml),
+    "[[limit]]": keys(LimitToml),
+    "[run]": keys(RunToml),
 }
 
 

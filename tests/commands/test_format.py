@@ -85,5 +85,3 @@ def test_lines_of_texts_that_were_built_line_by_line(pairs, table):
         text += f"{key} = {value} # {key} = 0\n"
     complain = Complaints("built.toml", text)
     assert {path: complain.line(path) for path in expected} == expected
-    if expected:
-        assert complain.first(list(expected)) == min((line, path) for path, line in expected.items())

@@ -17,7 +17,7 @@ from tests.support.waiting import patience, until
 
 ROOT = Path(__file__).parents[2]
 BOUNDS = tomllib.loads((ROOT / "tools" / "budget.toml").read_text(encoding="utf-8"))["walks"]
-RUN = ("run", "--arm", "one=sleep 0.01", "--arm", "two=sleep 0.03", "--minimize", "seconds", "--max-pulls", "22")
+RUN = ("run", "--arm", "one=sleep 0.01", "--arm", "two=sleep 0.1", "--minimize", "seconds", "--max-pulls", "22")
 ROWS = ("--arm", "arm", "--minimize", "seconds")
 COMMANDS = {
     "run": RUN,

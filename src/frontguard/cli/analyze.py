@@ -126,7 +126,7 @@ def analyze(
     ] = None,
     **given: Any,
 ) -> None:
-    """Say which few arms of a log are enough, which are certainly beaten, and what is open.
+    """Say which few arms of a log are enough, and which are beaten.
 
     Exit code 0; 2 if the log cannot be read; 3 with --strict if arms are open.
     """

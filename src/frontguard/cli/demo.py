@@ -29,9 +29,10 @@ def demo(
     output: Annotated[Path, takes("FOLDER", "Where the picture and the report go.")] = Path("frontguard-demo"),
     json: Annotated[bool, flag("--json", "Print the result as JSON on stdout.")] = False,
 ) -> None:
-    """Find the best of 36 sabotaged treatments, and see what a mean-based method makes of the same records.
+    """Find the best of 36 treatments whose records are sabotaged.
 
-    Then read a bundled review log with a bombing campaign, as `frontguard analyze` reads yours.
+    Beside it stands what a mean-based method makes of the same records. Then read a bundled review log with a
+    bombing campaign, as `frontguard analyze` reads yours.
     """
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")

@@ -86,7 +86,7 @@ def gate(
     ] = None,
     **shared: Any,
 ) -> None:
-    """Say whether candidates are certainly worse than a baseline, certainly not, or neither yet.
+    """Fail if a candidate is certainly worse than a baseline.
 
     Metrics are seconds, and a tolerance is 5%, unless options say otherwise. Without --storage nothing is kept.
 

@@ -67,7 +67,7 @@ def plan(
     seed: Annotated[int, options.whole_from(0, "The same seed gives the same plan.", panel=options.MEASURING)] = 0,
     **shared: Any,
 ) -> None:
-    """Say how many pulls an identification would take, and what can be promised at all, before the first one."""
+    """Say how many pulls an answer takes, and what can be promised."""
     from frontguard.planning.cost import plan as planned
     from frontguard.planning.pilot import read_pilot
     from frontguard.words.progress import ProgressDisplay

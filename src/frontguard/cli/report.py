@@ -39,9 +39,10 @@ def report(
     json: Annotated[bool, flag("--json", "Print what was written as JSON on stdout.")] = False,
     **given: Any,
 ) -> None:
-    """Write a report: the answer, its picture, the table, what is certain and what that assumes, how to reproduce it.
+    """Write a report of a study, or of what another command printed.
 
-    One HTML file that needs no network, or Markdown, or CSV with a row for every arm. A storage is only read.
+    It has the answer, its picture, the table, what is certain and what that assumes, and how to reproduce it: one HTML
+    file that needs no network, or Markdown, or CSV with a row for every arm. A storage is only read.
     """
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")

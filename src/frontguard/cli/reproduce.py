@@ -47,7 +47,7 @@ def reproduce(
     json: Annotated[bool, flag("--json", "Print the rows as JSON on stdout.")] = False,
     fresh: Annotated[bool, flag("--fresh", "Ignore stored runs and compute all again.")] = False,
 ) -> None:
-    """Repeat the paper's experiments and set the results beside the published numbers.
+    """Repeat the paper's experiments beside the published numbers.
 
     Finished runs are kept in the output directory as they come: after an interruption the same command goes
     on.

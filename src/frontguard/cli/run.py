@@ -77,7 +77,7 @@ def run(
     ] = False,
     **given: Any,
 ) -> None:
-    """Run commands until it is certain which candidates are on the trade-off front.
+    """Run commands until it is certain which of them are best.
 
     Commands given by --arm are compared by seconds, with a tolerance of 5%, unless options say otherwise.
 
@@ -195,10 +195,12 @@ def begun_study(spec: Spec, storage: Storage, where: str) -> Study:
                 raise  # else somebody began it this very moment: with a salt of their own
     done = "beginning" if before is None else f"going on with {before:,} pulls of"
     say(f"{done} study {spec.name!r} in {where}")
-    from frontguard.words.plan import out_of_reach
+    question = study.settings.question
+    if question.limits or any(each.bounds for each in question.objectives):  # what it imports takes long
+        from frontguard.words.plan import out_of_reach
 
-    for line in out_of_reach(study.settings):
-        say(f"warning: {line}")
+        for line in out_of_reach(study.settings):
+            say(f"warning: {line}")
     if concern := storage.concern():
         say(concern)
     return study

@@ -45,9 +45,10 @@ def serve(
     open: Annotated[bool, flag("--open", "Open the page in a browser.")] = False,
     json: Annotated[bool, flag("--json", "Print the URL and the token as JSON on stdout.")] = False,
 ) -> None:
-    """Show the studies of a storage while they run: front, verdicts, pulls, forecast, failures, each arm.
+    """Show the studies of a storage on a live page.
 
-    The page keeps itself up to date and never changes anything. Ctrl-C ends it, with exit code 130.
+    It has the front, verdicts, pulls, the forecast, failures and each arm. It keeps itself up to date and never
+    changes anything. Ctrl-C ends it, with exit code 130.
     """
     try:
         from frontguard.web.app import LiveServer, bind

@@ -21,12 +21,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from frontguard._common.secrets import hidden
 from frontguard.commands.process import GRACE, EndedProcess, Patterns, Stopped, TookTooLong, run_folder, run_group
@@ -182,7 +181,7 @@ def _not_started(problem: OSError, program: str, cwd: str | os.PathLike[str]) ->
     return f"could not start: {problem.strerror}"
 
 
-class Commands:
+class Commands(AbstractContextManager["Commands"]):
     """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
 
     Every arm has a folder of its own, `{workdir}`, below `base`, which is removed at the end. An arm is prepared and
@@ -239,12 +238,7 @@ class Commands:
         for each in pending:
             each.result()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         try:
             self.clean_up()
         finally:

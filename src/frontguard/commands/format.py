@@ -1,6 +1,6 @@
-"""The format of a spec, as pydantic checks it, and its complaints in one line each: file, line, key, wanted, got.
+"""The format of a spec, and its complaints in one line each: file, line, key, wanted, got.
 
-What a key wants stands beside its type, and an error quotes it. What is asked ([[objective]], [[limit]], and what
+A key has its reader beside it, which knows what is wanted. What is asked ([[objective]], [[limit]], and what
 [study] and [budget] say of it) is read by `frontguard.question`, and what must agree between keys (arms, commands,
 placeholders) is checked in `spec`.
 """
@@ -12,26 +12,14 @@ import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from dataclasses import fields
-from functools import cached_property, lru_cache
-from typing import Annotated, Any, ClassVar, LiteralString, Self, cast, get_args
-
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from dataclasses import MISSING, dataclass, field, fields
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, get_args, get_type_hints
 
 from frontguard import phrases
 from frontguard._common.checks import WANTED_TIME, checked_seconds
 from frontguard._common.secrets import MASK, hidden, without_password
-from frontguard.commands import spec
+from frontguard.commands.spec import MEASURED, Command, MetricSource, Scalar, SourceKind, Stream, as_text, usual_kind
 from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.objectives import Objective
@@ -92,38 +80,42 @@ def _mask_variables(table: MutableMapping[str, Any]) -> Iterator[str]:
 # The format -----------------------------------------------------------------------------------------------------------
 
 Path = tuple[str | int, ...]
+Reader = Callable[[Any, Path, "Complaints"], Any]
+Made = TypeVar("Made")
 
 _HUGE = 10**300  # beyond, a whole number is no float
 
 
-def _wanted(what: LiteralString, *words: str) -> WrapValidator:
-    """Says what is wanted, whatever is wrong with a value; what is wrong inside a table or list says so itself.
+def _value(wanted: str, convert: Callable[[Any], Any], *words: str) -> Reader:
+    """A reader of one value, for which `convert` gives what is kept, or raises `ValueError`; one of the `words`."""
 
-    `words` are those that may be meant where one of them is wanted.
-    """
-
-    def check(value: object, handler: ValidatorFunctionWrapHandler) -> object:
+    def read(value: Any, path: Path, complain: Complaints) -> Any:
         try:
-            return handler(value)
-        except ValidationError as problems:
-            found = [(each["loc"], each.get("ctx", {}).get("error")) for each in problems.errors()]
-            inside = any(where or isinstance(error, BadInput) for where, error in found)
-            if isinstance(value, (dict, list)) and inside:
-                raise
-            raise PydanticCustomError("wanted", what, {"words": words}) from None
+            return convert(value)
+        except ValueError:
+            hint = did_you_mean(value, words) if isinstance(value, str) else ""
+            raise complain.wanted(path, f"{wanted}{hint}", value) from None
 
-    return WrapValidator(check)
+    return read
 
 
-def _only(fits: Callable[[Any], bool]) -> BeforeValidator:
-    """Refuses what does not fit."""
+def _if(fits: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """A conversion that keeps what fits as it is, and refuses all else."""
 
-    def check(value: object) -> object:
+    def convert(value: Any) -> Any:
         if not fits(value):
             raise ValueError("does not fit")
         return value
 
-    return BeforeValidator(check)
+    return convert
+
+
+def _one_of(*words: str) -> Reader:
+    return _value(f"one of {', '.join(map(repr, words))}", _if(lambda value: value in words), *words)
+
+
+def _whole(least: int) -> Reader:
+    return _value(f"a whole number from {least}", _if(lambda value: type(value) is int and least <= value <= _HUGE))
 
 
 def _is_text(value: object) -> bool:
@@ -136,252 +128,270 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, (int, bool)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _is_command(value: object) -> bool:
+def _command(value: object) -> Command:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
-        return False
-    return bool(words and words[0].strip())
+        raise ValueError("no command")
+    if not words or not words[0].strip():
+        raise ValueError("nothing to run")
+    return value if isinstance(value, str) else tuple(words)
 
 
-def _environment(value: object) -> object:
+def _environment(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError("no table")
     for name, text in value.items():
         if not name or "=" in name or "\0" in name or not isinstance(text, (str, int)) or "\0" in str(text):
             raise ValueError("no environment")
-    return {name: str(text).lower() if isinstance(text, bool) else str(text) for name, text in value.items()}
+    return {name: as_text(text) for name, text in value.items()}
 
 
-def _budget(value: object) -> object:
+COUNT, NATURAL = _whole(1), _whole(0)
+SECONDS = _value(WANTED_TIME, lambda value: checked_seconds(value, "time"))
+TEXT = _value("a text of one line that is not blank", _if(_is_text))
+TRUTH = _value("true or false", _if(lambda value: isinstance(value, bool)))
+SCALAR = _value("a text, a finite number or a truth value", _if(_is_scalar))
+COMMAND = _value("a list of texts such as ['./measure', '{opt}'], or one text with shell = true", _command)
+ENVIRONMENT = _value("a table of texts, such as {OMP_NUM_THREADS = '1'}", _environment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What a table says: by its own keys, each with its reader beside its type, and `more`, which `others` name."""
+
+    more: dict[str, Any] = field(default_factory=dict)
+    others: ClassVar[tuple[str, ...] | None] = ()  # None: any
+
+    @classmethod
+    def readers(cls) -> dict[str, Reader]:
+        """Readers by key."""
+        kinds = get_type_hints(cls, include_extras=True)
+        return {name: kind.__metadata__[0] for name, kind in kinds.items() if hasattr(kind, "__metadata__")}
+
+    @classmethod
+    def read(cls, data: Any, where: Path, complain: Complaints) -> Self:
+        """Read a parsed table; refuse what it says in the order of the file, and then what is missing."""
+        readers = cls.readers()
+        known = list(dict.fromkeys([*readers, *(cls.others or ())]))
+        said: dict[str, Any] = {}
+        for name, value in data.items():
+            if name in readers:
+                said[name] = readers[name](value, (*where, name), complain)
+            elif name not in known and cls.others is not None:
+                wanted = f"wanted one of {', '.join(known)}"
+                raise complain((*where, name), f"no such key{did_you_mean(name, known)}; {wanted}")
+        for each in fields(cls):
+            if each.default is MISSING and each.default_factory is MISSING and each.name not in said:
+                readers[each.name](MISSING, (*where, each.name), complain)
+        others = data.keys() - readers.keys() if cls.others is None else cls.others
+        return cls(more={name: value for name, value in data.items() if name in others}, **said)
+
+
+def _table(kind: type[Table], wanted: str, short: Callable[[Any], Any] = lambda value: value) -> Reader:
+    """A reader of a table, or of what is `short` for one."""
+
+    def read(value: Any, path: Path, complain: Complaints) -> Table:
+        if not isinstance(short(value), dict):
+            raise complain.wanted(path, wanted, value)
+        return kind.read(short(value), path, complain)
+
+    return read
+
+
+def _tables(read_one: Reader, wanted: str) -> Reader:
+    """A reader of a list of tables, one at least."""
+
+    def read(value: Any, path: Path, complain: Complaints) -> list[Any]:
+        if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
+            raise complain.wanted(path, wanted, value)
+        return [read_one(each, (*path, number), complain) for number, each in enumerate(value)]
+
+    return read
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetToml(Table):
+    """[budget]."""
+
+    others = ("max_pulls", "max_pulls_per_arm", "max_cost")
+
+    max_time: Annotated[float | None, SECONDS] = None
+
+
+def _long_budget(value: Any) -> Any:
     """`budget = 500` and `budget = "30 min"` are short for a table."""
     if isinstance(value, str):
         return {"max_time": value}
-    if isinstance(value, int) and not isinstance(value, bool):
-        return {"max_pulls": value}
-    return value
+    return {"max_pulls": value} if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-# What keys hold: the type, the check, and in words what is wanted.
-Count = Annotated[int, Field(ge=1, le=_HUGE), _wanted("a whole number from 1")]
-Natural = Annotated[int, Field(ge=0, le=_HUGE), _wanted("a whole number from 0")]
-Seconds = Annotated[float, BeforeValidator(lambda value: checked_seconds(value, "time")), _wanted(WANTED_TIME)]
-Text = Annotated[str, _only(_is_text), _wanted("a text of one line that is not blank")]
-Truth = Annotated[bool, _wanted("true or false")]
-SourceKind = Annotated[
-    spec.SourceKind,
-    _wanted("one of 'json', 'regex', 'seconds', 'cpu_seconds', 'max_rss'", *get_args(spec.SourceKind)),
-]
-Stream = Annotated[spec.Stream, _wanted("'stdout' or 'stderr'", *get_args(spec.Stream))]
-Scalar = Annotated[str | int | float | bool, _only(_is_scalar), _wanted("a text, a finite number or a truth value")]
-CommandLine = Annotated[
-    list[str] | str,
-    _only(_is_command),
-    _wanted("a list of texts such as ['./measure', '{opt}'], or one text with shell = true"),
-]
-Environment = Annotated[
-    dict[str, str], BeforeValidator(_environment), _wanted("a table of texts, such as {OMP_NUM_THREADS = '1'}")
-]
-Values = Annotated[list[Scalar], Field(min_length=1), _wanted("a list of values, one at least")]
-
-MISSING: Any = None
-"""Where a key must be given: TOML has no such value, and no key takes it."""
-
-EMPTY: Any = {}
-"""A table that is left out: whatever it would hold has its default."""
-
-
-class _Toml(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
-
-
-class _Asking(_Toml):
-    """A table that says something of the question, too, in keys that `asks` names."""
-
-    model_config = ConfigDict(extra="allow")
-    asks: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def said(self) -> dict[str, Any]:
-        """What it says of the question."""
-        return {name: value for name, value in (vars(self) | (self.model_extra or {})).items() if name in self.asks}
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        known = list(dict.fromkeys([*type(self).model_fields, *self.asks]))
-        for name in self.model_extra or {}:
-            if name not in known:
-                raise BadArgument(name, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
-        return self
-
-
-class BudgetToml(_Asking):
-    """[budget]."""
-
-    asks = ("max_pulls", "max_pulls_per_arm", "max_cost")
-
-    max_time: Seconds | None = None
-
-
-Budget = Annotated[
+BUDGET = _table(
     BudgetToml,
-    BeforeValidator(_budget),
-    _wanted(
-        'a table with max_pulls, max_pulls_per_arm, max_time or max_cost; a number of pulls; or a text as "30 min"'
-    ),
-]
+    'a table with max_pulls, max_pulls_per_arm, max_time or max_cost; a number of pulls; or a text as "30 min"',
+    _long_budget,
+)
 
 
-class StudyToml(_Asking):
+@dataclass(frozen=True, kw_only=True)
+class StudyToml(Table):
     """[study]."""
 
-    asks = (
+    others = (
         "threat", "contamination", "confidence", "goal", "paired", "items", "independent", "blocks", "cost",
         "polish",
     )  # fmt: skip
 
-    name: Text | None = None
-    seed: Natural = 0
-    storage: Text | None = None
-    budget: Budget | None = None
-    baseline: Text | None = None
+    name: Annotated[str | None, TEXT] = None
+    seed: Annotated[int, NATURAL] = 0
+    storage: Annotated[str | None, TEXT] = None
+    budget: Annotated[BudgetToml | None, BUDGET] = None
+    baseline: Annotated[str | None, TEXT] = None
 
 
-class MetricToml(_Asking):
-    """What counts of a metric, and where it comes from."""
+@dataclass(frozen=True, kw_only=True)
+class MetricToml(Table):
+    """Where a metric comes from, if that is said, and what counts of it."""
 
-    source: SourceKind | None = None
-    key: Text | None = None
-    pattern: Text | None = None
-    stream: Stream | None = None
+    source: Annotated[SourceKind | None, _one_of(*get_args(SourceKind))] = None
+    key: Annotated[str | None, TEXT] = None
+    pattern: Annotated[str | None, TEXT] = None
+    stream: Annotated[Stream | None, _one_of(*get_args(Stream))] = None
+
+    def source_of(self, name: str, where: Path, complain: Complaints) -> MetricSource:
+        """Where the metric of this name comes from."""
+        kind = self.source or usual_kind(name)
+        for key, only in (("key", "json"), ("pattern", "regex"), ("stream", "regex")):
+            if getattr(self, key) is not None and kind != only:
+                raise complain((*where, key), f"belongs to source = {only!r}; the source is {kind!r}")
+        if kind == "regex":
+            _check_pattern(self.pattern, (*where, "pattern"), complain)
+        return MetricSource(name, kind, self.key or "", self.pattern or "", self.stream or "stdout")
 
 
+def _check_pattern(pattern: str | None, path: Path, complain: Complaints) -> None:
+    if pattern is None:
+        raise complain(path, "missing; source = 'regex' wants a regular expression with one group")
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, OverflowError, RecursionError) as problem:
+        raise complain(path, f"not a regular expression: {problem}; got {pattern!r}") from None
+    if groups != 1:
+        raise complain(path, f"wanted one group in round brackets, the value; got {groups} in {pattern!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ObjectiveToml(MetricToml):
     """[[objective]]."""
 
-    asks = tuple(each.name for each in fields(Objective))
+    others = tuple(each.name for each in fields(Objective))
 
-    name: Text = MISSING
-
-    @cached_property
-    def objective(self) -> Objective:
-        """The objective that it says; one that we measure, whatever its name, is minimised unless said otherwise."""
-        measured = (self.source or spec.usual_kind(self.name)) in spec.MEASURED
-        said = ({"direction": "minimize"} if measured else {}) | self.said
-        if "tolerance" not in said and said.get("exact") is not True:  # exact ones need none
-            wanted = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
-            raise BadArgument("tolerance", f"missing; wanted {wanted}")
-        return Objective(**said)
-
-    @model_validator(mode="after")
-    def _read(self) -> Self:
-        assert self.objective
-        return self
+    name: Annotated[str, TEXT]
 
 
+@dataclass(frozen=True, kw_only=True)
 class LimitToml(MetricToml):
     """[[limit]]: what arms must keep to; where it comes from, unless it is an objective."""
 
-    asks = tuple(each.name for each in fields(Limit))
+    others = tuple(each.name for each in fields(Limit))
 
-    metric: Text = MISSING
-
-    @cached_property
-    def limit(self) -> Limit:
-        """The limit that it says."""
-        return Limit(**self.said)
-
-    @model_validator(mode="after")
-    def _read(self) -> Self:
-        assert self.limit
-        return self
+    metric: Annotated[str, TEXT]
 
 
-class StepsToml(_Toml):
+def _objective(value: Any, where: Path, complain: Complaints) -> tuple[Objective, MetricSource]:
+    """An objective and its source; what we measure, whatever its name, is minimised unless said otherwise."""
+    table = ObjectiveToml.read(value, where, complain)
+    if "tolerance" not in value and value.get("exact") is not True:  # exact ones need none
+        wanted = "the difference that does not matter, a number from 0 such as 0.5 or a percentage such as '2%'"
+        raise complain.wanted((*where, "tolerance"), wanted, MISSING)
+    measured = (table.source or usual_kind(table.name)) in MEASURED
+    objective = complain.made(Objective, ({"direction": "minimize"} if measured else {}) | table.more, where)
+    return objective, table.source_of(table.name, where, complain)
+
+
+def _limit(value: Any, where: Path, complain: Complaints) -> tuple[Limit, MetricSource | None]:
+    """A limit, and its source if that is said."""
+    table = LimitToml.read(value, where, complain)
+    limit = complain.made(Limit, table.more, where)
+    said = any(key in value for key in MetricToml.readers())
+    return limit, table.source_of(table.metric, where, complain) if said else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepsToml(Table):
     """The commands of an arm."""
 
-    command: CommandLine | None = None
-    prepare: CommandLine | None = None
-    before: CommandLine | None = None
-    after: CommandLine | None = None
-    cleanup: CommandLine | None = None
-    env: Environment = {}
+    command: Annotated[Command | None, COMMAND] = None
+    prepare: Annotated[Command | None, COMMAND] = None
+    before: Annotated[Command | None, COMMAND] = None
+    after: Annotated[Command | None, COMMAND] = None
+    cleanup: Annotated[Command | None, COMMAND] = None
+    env: Annotated[dict[str, str], ENVIRONMENT] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
 class RunToml(StepsToml):
     """[run]."""
 
-    warmups: Natural = 0
-    shell: Truth = False
-    workers: Count = 1
-    timeout: Seconds = 600.0
-    prepare_timeout: Seconds = 600.0
-    cleanup_timeout: Seconds = 60.0
-    lease: Seconds | None = None
-    cwd: Text = "."
+    warmups: Annotated[int, NATURAL] = 0
+    shell: Annotated[bool, TRUTH] = False
+    workers: Annotated[int, COUNT] = 1
+    timeout: Annotated[float, SECONDS] = 600.0
+    prepare_timeout: Annotated[float, SECONDS] = 600.0
+    cleanup_timeout: Annotated[float, SECONDS] = 60.0
+    lease: Annotated[float | None, SECONDS] = None
+    cwd: Annotated[str, TEXT] = "."
 
 
+@dataclass(frozen=True, kw_only=True)
 class ArmToml(StepsToml):
     """[[arm]]: whatever else it has are parameters."""
 
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+    others = None
 
-    name: Text = MISSING
-    warmups: Natural | None = None
+    name: Annotated[str, TEXT]
+    warmups: Annotated[int | None, NATURAL] = None
 
 
-class ArmsToml(_Toml):
+def _arm(value: Any, where: Path, complain: Complaints) -> ArmToml:
+    table = ArmToml.read(value, where, complain)
+    for name, parameter in table.more.items():
+        SCALAR(parameter, (*where, name), complain)
+    return table
+
+
+def _grid(value: Any, path: Path, complain: Complaints) -> dict[str, list[Scalar]]:
+    if not isinstance(value, dict) or not value:
+        raise complain.wanted(path, "a table of lists, such as opt = ['-O1', '-O2']", value)
+    for name, values in value.items():
+        if not isinstance(values, list) or not values:
+            raise complain.wanted((*path, name), "a list of values, one at least", values)
+        for number, each in enumerate(values):
+            SCALAR(each, (*path, name, number), complain)
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmsToml(Table):
     """[arms]."""
 
-    grid: Annotated[
-        dict[str, Values], Field(min_length=1), _wanted("a table of lists, such as opt = ['-O1', '-O2']")
-    ] = MISSING
+    grid: Annotated[dict[str, list[Scalar]], _grid]
 
 
-class SpecToml(_Toml):
+Objectives = list[tuple[Objective, MetricSource]]
+Limits = list[tuple[Limit, MetricSource | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecToml(Table):
     """A whole spec."""
 
-    study: Annotated[StudyToml, _wanted("a table [study]")] = EMPTY
-    objective: Annotated[list[ObjectiveToml], Field(min_length=1), _wanted("one [[objective]] or more")] = MISSING
-    limit: Annotated[list[LimitToml], _wanted("a list of [[limit]]")] = []
-    run: Annotated[RunToml, _wanted("a table [run]")] = EMPTY
-    arm: Annotated[list[ArmToml], Field(min_length=1), _wanted("a list of [[arm]]")] | None = None
-    arms: Annotated[ArmsToml, _wanted("a table [arms.grid]")] | None = None
-    budget: Budget | None = None
-
-
-_TABLES: dict[str, type[BaseModel]] = {"run": RunToml, "arms": ArmsToml}
-
-
-def checked_table(data: dict[str, Any], complain: Complaints) -> SpecToml:
-    """The spec in a parsed TOML text; the error that stands first in the file if there are any."""
-    try:
-        return SpecToml.model_validate(data)
-    except ValidationError as problems:
-        errors = {_place(error): error for error in problems.errors(include_url=False)}
-    # What is missing comes last: it may be the very key that is misspelt.
-    written = [path for path, error in errors.items() if error["input"] is not MISSING]
-    path = complain.first(written)[1] if written else next(iter(errors))
-    wanted, got = errors[path]["msg"], errors[path]["input"]
-    if isinstance(problem := errors[path].get("ctx", {}).get("error"), BadInput):
-        raise complain.about(errors[path]["loc"], problem)
-    if errors[path]["type"] == "extra_forbidden":
-        name, tables = str(path[-1]), [part for part in path[:-1] if isinstance(part, str)]
-        known = list(_TABLES.get(tables[-1] if tables else "", SpecToml).model_fields)
-        raise complain(path, f"no such key{did_you_mean(name, known)}; wanted one of {', '.join(known)}")
-    if got is MISSING:
-        raise complain(path, f"missing; wanted {wanted}")
-    words = errors[path].get("ctx", {}).get("words", ())
-    hint = did_you_mean(got, words) if isinstance(got, str) else ""
-    # What somebody wrote in the place of variables, or as an address, may be a secret.
-    seen = "something else" if "env" in path and not isinstance(got, dict) else without_password(shown(got))
-    raise complain(path, f"wanted {wanted}{hint}; got {seen}")
-
-
-def _place(error: Any) -> Path:
-    """Where an error is: at the key of which it speaks, if that is written."""
-    loc, problem = error["loc"], error.get("ctx", {}).get("error")
-    return (*loc, problem.key) if isinstance(problem, BadArgument) and problem.key in error["input"] else loc
+    study: Annotated[StudyToml, _table(StudyToml, "a table [study]")] = field(default_factory=StudyToml)
+    objective: Annotated[Objectives, _tables(_objective, "one [[objective]] or more")]
+    limit: Annotated[Limits, _tables(_limit, "a list of [[limit]]")] = field(default_factory=list)
+    run: Annotated[RunToml, _table(RunToml, "a table [run]")] = field(default_factory=RunToml)
+    arm: Annotated[list[ArmToml] | None, _tables(_arm, "a list of [[arm]]")] = None
+    arms: Annotated[ArmsToml | None, _table(ArmsToml, "a table [arms.grid]")] = None
+    budget: Annotated[BudgetToml | None, BUDGET] = None
 
 
 class Complaints:
@@ -396,6 +406,13 @@ class Complaints:
         where = f"{self.file}, line {line}" if line is not None else self.file
         return BadInput(f"{where}: {key_name(path)}{': ' if path else ''}{message}")
 
+    def wanted(self, path: Path, wanted: str, got: object) -> BadInput:
+        """An error about a value that is missing, or is something else; as a variable it may be a secret."""
+        if got is MISSING:
+            return self(path, f"missing; wanted {wanted}")
+        seen = "something else" if "env" in path and not isinstance(got, dict) else without_password(shown(got))
+        return self(path, f"wanted {wanted}; got {seen}")
+
     def about(self, where: Path, error: BadInput) -> BadInput:
         """An error that the table at this path makes, by the key that it speaks of."""
         path = (*where, error.key) if isinstance(error, BadArgument) else where
@@ -403,6 +420,13 @@ class Complaints:
             return self(where, str(error))
         line = self.line(path)
         return BadInput(f"{self.file}, line {line}: {cast(BadArgument, error).named(key_name(path))}")
+
+    def made(self, kind: Callable[..., Made], said: dict[str, Any], where: Path) -> Made:
+        """What the table at this path says, as the question reads it."""
+        try:
+            return kind(**said)
+        except BadInput as problem:
+            raise self.about(where, problem) from None
 
     def line(self, path: Path) -> int | None:
         """The line of the key at this path, or of the nearest thing around it that is written down.
@@ -414,18 +438,9 @@ class Complaints:
         whole = tomllib.loads(self.text)
         while path and not _holds(whole, path):
             path = path[:-1]
-        return self.first([path])[0] if path else None
-
-    def first(self, paths: Sequence[Path]) -> tuple[int, Path]:
-        """The first line at which one of these keys has been written, and this key."""
         lines = self.text.split("\n")
-
-        def written(count: int) -> list[Path]:
-            beginning = _beginning(lines[:count])
-            return [path for path in paths if _holds(beginning, path)]
-
-        line = bisect_left(range(len(lines)), 1, key=lambda count: len(written(count)))
-        return line, written(line)[0]
+        counts = range(len(lines))
+        return bisect_left(counts, True, key=lambda n: _holds(_beginning(lines[:n]), path)) if path else None
 
     def syntax(self, problem: tomllib.TOMLDecodeError) -> BadInput:
         """An error about a text that is not TOML at all."""

@@ -21,11 +21,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 import psutil
 
@@ -410,8 +409,6 @@ def _kill(processes: Sequence[psutil.Process]) -> None:
 # timeout, no Ctrl-C and no other thread gets a turn. docs/decisions/patterns.md has what else was tried.
 
 _MATCHER = Path(__file__).with_name("_matcher.py")
-_SPARE = 2.0  # seconds after which a matcher that should have ended itself is ended by us
-_FOREVER = 1e6  # seconds, where there is no limit
 
 
 class TookTooLong(Exception):
@@ -422,7 +419,7 @@ class Stopped(Exception):
     """We were cancelled while a pattern was looked for."""
 
 
-class Patterns:
+class Patterns(AbstractContextManager["Patterns"]):
     """Looks for patterns, from any number of threads. Use it in a `with` statement.
 
     >>> with Patterns() as patterns:
@@ -448,7 +445,7 @@ class Patterns:
             matcher = None
         matcher = matcher or _Matcher()
         try:
-            found = matcher.last(pattern, text, _FOREVER if seconds is None else seconds, cancel)
+            found = matcher.last(pattern, text, seconds, cancel)
         except BaseException:
             matcher.end()
             raise
@@ -456,72 +453,47 @@ class Patterns:
             self._idle.append(matcher)
         return found
 
-    def close(self) -> None:
-        """End the processes."""
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
         for matcher in idle:
             matcher.end()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 class _Matcher:
-    """A process that looks for one pattern at a time."""
+    """A process that looks for one pattern at a time, and is ended by the kernel when it takes too long."""
 
     def __init__(self) -> None:
-        # Marked as a pull is: whoever ends what a dead runner left behind finds it.
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_MATCHER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            env={**os.environ, MARK: new_mark()},
-            start_new_session=True,
-        )
+        from multiprocessing import Pipe
+
+        self._pipe, theirs = Pipe()
+        with theirs:
+            # Marked as a pull is: whoever ends what a dead runner left behind finds it.
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_MATCHER), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, MARK: new_mark()},
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+            )
 
     def lives(self) -> bool:
         return self._process.poll() is None
 
-    def last(self, pattern: str, text: str, seconds: float, cancel: threading.Event | None) -> str | None:
-        assert self._process.stdin is not None
-        written, read = pattern.encode(), text.encode()
-        request = memoryview(b"%f %d %d\n" % (seconds, len(written), len(read)) + written + read)
-        while request:  # a pipe takes what it has room for
-            request = request[self._process.stdin.write(request) :]
-        deadline = time.monotonic() + seconds + _SPARE
-        answer = bytearray()
-        while b"\n" not in answer:
-            answer += self._more(deadline, cancel)
-        size, _, group = bytes(answer).partition(b"\n")
-        while len(group) < int(size):
-            group += self._more(deadline, cancel)
-        return None if int(size) < 0 else group.decode()
-
-    def _more(self, deadline: float, cancel: threading.Event | None) -> bytes:
-        assert self._process.stdout is not None
-        poller = select.poll()
-        poller.register(self._process.stdout, select.POLLIN)
-        while not poller.poll(1000.0 * _LOOK):
+    def last(self, pattern: str, text: str, seconds: float | None, cancel: threading.Event | None) -> str | None:
+        self._pipe.send((pattern, text, seconds or 0.0))
+        while not self._pipe.poll(_LOOK):
             if cancel is not None and cancel.is_set():
                 raise Stopped
-            if time.monotonic() > deadline:
-                raise TookTooLong
-        data = os.read(self._process.stdout.fileno(), 1 << 16)
-        if not data:  # it ended itself, at its time; or, which is no other news, the machine ran out of memory for it
-            raise TookTooLong
-        return data
+        try:
+            found: str | None = self._pipe.recv()
+        except (EOFError, OSError):  # ended at its time; or, which is no other news, out of memory
+            raise TookTooLong from None
+        return found
 
     def end(self) -> None:
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._pipe.close()

@@ -30,8 +30,8 @@ from frontguard.objectives import Objective
 from frontguard.phrases import did_you_mean, nearest, one_line, slashed
 from frontguard.question import Asked, Question
 
-if TYPE_CHECKING:  # pydantic comes with it, and is imported when a file is read
-    from frontguard.commands.format import ArmToml, Complaints, MetricToml, RunToml, SpecToml, StepsToml
+if TYPE_CHECKING:
+    from frontguard.commands.format import ArmToml, Complaints, RunToml, SpecToml, StepsToml
 
 Command = tuple[str, ...] | str
 """Arguments, run without a shell; or a text for `/bin/sh`."""
@@ -389,7 +389,7 @@ _LARGEST = 10_000_000  # bytes of a spec
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Read a spec file."""
-    from frontguard.commands.format import Complaints, checked_table, masked_spec
+    from frontguard.commands.format import Complaints, SpecToml, masked_spec
 
     file = Path(path)
     text = _read_text(file)
@@ -402,7 +402,7 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
         raise BadInput(f"{path}: not a spec: {problem}") from None
     except RecursionError:
         raise BadInput(f"{path}: not a spec: lists or tables nested too deeply") from None
-    return _built(checked_table(data, complain), complain, file.absolute(), masked_spec(text))
+    return _built(SpecToml.read(data, (), complain), complain, file.absolute(), masked_spec(text))
 
 
 def _read_text(file: Path) -> str:
@@ -463,64 +463,27 @@ def _built(table: SpecToml, complain: Complaints, file: Path, shown: str) -> Spe
 
 def _question(table: SpecToml, complain: Complaints) -> tuple[Question, tuple[MetricSource, ...]]:
     """What a spec asks, and where its metrics come from."""
-    names = [each.objective.name for each in table.objective]
+    names = [each.name for each, _ in table.objective]
     for number, name in enumerate(names):
         if name in names[:number]:
             raise complain(("objective", number, "name"), f"wanted a different name for each; got {name!r} again")
-    sources = [
-        _source(each, names[number], ("objective", number), complain) for number, each in enumerate(table.objective)
-    ]
-    for number, each in enumerate(table.limit):
-        said = [key for key in ("source", "key", "pattern", "stream") if getattr(each, key) is not None]
-        if said and each.metric in names:
-            path = ("limit", number, said[0])
-            raise complain(path, f"belongs to the objective {each.metric!r}, where it is written")
-        if said:
-            sources.append(_source(each, each.metric, ("limit", number), complain))
+    for number, (limit, source) in enumerate(table.limit):
+        if source is not None and limit.metric in names:
+            raise complain(
+                ("limit", number), f"its source belongs to the objective {limit.metric!r}, and is written there"
+            )
     if table.study.budget is not None and table.budget is not None:
         raise complain(("budget",), "wanted once; it is given in [study] as well")
     where: tuple[str, ...] = ("budget",) if table.study.budget is None else ("study", "budget")
     budget = table.study.budget or table.budget
-    spent = {} if budget is None else budget.said
-    asked = {**table.study.said, **spent, "limits": [each.limit for each in table.limit]}
+    spent = {} if budget is None else budget.more
+    asked = {**table.study.more, **spent, "limits": [each for each, _ in table.limit]}
+    sources = [each for _, each in (*table.objective, *table.limit) if each is not None]
     try:
-        return Question.of([each.objective for each in table.objective], **cast(Asked, asked)), tuple(sources)
+        return Question.of([each for each, _ in table.objective], **cast(Asked, asked)), tuple(sources)
     except BadInput as problem:
         inside = isinstance(problem, BadArgument) and problem.key in spent
         raise complain.about(where if inside else ("study",), problem) from None
-
-
-def _source(
-    table: MetricToml,
-    name: str,
-    where: tuple[str, int],
-    complain: Complaints,
-) -> MetricSource:
-    """Where a metric comes from."""
-
-    def wrong(key: str, message: str) -> BadInput:
-        return complain((*where, key), message)
-
-    kind = table.source or usual_kind(name)
-    for key, only in (("key", "json"), ("pattern", "regex"), ("stream", "regex")):
-        if getattr(table, key) is not None and kind != only:
-            raise wrong(key, f"belongs to source = {only!r}; the source is {kind!r}")
-    if kind == "regex":
-        if table.pattern is None:
-            raise wrong("pattern", "missing; source = 'regex' wants a regular expression with one group")
-        try:
-            groups = re.compile(table.pattern).groups
-        except (re.error, OverflowError, RecursionError) as problem:
-            raise wrong("pattern", f"not a regular expression: {problem}; got {table.pattern!r}") from None
-        if groups != 1:
-            raise wrong("pattern", f"wanted one group in round brackets, the value; got {groups} in {table.pattern!r}")
-    return MetricSource(
-        name,
-        kind,
-        key=table.key or "",
-        pattern=table.pattern or "",
-        stream=table.stream or "stdout",
-    )
 
 
 def arms_of(table: SpecToml, complain: Complaints) -> tuple[Arm, ...]:
@@ -548,9 +511,8 @@ def _listed_arms(table: SpecToml, listed: Sequence[ArmToml], complain: Complaint
             raise complain((*where, "name"), f"wanted a different name for each; got {own.name!r} again")
         seen.add(own.name)
         _check_shell(own, table.run.shell, where, complain)
-        parameters = dict(own.model_extra or {})
-        _check_names(parameters, where, complain)
-        arm = _arm(table.run, own.name, parameters, complain, own)
+        _check_names(own.more, where, complain)
+        arm = _arm(table.run, own.name, own.more, complain, own)
         _check_placeholders(arm, own, where, f" (arm {arm.name!r})", complain)
         arms.append(arm)
     return tuple(arms)
@@ -594,8 +556,7 @@ def _arm(
 
     def chosen(key: str) -> Any:
         mine = None if own is None else getattr(own, key)
-        value = getattr(run, key) if mine is None else mine
-        return tuple(value) if isinstance(value, list) else value
+        return getattr(run, key) if mine is None else mine
 
     command = chosen("command")
     if command is None:
