@@ -96,9 +96,11 @@ _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in ma
 
 # Addresses ------------------------------------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(r"""(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://[^\s'"`<>]*""")  # looked for once in a run of letters
+_ADDRESS = re.compile(r"""(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://(?:[^\s"`<>]{0,1000}@)?[^\s'"`<>]*""")
+"""Looked for once in a run of letters. A password may have a single quote; one that is longer has none."""
+
 _USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
-_PORT = re.compile(r"(?!postgres).*://[^/@]*:[0-9]{1,5}[/?,]", re.IGNORECASE)  # of a server whose path has an @
+_PORT = re.compile(r"(?!postgres).*://[^/@]*:[0-9]{1,5}[/?]", re.IGNORECASE)  # of a server whose path has an @
 _PAIR = re.compile(
     rf"((?<!\w)(?:{'|'.join(SECRET_KEYS)})\s*=\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\s&'\"]+)", re.IGNORECASE
 )
