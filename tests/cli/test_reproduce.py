@@ -123,6 +123,7 @@ def test_sw_llvm_has_both_rows(shared_data: Path, tmp_path: Path) -> None:
         ["diabetes", "--seed", "-1"],
         ["movielens", "--selection", "best"],
         ["diabetes", "--output", "/dev/null/x"],
+        [],
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], tmp_path: Path, snapshot: SnapshotAssertion) -> None:

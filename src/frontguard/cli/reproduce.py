@@ -18,14 +18,14 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.experiments.results import Row
 
 
+WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (our own), synthetic, or all (of Table 2)"
+
+
 def reproduce(
     dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET",
-            help="movielens, sw-llvm, diabetes, compiler-flags (our own), synthetic, or all (the three of Table 2)",
-        ),
-    ],
+        str | None,
+        typer.Argument(metavar="DATASET", help=WHAT_THERE_IS),
+    ] = None,
     runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
     contamination: Annotated[
         list[str] | None,
@@ -52,6 +52,8 @@ def reproduce(
     Finished runs are kept in the output directory as they come: after an interruption the same command goes
     on.
     """
+    if dataset is None:
+        raise BadInput(f"which data set? {WHAT_THERE_IS}. For example: frontguard reproduce movielens")
     if report is not None:
         checked_target(report)
     from frontguard.experiments.runner import Campaign, RunStore
