@@ -120,7 +120,7 @@ def lists() -> Picture:
     )
     right = Panel(
         Axis("share"), Axis(names=names, reverse=True),
-        (some, others, Rule(0.6, looks.GOAL, True, "declared")), "bars",
+        (some, others, Rule(0.6, looks.GOAL, True)), "bars",
     )  # fmt: skip
     return Picture(((left, right),), legend=(looks.KEEP, looks.BEATEN, looks.GOAL), width=10, height=4, name="lists")
 
@@ -133,8 +133,8 @@ def over_pulls() -> Picture:
         Band(pulls, share / 1.5, share * 1.5, looks.NOW, "between"),
         Lines(pulls[None, :], share[None, :], looks.NOW, ("seconds",)),
         Lines(array(1e6, 1e7)[None, :], array(share[-1], 0.01)[None, :], looks.FORECAST, ("forecast",)),
-        Rule(1.0, looks.GOAL, written="goal"),
-        Rule(1e4, looks.PLAIN, True, "now"),
+        Rule(1.0, looks.GOAL),
+        Rule(1e4, looks.PLAIN, True),
     )
     top = Panel(Axis("pulls", scale="log"), Axis("share of the goal", "lower", "log"), layers, note="log and log")
     epsilon = array(0.0, 0.1, 0.2, 0.3)
@@ -196,7 +196,7 @@ def hostile() -> Picture:
     layers = (
         Region(array(5, INF, INF, 5), array(-INF, -INF, 2, 2), looks.BEATEN),
         points,
-        Rule(3.0, replace(looks.GOAL, label=HOSTILE[2]), True, HOSTILE[1]),
+        Rule(3.0, replace(looks.GOAL, label=HOSTILE[2]), True),
         Band(at, at, at + 1, looks.MATCHED, HOSTILE[5]),
     )
     left = Panel(Axis(HOSTILE[0], "lower"), Axis(HOSTILE[2], "higher"), layers, HOSTILE[5], HOSTILE[6])

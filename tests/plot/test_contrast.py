@@ -81,7 +81,7 @@ def crowd() -> Picture:
             Points(array(i), array(i), look, written=(f"arm {i}",)),
             Boxes(array(i - 0.3), array(i - 0.3), array(i + 0.3), array(INF), look),
             Spans(array(i), array(i - 0.5), array(i + 0.9), look),
-            Rule(float(i), look, i % 2 == 0, f"rule {i}"),
+            Rule(float(i), look, i % 2 == 0),
         )
     ]
     region = Region(array(0, 9, 9), array(0, 0, 9), looks.KEEP)

@@ -308,7 +308,7 @@ def test_rings_around_those_that_means_would_have_returned_but_which_are_out(sna
     rings = [layer for layer in picture.panels[0].layers if isinstance(layer, Points) and layer.look is FOOLED]
     assert [layer.keys for layer in rings] == [(2,)]
     assert FOOLED in picture.legend
-    assert said(picture.description) == snapshot
+    assert said(picture.caption) == snapshot
     honest = plot.front(as_analysis(made_result(VALUES, CODES), [True, True, False, True, False]))
     assert FOOLED not in honest.legend
 
@@ -372,7 +372,7 @@ def test_one_objective_is_a_list_with_the_best_first() -> None:
     assert plot.front(reverse).panels[0].y.names == ("top", "middle", "bottom")
 
 
-def test_descriptions_say_who_is_in_and_stay_short(snapshot: SnapshotAssertion) -> None:
+def test_descriptions_say_what_lies_where_and_stay_short(snapshot: SnapshotAssertion) -> None:
     told = plot.front(made_result(VALUES, CODES)).description
     assert said(told) == snapshot
     wordy = made_result(VALUES, CODES, names=[f"{i}" + "long name\n" * 1000 for i in range(5)])

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from frontguard import plot
 from frontguard.plot.frames import Sheet, labels, limits, sheet_of
-from frontguard.plot.picture import PLAIN, Axis, Bars, Panel, Picture, Points, Rule
+from frontguard.plot.picture import PLAIN, Axis, Bars, Panel, Picture, Points
 from frontguard.results import Answer, Profile
-from frontguard.studies.follow import Rate
 from tests.plot.made import BEATEN, KEEP, QUALITY, SECONDS, made_result
 from tests.plot.samples import array
 from tests.support.browsers import OpenPage
@@ -38,18 +37,11 @@ def robust(stands: list[float]) -> Picture:
     return plot.robustness(made, Profile(np.array(stands), 0.2, levels, np.array([1, 1, 0]), 0.01))
 
 
-def rate(bars: int) -> Picture:
-    told = np.arange(1, bars + 1) * 37
-    return plot.rate(Rate(60.0 * np.arange(bars + 1), told, told // 9))
-
-
 PICTURES = {
     "pulls": (plot.pulls(result([1234, 801, 77, 5, 0, 12])), ["1,234", "801", "77", "5", "0", "12"]),
     "pulls by ratios": (plot.pulls(result([123456, 801, 77, 5, 3, 12])), ["123,456", "801", "77", "5", "3", "12"]),
     "forty": (plot.pulls(result([*range(40, 0, -1)])), [str(k) for k in range(40, 0, -1)]),
     "robustness": (robust([0.499, 0.06, 0.31, 0.5]), ["49.9%", "6%", "31%", "50%"]),
-    "rate": (rate(5), ["37", "74", "111", "148", "185"]),
-    "a long rate": (rate(40), []),
 }
 
 
@@ -105,20 +97,19 @@ def test_on_the_screen(name: str) -> None:
     assert sorted(texts) == sorted(wanted)
 
 
-def panel(lengths: list[float], upright: bool) -> Panel:
-    at = np.arange(len(lengths), dtype=np.float64)
-    bars = Bars(at, np.array(lengths), PLAIN, upright=upright, written=tuple(f"{length:,.0f}" for length in lengths))
-    names, along = Axis(names=tuple(map(str, at)), reverse=not upright), Axis(low=0.0)
-    return Panel(names, along, (bars,)) if upright else Panel(along, names, (bars,))
+def panel(lengths: list[float]) -> Panel:
+    at, high = np.arange(len(lengths), dtype=np.float64), np.array(lengths)
+    ends = Points(high, at, replace(PLAIN, size=0.01), written=tuple(f"{length:,.0f}" for length in lengths))
+    names = Axis(names=tuple(map(str, at)), reverse=True)
+    return Panel(Axis(low=0.0, high=1.25 * max(lengths) or 1.0), names, (Bars(at, high, PLAIN), ends))
 
 
 @given(
     st.lists(st.floats(0.0, 1e7), min_size=1, max_size=30),
-    st.booleans(),
     st.tuples(st.floats(20.0, 800.0), st.floats(20.0, 800.0)),
 )
-def test_words_are_whole_and_apart(lengths: list[float], upright: bool, room: tuple[float, float]) -> None:
-    drawn = panel(lengths, upright)
+def test_words_are_whole_and_apart(lengths: list[float], room: tuple[float, float]) -> None:
+    drawn = panel(lengths)
     sheet: Sheet = sheet_of(drawn, limits(drawn), (0.0, 0.0, *room))
     found = labels(drawn, sheet, SIZE)
     layer = drawn.layers[0]
@@ -159,18 +150,11 @@ def test_the_right_side_is_taken_first_and_what_lies_on_top_comes_first() -> Non
     above = Points(array(0.3, 0.31), array(0.52, 0.9), PLAIN, written=("above", "alone"))
     drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0), (below, above))
     found = labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0)), SIZE)
-    assert [(label.text, label.side) for label in found] == [("above", (1, 0)), ("alone", (1, 0)), ("below", (-1, 0))]
-
-
-def test_the_label_of_a_rule_stands_at_its_end() -> None:
-    rules = Rule(0.4, PLAIN, True, "declared"), Rule(0.7, PLAIN, written="goal")
-    drawn = Panel(Axis(low=0.0, high=1.0), Axis(low=0.0, high=1.0, reverse=True), rules)
-    found = labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 400.0, 300.0)), SIZE)
-    assert {label.text: label.at for label in found} == {"declared": (0.4, 0.0), "goal": (1.0, 0.7)}
+    assert [(label.text, label.side) for label in found] == [("above", 1), ("alone", 1), ("below", -1)]
 
 
 def test_a_picture_of_ordinary_size_has_them() -> None:
-    drawn = panel([3.0, 1500.0, 20.0], upright=False)
+    drawn = panel([3.0, 1500.0, 20.0])
     assert len(labels(drawn, sheet_of(drawn, limits(drawn), (0.0, 0.0, 300.0, 80.0)), SIZE)) == 3
 
 

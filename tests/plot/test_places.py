@@ -128,10 +128,11 @@ def test_unkeyed_marks_without_hints_are_one_path() -> None:
     assert path.get("d", "").count("M") == 500
 
 
-def test_regions_are_hatched() -> None:
+def test_regions_are_shaded_and_cut_off_at_the_frame() -> None:
     region = Region(array(5, INF, INF, 5), array(-INF, -INF, 5, 5), looks.KEEP)
-    root = parsed(one(region), prefix="r-")
-    assert found(root, id="r-hatch-0072B2").tag == f"{SVG}pattern"
+    (drawn,) = of_class(parsed(one(region)), "region")
+    assert drawn.get("fill") == looks.KEEP.colour
+    assert 0.0 < float(drawn.get("fill-opacity", "nan")) < 0.2
 
 
 @pytest.mark.parametrize(("better", "reverse", "x_arrow", "y_arrow"), [

@@ -103,7 +103,7 @@ def test_the_forecast_leads_to_the_goal() -> None:
 
 def test_objectives_without_a_goal_are_left_out_and_named(snapshot: SnapshotAssertion) -> None:
     picture = plot.certainty(made_history(objectives=(POINTS, QUALITY)))
-    assert [look.label for look in picture.legend] == ["quality"]
+    assert [look.label for look in picture.legend] == ["quality", "goal"]
     assert said(picture.caption) == snapshot
     nothing = plot.certainty(made_history(objectives=(POINTS,)))
     assert said(nothing.panels[0].note) == snapshot

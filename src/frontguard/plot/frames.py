@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.plot import picture as parts
-from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Lines, Panel, Points, Rule, apart, width
+from frontguard.plot.picture import Axis, Bars, Boxes, Layer, Lines, Panel, Points, columns, in_columns, width
 
 # Where a value lies on an axis, which values are round enough to be named, and how -----------------------------------
 
@@ -168,7 +168,6 @@ Frame: TypeAlias = tuple[Limits, Limits]
 PADDING = 0.06
 """Free space on either side, as a share of what the data take."""
 
-_BEHIND = 0.25  # the same for words at the ends of bars
 _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 
 
@@ -186,11 +185,7 @@ def limits(panel: Panel) -> Frame:
     decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
     xs = [values for layer in decisive for values in _reach(layer)[0]]
     ys = [values for layer in decisive for values in _reach(layer)[1]]
-    written = {layer.upright for layer in panel.layers if isinstance(layer, parts.Bars) and any(layer.written)}
-    return (
-        _limits(panel.x, xs, _BEHIND if False in written else PADDING),
-        _limits(panel.y, ys, _BEHIND if True in written else PADDING),
-    )
+    return _limits(panel.x, xs), _limits(panel.y, ys)
 
 
 def clipped(values: Floats, within: Limits) -> Floats:
@@ -278,14 +273,14 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
     return replace(layer, **cut)
 
 
-def _limits(axis: Axis, parts: Sequence[Floats], behind: float) -> Limits:
-    """The ends of an axis; `behind` is the share that stays free at its high end."""
+def _limits(axis: Axis, parts: Sequence[Floats]) -> Limits:
+    """The ends of an axis."""
     if axis.names:
         low, high = -0.5, len(axis.names) - 0.5
     else:
         log = axis.scale == "log"
-        low, high = reached = _range(axis, parts, log)
-        low, high = widened(reached, PADDING, log=log)[0], widened(reached, behind, log=log)[1]
+        reached = _range(axis, parts, log)
+        low, high = widened(reached, PADDING, log=log)
         if log:  # as far as there are numbers
             low, high = max(low, min(reached[0], 1.0 / _LARGEST)), min(high, max(reached[1], _LARGEST))
     low, high = (low if axis.low is None else axis.low), (high if axis.high is None else axis.high)
@@ -395,9 +390,6 @@ def sheet_of(panel: Panel, shown: Frame, frame: Rectangle) -> Sheet:
 # Labels: each stands at its own mark, to the right or to the left of it, or is left to the hint under the pointer -----
 
 
-Side = tuple[int, int]
-"""Where a label lies as seen from its point: (1, 0) is to the right of it, (0, 1) above it."""
-
 _GAP = 3.0  # between a label and all marks
 _BESIDE = 4.5  # from a mark to its name, which so begins beyond a ring around it
 _MOST = 120  # labels that are tried; more could not be read anyway
@@ -406,66 +398,50 @@ _LONGEST = 0.45  # of the frame's width
 
 @dataclass(frozen=True)
 class Label:
-    """A text at a point of a layer: the point in the user's units, the side of it, and how far away it begins."""
+    """A text to the right of a point in the user's units (side 1), or to the left of it (−1), and how far away."""
 
     text: str
-    layer: Points | Bars | Rule
-    index: int  # of what it belongs to within the layer
+    layer: Points
+    index: int  # of the point within the layer
     at: tuple[float, float]
-    side: Side
+    side: int
     reach: float
 
     def box(self, sheet: Sheet, size: float) -> Rectangle:
         """The room that it takes in letters of that size."""
         wide, high = width(self.text, size), 1.1 * size
-        across, up = self.side
-        left = float(sheet.x(self.at[0])) + across * self.reach + wide * (across - 1) / 2.0
-        top = float(sheet.y(self.at[1])) - up * self.reach - high * (up + 1) / 2.0
+        left = float(sheet.x(self.at[0])) + self.side * self.reach + wide * (self.side - 1) / 2.0
+        top = float(sheet.y(self.at[1])) - high / 2.0
         return left, top, left + wide, top + high
 
 
 def labels(panel: Panel, sheet: Sheet, size: float) -> list[Label]:
     """The labels for which there is room at their own marks; those of what lies on top come first."""
     marks = np.concatenate([np.empty((0, 4)), *(_marks(layer, sheet) for layer in panel.layers)])
-    wanted = [sides for layer in reversed(panel.layers) for sides in _wanted(layer, sheet)][:_MOST]
-    names = apart([sides[0].text for sides in wanted], _LONGEST * (sheet.frame[2] - sheet.frame[0]), size)
+    wanted = [label for layer in reversed(panel.layers) for label in _wanted(layer, sheet)][:_MOST]
+    left, top, right, bottom = sheet.frame
+    names = in_columns([label.text for label in wanted], columns(_LONGEST * (right - left), size))
     found, taken = [], np.empty((0, 4))
-    for name, sides in zip(names, wanted, strict=True):
-        for label in (replace(side, text=name) for side in sides):
-            box = label.box(sheet, size)
+    for name, label in zip(names, wanted, strict=True):
+        for side in (1, -1):
+            placed = replace(label, text=name, side=side)
+            box = placed.box(sheet, size)
             free = (_gaps(box, marks) >= _GAP - 1e-6).all() and (_gaps(box, taken) >= 0.0).all()
-            left, top, right, bottom = sheet.frame
             if free and left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= bottom:
-                found.append(label)
+                found.append(placed)
                 taken = np.append(taken, [box], axis=0)
                 break
     return found
 
 
-def _wanted(layer: Layer, sheet: Sheet) -> Iterator[list[Label]]:
-    """For everything in a layer that has a label and is seen, the sides at which that may stand, the best first."""
-    reach = _GAP
-    match layer:
-        case Points():
-            x, y, sides = layer.x, layer.y, [(1, 0), (-1, 0)]
-            reach = _BESIDE + layer.look.size / 2.0
-        case Bars():
-            x, y = (layer.at, layer.high) if layer.upright else (layer.high, layer.at)
-            sides = [(0, 1)] if layer.upright else [(1, 0)]
-        case Rule() if layer.written.strip() and layer.upright:  # at its upper end
-            at = layer.at, sheet.y.high if sheet.y.end < sheet.y.start else sheet.y.low
-            yield [Label(layer.written, layer, 0, at, side, reach) for side in ((1, -1), (-1, -1))]
-            return
-        case Rule() if layer.written.strip():  # at its right end
-            at = sheet.x.high if sheet.x.end > sheet.x.start else sheet.x.low, layer.at
-            yield [Label(layer.written, layer, 0, at, side, reach) for side in ((-1, 1), (-1, -1))]
-            return
-        case _:
-            return
+def _wanted(layer: Layer, sheet: Sheet) -> Iterator[Label]:
+    """The labels of the points of a layer that are seen."""
+    if not isinstance(layer, Points):
+        return
     for i, text in enumerate(layer.written):
-        at = float(x[i]), float(y[i])
+        at = float(layer.x[i]), float(layer.y[i])
         if text.strip() and sheet.inside(sheet.x(at[0]), sheet.y(at[1])):
-            yield [Label(text, layer, i, at, side, reach) for side in sides]
+            yield Label(text, layer, i, at, 1, _BESIDE + layer.look.size / 2.0)
 
 
 def _marks(layer: Layer, sheet: Sheet) -> Floats:

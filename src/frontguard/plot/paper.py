@@ -59,7 +59,6 @@ _STYLE: dict[Any, Any] = {
     "axes.labelcolor": "#222222",
     "text.color": "#222222",
     "lines.scale_dashes": False,  # dashes are in points
-    "hatch.linewidth": 0.6,
     "svg.hashsalt": "frontguard",  # the same picture is the same file
 }
 
@@ -72,7 +71,6 @@ _FALLBACKS = (
 """Asked, where they are installed, for what the first font lacks."""
 
 _SIZE = 8.5  # of labels within a panel, in points
-_ACROSS, _UP = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
 
 _HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.0, foreground="white", alpha=0.8)]
 """Keeps labels readable over lines and bars."""
@@ -189,16 +187,14 @@ def _heading(axes: Axes, panel: Panel, width: float) -> None:
 
 
 def _labels(axes: Axes, panel: Panel, shown: Frame) -> None:
-    """Labels beside marks, bars and rules, where there is room, now that the layout is known."""
+    """Labels beside marks, where there is room, now that the layout is known."""
     point = axes.figure.dpi / 72.0  # in pixels
     edges, high = axes.get_window_extent(), axes.figure.bbox.height
     frame = (edges.x0 / point, (high - edges.y1) / point, edges.x1 / point, (high - edges.y0) / point)
     for label in labels(panel, sheet_of(panel, shown, frame), _SIZE):
-        across, up = label.side
         text = axes.annotate(
-            label.text, label.at, (label.reach * across, label.reach * up), textcoords="offset points",
-            ha=_ACROSS[across], va=_UP[up], fontsize=_SIZE, zorder=4.0, annotation_clip=False,
-            color=_colour(label.layer.look) if isinstance(label.layer, parts.Rule) else "#222222",
+            label.text, label.at, (label.side * label.reach, 0.0), textcoords="offset points", color="#222222",
+            ha="left" if label.side > 0 else "right", va="center", fontsize=_SIZE, zorder=4.0, annotation_clip=False,
         )  # fmt: skip
         text.set_in_layout(False)
         text.set_path_effects(_HALO)
@@ -213,15 +209,10 @@ def _legend(figure: Figure, picture: Picture) -> None:
     kinds = [picture.drawn_as(look) for look in picture.legend]
     handles = [_legend_handle(look, kind) for look, kind in zip(picture.legend, kinds, strict=True)]
     names = [short(look.label, 44) for look in picture.legend]
-    widths = [cells_of(name) + 6 for name in names]
-    beside = next(  # as many as fit, read line by line
-        count for count in range(len(names), 0, -1)
-        if count == 1 or sum(max(widths[column::count]) for column in range(count)) <= 13.0 * picture.width
-    )  # fmt: skip
-    order = [at for column in range(beside) for at in range(column, len(names), beside)]  # it fills column by column
+    beside = max(1, int(13.0 * picture.width / (max(map(cells_of, names)) + 6)))
     figure.legend(
-        [handles[at] for at in order], [names[at] for at in order], loc="outside lower center", ncols=beside,
-        frameon=False, columnspacing=1.6, handlelength=2.8 if any("line" in kind for kind in kinds) else 1.4,
+        handles, names, loc="outside lower center", ncols=beside, frameon=False, columnspacing=1.6,
+        handlelength=2.8 if any("line" in kind for kind in kinds) else 1.4,
     )  # fmt: skip
 
 
@@ -329,7 +320,7 @@ def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:
 def _region(axes: Axes, layer: parts.Region) -> None:
     shades = {"facecolors": [_shade(layer.look, 0.07)], "edgecolors": [_shade(layer.look, 0.28)]}
     if layer.x.size > 2:
-        _polygons(axes, np.stack([layer.x, layer.y], axis=1)[None], 1.0, linewidths=0.9, hatch="///", **shades)
+        _polygons(axes, np.stack([layer.x, layer.y], axis=1)[None], 1.0, linewidths=0.9, **shades)
 
 
 def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:

@@ -9,20 +9,16 @@ the colour-blind tell apart, darkened where they would not be seen on white; all
 and on near-black.
 
 A name may be anything: 10,000 characters, several lines, control characters, halves of surrogate pairs, a hundred
-accents on one letter, or an order to write whatever follows from right to left. Widths are in columns of a terminal, or
-in ems: about how wide a text is in a proportional font, without a font to ask.
+accents on one letter, or an order to write whatever follows from right to left. Widths are in columns of a terminal.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -31,7 +27,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
-from frontguard.phrases import LEAST_NAME, between, cells_of, fitting_names, joined, visible
+from frontguard.phrases import between, cells_of, fitting_names, joined, visible
 from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -47,44 +43,22 @@ SIZE = 12.0
 LINE = 1.25
 """From one line of words to the next, as a multiple of their size."""
 
-_NARROW = frozenset("iljtfrI.,:;'|!()[]{}`\"·- −")
-_BROAD = frozenset("mwMW@%&—…→←↑↓∞<>=+~#^")
+_EM = 0.66  # the width of a column in a broad font, as a multiple of its size
 _LONGEST = 400  # characters of a name of which anything is shown
 _STORM = re.compile("([\u0300-\u036f]{4})[\u0300-\u036f]+")  # of accents; no language needs more on a letter
 
 
-@lru_cache(4096)
-def _em(character: str) -> float:
-    """The width of a character as a multiple of the size of the font, rather too much than too little."""
-    if character in _NARROW:
-        return 0.38
-    if character in _BROAD:
-        return 0.95
-    if character.isascii():
-        return 0.72 if character.isupper() else 0.61
-    category = unicodedata.category(character)
-    if category in ("Mn", "Me"):
-        return 0.0
-    if unicodedata.east_asian_width(character) in "WF":
-        return 1.3 if category == "So" else 1.05  # emoji are broader still
-    return 0.5 if category in ("No", "Lm") else 0.75
-
-
-def ems(text: str) -> float:
-    """About how wide a text is in a proportional font, as a multiple of its size.
-
-    >>> ems("") == 0.0 and ems("日本") > ems("ab") > ems("il")
-    True
-    """
-    return sum(map(_em, text))
-
-
 def width(text: str, size: float = SIZE) -> float:
     """About how wide a text is in a proportional font of that size."""
-    return size * ems(text)
+    return _EM * size * cells_of(text)
 
 
-def short(name: str, most: float = 60, wide: Callable[[str], float] = cells_of) -> str:
+def columns(room: float, size: float = SIZE) -> int:
+    """About how many letters of that size have room beside each other."""
+    return int(room / (_EM * size))
+
+
+def short(name: str, most: int = 60) -> str:
     """A name on one line in at most so many columns; what is left out becomes an ellipsis.
 
     >>> short("a name\\nthat goes on and on", 12)
@@ -95,9 +69,9 @@ def short(name: str, most: float = 60, wide: Callable[[str], float] = cells_of) 
     '�evil�'
     """
     line = _one_line(name)
-    if wide(line) <= most:
+    if cells_of(line) <= most:
         return line
-    kept = bisect_right(range(len(line)), most, key=lambda count: wide(line[:count] + "…")) - 1
+    kept = bisect_right(range(len(line)), most, key=lambda count: cells_of(line[:count] + "…")) - 1
     return line[: max(kept, 0)].rstrip(" …") + "…"
 
 
@@ -106,7 +80,7 @@ def _one_line(name: str) -> str:
     return visible(words if len(words) <= _LONGEST else words[:_LONGEST] + "…")
 
 
-def wrapped(text: str, most: float, lines: int = 2, wide: Callable[[str], float] = cells_of) -> list[str]:
+def wrapped(text: str, most: int, lines: int = 2) -> list[str]:
     """A text in at most so many lines of at most so many columns, broken between words; the last may be shortened.
 
     >>> wrapped("what the front is, how sure we are, and who was attacked", 24, 2)
@@ -116,33 +90,17 @@ def wrapped(text: str, most: float, lines: int = 2, wide: Callable[[str], float]
     """
     found: list[str] = []
     for word in _one_line(text).split():
-        if found and (len(found) == lines or wide(f"{found[-1]} {word}") <= most):
+        if found and (len(found) == lines or cells_of(f"{found[-1]} {word}") <= most):
             found[-1] += f" {word}"
         else:
             found.append(word)
-    return [short(line, most, wide) for line in found]
+    return [short(line, most) for line in found]
 
 
 def in_columns(names: Sequence[str], most: int) -> list[str]:
     """Names on one line of so many columns each, the long ones cut where they can still be told apart."""
-    return fitting_names([_one_line(name) for name in names], most)
-
-
-def apart(names: Sequence[str], room: float, size: float = SIZE) -> list[str]:
-    """Names cut where they can still be told apart, in so much room in a proportional font.
-
-    >>> apart(["compile with everything O2 lto", "compile with everything O3 lto", "base"], 100.0)
-    ['compile…O2 lto', 'compile…O3 lto', 'base']
-    """
-    lines = [_one_line(name) for name in names]
-    long = [line for line in lines if width(line, size) > room]
-    most = int(2.0 * room / size)  # so many fit if they are narrow
-    kept = fitting_names(long, most)
-    while most > LEAST_NAME and any(width(line, size) > room for line in kept):
-        most -= 1
-        kept = fitting_names(long, most)
-    cut = dict(zip(long, kept, strict=True))
-    return [short(cut.get(line, line), room / size, ems) for line in lines]  # in a tiny room cut once more
+    kept = fitting_names([_one_line(name) for name in names], most)
+    return [short(name, most) for name in kept]  # in a tiny room cut once more
 
 
 MOST_TOLD = 600
@@ -381,10 +339,7 @@ class Spans:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Solid bars at positions `at`, from 0 to `high` along x, or along y if `upright`.
-
-    `written` stands behind their ends, where there is room ("" for none).
-    """
+    """Solid bars at positions `at`, from 0 to `high` along x, or along y if `upright`."""
 
     at: Floats
     high: Floats
@@ -393,7 +348,6 @@ class Bars:
     thickness: float = 0.8  # in units of `at`
     hints: tuple[str, ...] = ()
     keys: tuple[int, ...] = ()
-    written: tuple[str, ...] = ()
 
     @property
     def corners(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -425,12 +379,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Rule:
-    """A line right across the panel at one value of x (upright) or y, with a word beside it."""
+    """A line right across the panel at one value of x (upright) or y."""
 
     at: float
     look: Look
     upright: bool = False
-    written: str = ""
 
 
 _KINDS = {Points: "mark", Lines: "line", Rule: "line", Bars: "bar", Boxes: "box", Band: "band"}
@@ -470,14 +423,16 @@ class Picture:
 
     @property
     def description(self) -> str:
-        """What is on it, for those who cannot see it: a sentence for each panel, as many as there is room for."""
-        return sentences(*map(_in_words, self.panels))
+        """What lies across and along, with the caption: for those who cannot see it."""
+        axes = dict.fromkeys((axis.title, axis.direction) for panel in self.panels for axis in (panel.x, panel.y))
+        titles = [f"{short(title, 40)} {direction}".strip() for title, direction in axes if title]
+        return sentences(f"{', '.join(titles)}." if titles else "", self.caption)
 
-    def drawn_as(self, look: Look, *, labelled: bool = False) -> frozenset[str]:
-        """What has this look: "mark", "line", "bar", "box", "band", "area"; only under its label if so said."""
+    def drawn_as(self, look: Look) -> frozenset[str]:
+        """What has this look, whatever its label: "mark", "line", "bar", "box", "band", "area"."""
         found: set[str] = set()
         for layer in (layer for panel in self.panels for layer in panel.layers):
-            if layer.look != look and (labelled or replace(layer.look, label=look.label) != look):
+            if replace(layer.look, label=look.label) != look:
                 continue
             found.add(_KINDS.get(type(layer), "area"))
             if isinstance(layer, Lines) and layer.marks:
@@ -523,21 +478,6 @@ class Picture:
 
     def _repr_html_(self) -> str:
         return self.svg().markup()
-
-
-def _in_words(panel: Panel) -> str:
-    """The axes of a panel, how many things of each look are on it, and the first of its names."""
-    titles = [f"{short(axis.title, 40)} {axis.direction}".strip() for axis in (panel.x, panel.y) if axis.title]
-    counts: Counter[str] = Counter()
-    names = [*panel.x.names, *panel.y.names]
-    for layer in panel.layers:
-        if isinstance(layer, (Points, Lines, Bars)):
-            counts[short(layer.look.label, 60)] += len(layer.at if isinstance(layer, Bars) else layer.x)
-        if isinstance(layer, Points) and not panel.y.names:  # where lines have names, figures are written beside marks
-            names += filter(None, layer.written)
-    said = [f"{count:,} × {label}" for label, count in counts.items() if label]
-    named = f"with the names {listed(names)}" if names else ""
-    return "; ".join(filter(None, [short(panel.title), " and ".join(titles) or "A panel", *said, named])) + "."
 
 
 def looks_of(layers: Sequence[Layer]) -> tuple[Look, ...]:

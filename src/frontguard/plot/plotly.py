@@ -37,7 +37,6 @@ from frontguard.plot.picture import THIN, Axis, Look, Panel, Picture, bar_shade,
 
 _INCH, _POINT = 96, 96.0 / 72.0  # in pixels
 _SIZE = 9.0  # of labels, in points
-_ACROSS, _UP = {1: "right", 0: "center", -1: "left"}, {1: "top", 0: "middle", -1: "bottom"}
 _SYMBOLS = {"cross": "x-thin", "triangle": "triangle-up", "dot": "circle", "ring": "circle", "bar": "line-ns",
             "plus": "cross-thin"}  # fmt: skip
 Settings = dict[str, Any]  # of a trace, an axis or a part of them, by plotly's own names
@@ -189,11 +188,9 @@ def _labels(panel: Panel, frame: Frame, room: tuple[float, float], picture: Pict
         by_layer.setdefault(id(label.layer), []).append(label)
     for found in by_layer.values():
         x, y = zip(*(label.at for label in found), strict=True)
-        sides = [f"{_UP[label.side[1]]} {_ACROSS[label.side[0]]}" for label in found]
-        away = {
-            "opacity": 0.0,
-            "size": [2.0 * _POINT * label.reach for label in found],
-        }  # plotly puts a text beside its mark
+        sides = ["middle right" if label.side > 0 else "middle left" for label in found]
+        # plotly puts a text beside its mark
+        away = {"opacity": 0.0, "size": [2.0 * _POINT * label.reach for label in found]}
         style = Settings(mode="markers+text", marker=away, textposition=sides, textfont={"size": _POINT * _SIZE})
         text = [plain(label.text, 60) for label in found]
         yield _of_legend(found[0].layer.look, {"x": x, "y": y, "text": text, **style}, picture)

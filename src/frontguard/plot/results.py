@@ -23,6 +23,7 @@ from frontguard.plot.picture import (
     GREEN,
     GREY,
     PINK,
+    PLAIN,
     VERDICTS,
     VERMILION,
     Axis,
@@ -59,8 +60,8 @@ def pulls(result: Answer) -> Picture:
     """How often each arm was pulled, by verdict; of many arms, those that were pulled most.
 
     >>> from frontguard.demo.cases import analyze_reviews
-    >>> [len(layer.at) for layer in pulls(analyze_reviews().analysis).panels[0].layers]
-    [1, 2, 7, 2]
+    >>> pulls(analyze_reviews().analysis).panels[0].x.title
+    'pulls'
     """
     arms = read(result)
     counts = result.pulls_per_arm
@@ -75,14 +76,15 @@ def pulls(result: Answer) -> Picture:
             VERDICTS[verdict],
             hints=arms.hints(some),
             keys=tuple(some.tolist()),
-            written=tuple(f"{count:,}" for count in counts[some].tolist()),
         )
         for verdict in VERDICTS
         if len(some := arms.with_verdict(verdict, np.isfinite(row)))
     ]
+    figures = tuple(f"{count:,}" for count in counts[order].tolist())  # behind the ends of the bars
+    ends = Points(counts[order].astype(np.float64), row[order], replace(PLAIN, size=0.01), written=figures)
     least, most = int(counts.min()), int(counts.max())
     return Picture(
-        rows=((Panel(_pulls_axis(counts[order]), Axis(names=arms.named(order), reverse=True), tuple(layers)),),),
+        rows=((Panel(_pulls_axis(counts[order]), Axis(names=arms.named(order), reverse=True), (*layers, ends)),),),
         legend=looks_of(layers),
         caption=sentences(
             f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first.",
@@ -99,8 +101,8 @@ def _pulls_axis(lengths: npt.NDArray[Any]) -> Axis:
     if most == 0.0:
         return Axis(title="pulls", low=0.0, high=1.0, ticks=((0.0, "0"), (1.0, "1")))
     if least > 0.0 and most > _LOG_FACTOR * least:
-        return Axis(title="pulls", scale="log", low=least / 2.0)
-    return Axis(title="pulls", low=0.0)
+        return Axis(title="pulls", scale="log", low=least / 2.0, high=most * (2.0 * most / least) ** 0.3)
+    return Axis(title="pulls", low=0.0, high=1.3 * most)
 
 
 # A forest plot: how many times as much, or how much more, each arm has than a baseline -------------------------------

@@ -58,7 +58,6 @@ MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""
 
 _FRONT = 4  # of these, so many from the front if there are rivals too
-_WRITTEN = 12  # bars that have a figure above them; more would have no room
 _MOST_SHARES = 300.0  # of a tolerance: beyond that nothing is as good as certain
 _OBJECTIVES = tuple(look for look in CONTESTANTS if look.colour != GOAL.colour)
 _TOLD = replace(NOW, label="pulls a minute", mark="square")
@@ -183,7 +182,8 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
         y = np.where(shares[:, d] <= 0.0, 0.01, shares[:, d])
         layers.append(Lines(*_steps(x[None, :], y[None, :]), look, hints=(_now(history, d),)))
         legend.append(look)
-    layers.append(Rule(1.0, replace(GOAL, label=""), written="goal"))
+    layers.append(Rule(1.0, GOAL))
+    legend.append(GOAL)
     ahead = _ahead(x, shares[:, drawn], pulls_left)
     if ahead is not None:
         layers.append(ahead)
@@ -268,7 +268,6 @@ def rate(rate: Rate) -> Picture:
         f"{number_of(int(n), 'pull')} in {duration(float(s))}, {int(lost):,} failed"
         for n, lost, s in zip(told, failed, seconds, strict=True)
     )
-    few = len(told) <= _WRITTEN
     layers = [
         Bars(
             middle,
@@ -277,7 +276,6 @@ def rate(rate: Rate) -> Picture:
             upright=True,
             thickness=0.9 * width / length,
             hints=hints,
-            written=tuple(map(number, (60.0 * counts / seconds).tolist())) if look is _TOLD and few else (),
         )
         for counts, look in ((told, _TOLD), (failed, _LOST))
         if look is _TOLD or failed.any()
@@ -398,7 +396,7 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
         band = replace(KEEP, label=f"interval of {_what(objective)}")
         layers.append(Band(across, np.full(2, column.low), np.full(2, column.high), band, words))
     if np.isfinite(column.middle):
-        layers.append(Rule(column.middle, replace(KEEP, label="", width=1.2), written=number(column.middle)))
+        layers.append(Rule(column.middle, replace(KEEP, label="", width=1.2)))
     for which, look, y in (
         (plain, VALUE, values),
         (lies, SUSPECT, values),

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import Any, TypeAlias, TypeVar
-from zlib import crc32
 
 import numpy as np
 
@@ -39,9 +38,9 @@ from frontguard.plot.picture import (
     Look,
     Panel,
     Picture,
-    apart,
     bar_shade,
-    ems,
+    columns,
+    in_columns,
     short,
     width,
     wrapped,
@@ -55,12 +54,12 @@ _HEADING = SIZE + 2.5
 _TITLE = SIZE + 1.0
 _SMALL = SIZE - 1.0
 _BOLD = 0.9  # the share of a room that words in bold may take by the measure of ordinary ones
-_EDGE, _RIGHT = 8.0, 24.0  # of the drawing: on the right, half of a tick's word may stand
+_EDGE, _RIGHT = 8.0, 26.0  # of the drawing: on the right, half of a tick's word may stand
 _BETWEEN = 22.0  # panels
 _LEAST = 70.0  # of a frame, either way
 _FRAME = 2.0  # inches of height of a frame without names
 _GAP = 6.0  # from the words of ticks to the frame
-_FREE = 22.0  # right of a frame, where nothing else begins
+_FREE = 24.0  # right of a frame, where nothing else begins
 _DENSE = 10.0  # size of names in a long list; some of them are left out rather than written smaller
 
 
@@ -72,35 +71,23 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
     """
     if re.fullmatch(r"[A-Za-z0-9_.-]*", prefix) is None:
         raise BadInput(f"prefix: wanted letters, digits, and any of _ . -; got {prefix!r}")
-    # Without a prefix, ids say what they stand for: where two are the same, they also mean the same.
-    words_of_it = f"{picture.name}\0{picture.title}\0{picture.description}"
-    base = prefix or f"p{crc32(words_of_it.encode('utf-8', 'replace')):08x}-"
     # Wide pictures are drawn a little smaller than they say: on a phone their words can still be read.
     inch = _INCH * min(1.0, (_USUAL / picture.width) ** 0.4)
     wide = inch * picture.width
-    heading = wrapped(picture.title, _BOLD * (wide - 2 * _EDGE) / _HEADING, wide=ems) if picture.title else []
+    heading = wrapped(picture.title, columns(_BOLD * (wide - 2 * _EDGE), _HEADING)) if picture.title else []
     legend = _legend_rows(picture.legend, wide - 2 * _EDGE)
     top = _EDGE + len(heading) * _HEADING * LINE + (4.0 if heading else 0.0)
     room = inch * picture.height - top - _legend_height(legend) - _EDGE
-    hatched: dict[str, str] = {}
-
-    def hatch(colour: str) -> str:
-        return hatched.setdefault(colour, f"{base}hatch-{colour.removeprefix('#')}")
-
     panels: list[Element] = []
     names = Names(prefix)
     placed, bottom = cells(picture, wide, top, room)
     for i, (plan, cell, frame) in enumerate(placed):
         names.panel = f"{i + 1}-" if len(placed) > 1 else ""
-        pen = Pen(sheet_of(plan.panel, plan.shown, frame), names, link, hatch)
+        pen = Pen(sheet_of(plan.panel, plan.shown, frame), names, link)
         drawn_layers = element("g", {"class": "layers"}, *elements(plan.panel, pen))
         labelled = element("g", {"class": "words"}, *_labels(plan.panel, pen))
         panels.append(element("g", {"class": "panel"}, surroundings(plan, cell, pen.sheet), drawn_layers, labelled))
     high = bottom + _legend_height(legend) + _EDGE
-    title, description = picture.title or picture.name, picture.description
-    labels = {"aria-labelledby": f"{base}title {base}desc" if description else f"{base}title"}
-    if link is not None:
-        labels = {"aria-labelledby": f"{base}title"} | ({"aria-describedby": f"{base}desc"} if description else {})
     return element(
         "svg",
         {
@@ -110,14 +97,12 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
             "width": f"min(100%, {round(wide * 96.0 / _INCH)}px)",
             "preserveAspectRatio": "xMinYMin meet",
             "role": "img" if link is None else "group",
-            **labels,
             "font-family": "system-ui, sans-serif",
             "font-size": number(SIZE),
             "fill": "currentColor",
         },
-        element("title", {"id": f"{base}title"}, title),
-        element("desc", {"id": f"{base}desc"}, description) if description else None,
-        element("defs", {}, *(_hatching(colour, name) for colour, name in hatched.items())) if hatched else None,
+        element("title", {}, picture.title or picture.name),
+        element("desc", {}, picture.description),
         *(
             words(_EDGE, _EDGE + (i + 1) * _HEADING * LINE - 4.0, text, size=_HEADING, font_weight="600")
             for i, text in enumerate(heading)
@@ -128,25 +113,12 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
 
 
 def _labels(panel: Panel, pen: Pen) -> Iterator[Element]:
-    """Labels are in the colour of text, not in that of their line: no colour can be read on white and on black."""
+    """Labels are in the colour of text, not in that of their mark: no colour can be read on white and on black."""
     for label in labels(panel, pen.sheet, _SMALL):
         left, top, right, _ = label.box(pen.sheet, _SMALL)
-        x, anchor = {1: (left, ""), 0: ((left + right) / 2.0, "middle"), -1: (right, "end")}[label.side[0]]
-        key = None if isinstance(label.layer, parts.Rule) else nth(label.layer.keys, label.index)
-        yield words(x, top + 0.85 * _SMALL, label.text, _SMALL, anchor=anchor, **pen.names.of("word", key))
-
-
-def _hatching(colour: str, name: str) -> Element:
-    """Thin lines on a light ground: print shows the lines where it loses the ground."""
-    area = {"width": "6", "height": "6", "fill": colour, "fill-opacity": ".06"}
-    stroke = {"stroke": colour, "stroke-opacity": ".22", "stroke-width": "1"}
-    turned = {"width": "6", "height": "6", "patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
-    return element(
-        "pattern",
-        {"id": name} | turned,
-        element("rect", area),
-        element("path", {"d": "M3 0v6", "fill": "none"} | stroke),
-    )
+        x, anchor = (left, "") if label.side > 0 else (right, "end")
+        names = pen.names.of("word", nth(label.layer.keys, label.index))
+        yield words(x, top + 0.85 * _SMALL, label.text, _SMALL, anchor=anchor, **names)
 
 
 # Where the panels lie -------------------------------------------------------------------------------------------------
@@ -156,37 +128,31 @@ def cells(
     picture: Picture, wide: float, top: float, room: float
 ) -> tuple[list[tuple[PanelRoom, Rectangle, Rectangle]], float]:
     """Each panel with its cell and frame, and where the last row ends. Frames are aligned in rows and columns."""
-    columns = max((len(row) for row in picture.rows), default=0)
-    if columns == 0:
+    across = max((len(row) for row in picture.rows), default=0)
+    if across == 0:
         return [], top + max(room, 0.0)
-    cell_width = (wide - _EDGE - _RIGHT - (columns - 1) * _BETWEEN) / columns
+    cell_width = (wide - _EDGE - _RIGHT - (across - 1) * _BETWEEN) / across
     shares = _shares(picture)
     plans = [
         [planned(panel, cell_width, max(_LEAST, share * room - 60.0)) if panel else None for panel in row]
         for row, share in zip(picture.rows, shares, strict=True)
     ]
-    around = np.zeros((3, len(plans), columns))  # left, top and bottom of each frame
-    for i, j in np.ndindex(around.shape[1:]):
-        plan = plans[i][j] if j < len(plans[i]) else None
-        if plan:
-            around[:, i, j] = plan.left, plan.top, plan.bottom
-    shown = {(plan.panel.x.title, plan.panel.x.scale, plan.shown[0]) for row in plans for plan in row if plan}
-    if columns > 1 or len(shown) == 1:  # panels below each other that show different things need not be aligned
-        around[0] = around[0].max(axis=0, keepdims=True)
-    tops, bottoms = around[1:].max(axis=2)
-    free = room - tops.sum() - bottoms.sum() - (len(plans) - 1) * _BETWEEN * 0.6
+    every = [plan for row in plans for plan in row if plan]
+    left = max((plan.left for plan in every), default=0.0)  # so that frames are in line
+    tops = [max((plan.top for plan in row if plan), default=0.0) for row in plans]
+    bottoms = [max((plan.bottom for plan in row if plan), default=0.0) for row in plans]
+    free = room - sum(tops) - sum(bottoms) - (len(plans) - 1) * _BETWEEN * 0.6
+    frame_width = max(_LEAST, cell_width - left)
     found = []
     y = top
-    for i, row in enumerate(plans):
-        frame_height = max(_LEAST, shares[i] * free)
-        frame_width = max(_LEAST, cell_width - around[0, i].sum() / columns)
-        x, start = _EDGE, y + tops[i]
-        for plan, left in zip(row, around[0, i, : len(row)], strict=True):
-            frame = (x + left, start, x + left + frame_width, start + frame_height)
+    for row, share, above, below in zip(plans, shares, tops, bottoms, strict=True):
+        start, end = y + above, y + above + max(_LEAST, share * free)
+        for j, plan in enumerate(row):
+            x = _EDGE + j * (left + frame_width + _BETWEEN)
             if plan:
-                found.append((plan, (x, y, frame[2], frame[3] + bottoms[i]), frame))
-            x = frame[2] + _BETWEEN
-        y = start + frame_height + bottoms[i] + 0.6 * _BETWEEN
+                frame = (x + left, start, x + left + frame_width, end)
+                found.append((plan, (x, y, frame[2], end + below), frame))
+        y = end + below + 0.6 * _BETWEEN
     return found, y - 0.6 * _BETWEEN
 
 
@@ -222,8 +188,8 @@ def _tick_lines(panel: Panel) -> int:
 def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
     """How much room a panel's surroundings need in a cell of that width."""
     shown = limits(panel)
-    title = wrapped(panel.title, _BOLD * cell_width / _TITLE, wide=ems)
-    note = wrapped(panel.note, cell_width / _SMALL, wide=ems)
+    title = wrapped(panel.title, columns(_BOLD * cell_width, _TITLE))
+    note = wrapped(panel.note, columns(cell_width, _SMALL))
     named, titled = (bool(axis.title or axis.better) * (SIZE * LINE + 3.0) for axis in (panel.y, panel.x))
     found, size = beside(panel.y, shown[1], frame_height)
     widest = max((width(word, size) for _, word in found), default=0.0)
@@ -270,7 +236,7 @@ def _titled(axis: Axis, x: float, y: float, room: float, *, upright: bool) -> El
     if after and (needed > 0.6 * room or room - needed < long < room - 20.0):  # without room the arrow alone must do
         after = arrow
         needed = width(after, _SMALL) + 8.0
-    title = short(axis.title, (room - needed) / SIZE, ems) if axis.title else ""
+    title = short(axis.title, columns(room - needed)) if axis.title else ""
     beside = element("tspan", {"dx": "6" if title else None, "font-size": number(_SMALL), "opacity": ".8"}, after)
     attributes = {"x": number(x), "y": number(y), "text-anchor": None if upright else "middle", "class": "title"}
     return element("text", attributes, title or None, beside if after else None)
@@ -284,8 +250,7 @@ def _beside(plan: PanelRoom, cell: Rectangle, frame: Rectangle, y: Scale) -> Ite
     if not axis.names:
         yield _grid("".join(f"M{number(left)} {number(at)}H{number(right)}" for at, _ in places))
     room = left - cell[0] - _GAP
-    texts = [word for _, word in places]
-    texts = apart(texts, room, size) if axis.names else [short(word, room / size, ems) for word in texts]
+    texts = in_columns([word for _, word in places], columns(room, size))
     labels = [
         words(left - _GAP, at + 0.35 * size, word, size=size)
         for (at, _), word in zip(places, texts, strict=True)
@@ -324,7 +289,7 @@ def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_
     if axis.names or axis.ticks is not None:  # long names are broken or cut; of many, those for which there is room
         named = [(float(x(at)), word) for at, word in ticks(axis, *shown, max(2, int(wide / 36.0)))]
         near = min((abs(b - a) for (a, _), (b, _) in pairwise(named)), default=wide) - 6.0
-        broken = [(at, wrapped(word, max(near, 30.0) / SIZE, most_lines, ems)) for at, word in named]
+        broken = [(at, wrapped(word, columns(max(near, 30.0)), most_lines)) for at, word in named]
         return _beside_each_other(broken, edges)
     found: list[Below] = []
     for most in range(min(8, max(3, int(wide / 32.0))), 1, -1):
@@ -365,7 +330,7 @@ def _legend_rows(legend: Sequence[Look], room: float) -> list[list[tuple[Look, s
     """The looks with their labels, cut where need be, over as many lines as they take."""
     found: list[list[tuple[Look, str]]] = []
     used = room
-    labels = apart([look.label for look in legend], room - _SAMPLE - 4.0)
+    labels = in_columns([look.label for look in legend], columns(room - _SAMPLE - 4.0))
     for look, label in zip(legend, labels, strict=True):
         if not label:
             continue
@@ -395,7 +360,7 @@ def _legend(legend_rows: list[list[tuple[Look, str]]], picture: Picture, left: f
 
 
 def _sample(look: Look, picture: Picture, x: float, y: float) -> list[Element]:
-    kinds = picture.drawn_as(look, labelled=True)
+    kinds = picture.drawn_as(look)
     pieces = []
     areas = [kind for kind in ("bar", "area", "box", "band") if kind in kinds]
     if areas and "mark" not in kinds:
@@ -439,12 +404,11 @@ class Names:
 
 @dataclass(frozen=True)
 class Pen:
-    """A panel on its sheet, names for what is drawn there, links by key if they are wanted, ids of hatchings."""
+    """A panel on its sheet, names for what is drawn there, links by key if they are wanted."""
 
     sheet: Sheet
     names: Names
     link: Callable[[int], str] | None
-    hatch: Callable[[str], str]  # the id of the hatching in a colour
 
     def clipped(self, *children: Child | None, room: float = 1.0) -> Element:
         """Children that are seen within the frame only: an inner drawing, which needs no name as a clip path would.
@@ -626,14 +590,14 @@ def _density(layer: parts.Density, pen: Pen) -> Iterator[Element]:
 
 
 def _region(layer: parts.Region, pen: Pen) -> Iterator[Element]:
-    """A polygon, lightly shaded and hatched."""
+    """A polygon, lightly shaded."""
     x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
     known = ~(np.isnan(x) | np.isnan(y))
     path = polygon(x[known], y[known])
     if not path:
         return
-    fill = {"fill": f"url(#{pen.hatch(colour(layer.look))})"}
-    yield pen.clipped(element("path", {"class": "region", "d": path} | fill))
+    shade = {"fill": colour(layer.look), "fill-opacity": ".1"}
+    yield pen.clipped(element("path", {"class": "region", "d": path} | shade))
 
 
 _ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {

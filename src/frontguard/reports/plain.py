@@ -81,8 +81,7 @@ def _part(part: Section) -> list[str]:
 
 
 def _picture(shown: Figure, level: int) -> list[str]:
-    said = [text for text in (shown.picture.description, shown.picture.caption) if text]
-    return [f"{'#' * level} {escaped(shown.heading)}", "", *(line for text in said for line in (escaped(text), ""))]
+    return [f"{'#' * level} {escaped(shown.heading)}", "", escaped(shown.picture.description), ""]
 
 
 def _table(table: ReportTable) -> list[str]:
