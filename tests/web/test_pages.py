@@ -109,18 +109,13 @@ def test_every_arm_has_its_row_with_verdict_interval_pulls_and_who_decided(certi
     assert found(page, "table", "a", href="/study/3/arm/1?sort=name")
 
 
-def test_the_facts_count_and_the_meters_measure_against_the_goal(begun: Example, certified: Example) -> None:
-    early, done = study_page(begun.overview, Address(1)), study_page(certified.overview, Address(1))
+def test_the_facts_count_and_say_what_is_certain_beside_the_goal(begun: Example, certified: Example) -> None:
+    early, done = (study_page(each.overview, Address(1)).regions["facts"].text() for each in (begun, certified))
     accuracy = begun.overview.answer.nearest.to_dict()["accuracy"]
     assert 0.02 < min(accuracy) < max(accuracy) < 0.03  # with a tolerance of 0.01: not there yet
-    assert "64" in early.regions["facts"].text()
-    assert "Pulls a minute" in early.regions["facts"].text()
-    assert "more pulls" in early.regions["facts"].text()
-    assert [each.attributes["aria-valuenow"] for each in found(done, "facts", "div", role="meter")] == ["100", "100"]
-    assert [each.attributes["aria-valuenow"] for each in found(early, "facts", "div", role="meter")] == [
-        f"{min(100.0, 100 * 0.01 / uncertain):.0f}" for uncertain in (accuracy[0], accuracy[1])
-    ]
-    assert "certain within 2.19%, goal 1%" in early.regions["facts"].text()
+    for said in ("64", "Pulls a minute", "more pulls", "certain within 2.19% of seconds (goal 1%)"):
+        assert said in early
+    assert "goal" not in done
 
 
 def test_nothing_measured_yet_is_said_so() -> None:
@@ -150,11 +145,13 @@ def test_failures_are_told_with_reason_and_count_and_alarms_are_warnings() -> No
 def test_the_settings_stand_below_with_the_spec() -> None:
     spec = "[study]\nname = 'a </pre><script>'\n"
     example = Example(seed=11, about={"spec": spec}, max_pulls=1234)
-    region = study_page(example.overview, Address(1)).regions["reproduce"]
+    page = study_page(example.overview, Address(1))
+    region = page.regions["reproduce"]
     (pre,) = [each for each in elements(region) if each.tag == "pre"]
     assert pre.text() == spec
-    for said in ("each with probability up to 10%, by a prescient attacker", "95%", "11", "1,234 pulls", "5%"):
+    for said in ("each with probability up to 10%, by a prescient attacker", "95%", "11", "5%"):
         assert said in region.text()
+    assert "1,234 pulls" in page.regions["facts"].text()
 
 
 def test_pictures_link_arms_and_ids_are_unique(certified: Example, three: Example) -> None:

@@ -48,11 +48,10 @@ from frontguard.plot.picture import (
     sentences,
     short,
 )
-from frontguard.statements import Statement
 from frontguard.studies.alarms import suspects
 from frontguard.studies.follow import History, Measurements, Rate
 from frontguard.verdicts import Verdict
-from frontguard.words.certificate import amount, tolerance
+from frontguard.words.certificate import one_beside_goal
 
 MOST = len(CONTESTANTS)
 """Arms that can be told apart in one picture."""
@@ -221,12 +220,8 @@ def _ceiling(shares: Floats) -> float | None:
 
 
 def _now(history: History, d: int) -> str:
-    objective: Objective = history.objectives[d]
-    value = float(history.moments[-1].uncertain[d])
-    if not np.isfinite(value):
-        return f"{short(objective.name, 32)}: no whole answer yet, goal {tolerance(objective)}"
-    now = Statement.CERTAIN_WITHIN(amounts=amount(value, objective))
-    return f"{short(objective.name, 32)}: {now} now, goal {tolerance(objective)}"
+    objective = history.objectives[d]
+    return f"{short(objective.name, 32)}: {one_beside_goal(float(history.moments[-1].uncertain[d]), objective)}"
 
 
 def _foreseen(pulls_left: int | None) -> str:

@@ -19,7 +19,7 @@ from frontguard import plot
 from frontguard.comparisons.effects import Comparisons
 from frontguard.comparisons.picks import Pick
 from frontguard.markup import Child, Element, clean, element
-from frontguard.phrases import number_of, one_line, visible
+from frontguard.phrases import number_of, one_line
 from frontguard.plot.picture import style_sheet
 from frontguard.plot.svg import drawn
 from frontguard.reports.report import (
@@ -31,11 +31,12 @@ from frontguard.reports.report import (
     ReportTable,
     Section,
     arms_table,
+    comparison_table,
 )
 from frontguard.results import Answer
 from frontguard.words.answers import answer, whole
 from frontguard.words.arm_table import shown_in_units, with_short_names
-from frontguard.words.comparisons import beside_in_words, choice_in_words, effect_cell, given_up, left_in_words
+from frontguard.words.comparisons import beside_in_words, choice_in_words, given_up
 
 _LONG = 400  # characters from which on an answer is set smaller
 _FILTERED = 12  # rows from which on they can be filtered
@@ -258,17 +259,11 @@ def result_html(result: Answer) -> str:
 
 def comparisons_html(compared: Comparisons) -> str:
     """The markup of comparisons with a baseline."""
-    rows = [compared.of(row) for row in range(min(len(compared), MOST_ROWS))]
-    columns = (Column("arm"), *(Column(metric.name, number=True) for metric in compared.metrics))
-    cells = [
-        (Entry(visible(each.arm)), *(Entry(f"{effect_cell(one).full} {one.contrast.word}") for one in each.effects))
-        for each in rows
-    ]
-    left = left_in_words(compared, range(len(rows)))
+    table = comparison_table(compared, range(min(len(compared), MOST_ROWS)))
     parts = [
-        element("p", {"dir": "auto"}, element("strong", {}, f"Against {visible(compared.baseline)}")),
-        _plain_table(columns, cells),
-        *(element("p", {}, said) for said in (left, beside_in_words(compared)) if said),
+        element("p", {"dir": "auto"}, element("strong", {}, table.caption)),
+        _plain_table(table.columns, table.rows),
+        *(element("p", {}, said) for said in (table.rest, beside_in_words(compared)) if said),
     ]
     return element("div", {"class": "frontguard"}, *parts).markup()
 

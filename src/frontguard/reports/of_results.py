@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from frontguard import plot
 from frontguard._common.typing import Bools
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
 from frontguard.notices import InClusters, RowsLeftOut
-from frontguard.phrases import duration, joined, listed, number_of, percent
+from frontguard.phrases import joined, listed, number_of, percent
 from frontguard.reports.report import (
     CERTAIN,
     COURSE,
@@ -32,10 +31,13 @@ from frontguard.reports.report import (
     Report,
     ReportTable,
     Section,
+    course_of,
     failures_part,
     objective_facts,
+    progress_facts,
     report_of,
     study_steps,
+    time_facts,
 )
 from frontguard.results import Answer, Origin
 from frontguard.storage.contract import Storage
@@ -45,10 +47,10 @@ from frontguard.studies.pulls import under_way
 from frontguard.verdicts import Verdict
 from frontguard.words import answers as summary
 from frontguard.words import gate
-from frontguard.words.answers import more_to_come, polish_in_words, spent_in_words
+from frontguard.words.answers import more_to_come
 from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
 from frontguard.words.asked import rates, what_eps_is, why_by_limits
-from frontguard.words.certificate import certificate_against_goal, guarantee
+from frontguard.words.certificate import guarantee
 from frontguard.words.front import best_guess, what_if
 
 # Analyses and plain results ------------------------------------------------------------------------------------------
@@ -210,14 +212,15 @@ def study_report(
     out = np.concatenate([held, under_way(storage, name, overview.told)])
     log = StudyLog(settings, answer, arms, values, reps, out)
     found, differing = own_answer(log, progress=None if progress is None else partial(progress, "shares of lies tried"))
+    plain = with_short_names(found)
     return _report(
         "study",
         found,
         said,
-        robustness_part(with_short_names(found), where_they_differ(differing)),
-        _course(overview, follower, found),
+        robustness_part(plain, where_they_differ(differing)),
+        _course(overview, follower, plain),
         spread=None if settings.question.spread is None else repr(settings.question.spread),
-        facts=(*_facts(answer), *_times(overview)),
+        facts=(*progress_facts(plain), *time_facts(overview)),
         at_work=overview.at_work,
         steps=study_steps(overview, where),
     )
@@ -231,7 +234,7 @@ def run_report(found: Answer, origin: Origin | None = None, *, said: str = "", w
         steps.insert(1, Fact("Study", f"{name} in {where}"))
         steps.append(Fact("With robustness and course", again, verbatim=True))
     found = shown_in_units(found)
-    facts, at_work = _facts(found), found.state.under_way > 0
+    facts, at_work = progress_facts(with_short_names(found)), found.state.under_way > 0
     return _report("run", found, said, Section(ROBUST), pulls_part(found), facts=facts, at_work=at_work, steps=steps)
 
 
@@ -267,34 +270,6 @@ def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: S
     return replace(report, columns={**report.columns, "failures": reasons})
 
 
-def _facts(found: Answer) -> list[Fact]:
-    facts = [Fact("Verdicts", counts(found))]
-    plain = with_short_names(found)
-    if found.status != "certified":
-        facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
-        facts.append(Fact("Forecast", more_to_come(found)))
-    facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
-    if found.cost is not None:
-        facts.append(Fact("Cost", spent_in_words(found.cost, found.state.max_cost)))
-    if (polished := polish_in_words(found)) is not None:
-        facts.append(Fact("Estimates", polished))
-    if found.state.max_pulls is not None:
-        facts.append(Fact("Budget", f"{found.state.max_pulls:,} pulls"))
-    return facts
-
-
-def _times(overview: Overview) -> list[Fact]:
-    if overview.began is None or overview.last is None:
-        return []
-    ends = (datetime.fromtimestamp(at, UTC) for at in (overview.began, overview.last))
-    first, last = (f"{end:%Y-%m-%d %H:%M} UTC" for end in ends)
-    when = first if first == last else f"{first} to {last}"
-    facts = [Fact("Measured", f"{when}, within {duration(overview.last - overview.began)}")]
-    if overview.out:
-        facts.append(Fact("Under way", f"{overview.out:,} pulls"))
-    return facts
-
-
 # Robustness and course -----------------------------------------------------------------------------------------------
 
 
@@ -311,24 +286,16 @@ def where_they_differ(differing: Differing) -> str:
     )
 
 
-def _course(overview: Overview, follower: Follower, found: Answer) -> Section:
-    plain = with_short_names(found)
-    short_history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
-    pictures: list[Figure] = []
-    if len(short_history.moments) > 1:
-        pictures.append(Figure("Intervals while it was measured", plot.shrinking(short_history)))
-        if any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
-            left = overview.answer.state.pulls_left if plain.status == "running" else None
-            pictures.append(Figure("What was certain, against the goal", plot.certainty(short_history, left)))
-    if plain.pulls:
-        pictures.append(Figure("Pulls of each arm", plot.pulls(plain)))
-    if len(overview.rate.told) > 1:
-        pictures.append(Figure("Pulls a minute", plot.rate(overview.rate)))
+def _course(overview: Overview, follower: Follower, plain: Answer) -> Section:
+    history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
+    pictures = list(course_of(overview, plain).values())
+    if len(history.moments) > 1:
+        pictures.insert(0, Figure("Intervals while it was measured", plot.shrinking(history)))
     most = _most_suspicious(overview, follower)
     if most is not None:
         measured, share = most
         brief = replace(measured, name=plain.arms[measured.arm], objectives=plain.metrics)
-        picture = plot.measurements(brief, short_history, contamination=overview.settings.question.threat.eps)
+        picture = plot.measurements(brief, history, contamination=overview.settings.question.threat.eps)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
         pictures.append(Figure(heading, picture))
     return Section(COURSE, shown=tuple(pictures))

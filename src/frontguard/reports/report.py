@@ -24,14 +24,22 @@ from frontguard.comparisons.effects import Comparisons
 from frontguard.comparisons.picks import Beside, BesideQuestion
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
-from frontguard.phrases import cut_in_the_middle, natural, number_of, percent, visible
+from frontguard.phrases import cut_in_the_middle, duration, natural, number_of, percent, visible
 from frontguard.plot.picture import Picture
 from frontguard.results import Answer
 from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import arm_table, shown, shown_in_units, with_short_names
-from frontguard.words.asked import all_limits, may_lie
-from frontguard.words.certificate import FAILED_PULL, assumptions, counted_metrics, status_in_words, tolerance_in_words
+from frontguard.words.answers import more_to_come, polish_in_words, spent_in_words, too_short
+from frontguard.words.arm_table import arm_table, counts, shown, shown_in_units, with_short_names
+from frontguard.words.asked import all_limits, may_lie, rates
+from frontguard.words.certificate import (
+    FAILED_PULL,
+    assumptions,
+    certificate_against_goal,
+    counted_metrics,
+    status_in_words,
+    tolerance_in_words,
+)
 from frontguard.words.comparisons import (
     beside_in_words,
     choice_in_words,
@@ -265,6 +273,49 @@ def facts_of(result: Answer) -> list[Fact]:
     return facts
 
 
+def progress_facts(plain: Answer) -> list[Fact]:
+    """How far a study is, with short names: verdicts, certificate and forecast, costs, what is left of budgets."""
+    facts, state = [Fact("Verdicts", counts(plain))], plain.state
+    if plain.status != "certified":
+        facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
+        facts.append(Fact("Forecast", "; ".join(filter(None, [more_to_come(plain), too_short(plain)]))))
+    facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
+    if plain.cost is not None:
+        facts.append(Fact("Cost", spent_in_words(plain.cost, state.max_cost)))
+    if (polished := polish_in_words(plain)) is not None:
+        facts.append(Fact("Estimates", polished))
+    if state.max_pulls is not None:
+        facts.append(Fact("Budget", f"{state.max_pulls:,} pulls"))
+    return facts
+
+
+def time_facts(overview: Overview) -> list[Fact]:
+    """When a study was measured, and what is under way."""
+    if overview.began is None or overview.last is None:
+        return []
+    ends = (datetime.fromtimestamp(at, UTC) for at in (overview.began, overview.last))
+    first, last = (f"{end:%Y-%m-%d %H:%M} UTC" for end in ends)
+    when = first if first == last else f"{first} to {last}"
+    facts = [Fact("Measured", f"{when}, within {duration(max(overview.last - overview.began, 0.0))}")]
+    if overview.out:
+        facts.append(Fact("Under way", f"{overview.out:,} pulls"))
+    return facts
+
+
+def course_of(overview: Overview, plain: Answer) -> dict[str, Figure]:
+    """How a study came about, by a name for each picture; those that would be empty are left out."""
+    history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
+    figures = {}
+    if len(history.moments) > 1 and any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
+        left = plain.state.pulls_left if plain.status == "running" else None
+        figures["certainty"] = Figure("What was certain, against the goal", plot.certainty(history, left))
+    if plain.pulls:
+        figures["pulls"] = Figure("Pulls of each arm", plot.pulls(plain))
+    if overview.rate.told.sum():
+        figures["rate"] = Figure("Pulls a minute", plot.rate(overview.rate))
+    return figures
+
+
 def objective_facts(metrics: Sequence[Objective]) -> list[Fact]:
     """The first objectives with their tolerances; the others are counted."""
     facts = [Fact(f"Objective {d}", tolerance_in_words(each)) for d, each in enumerate(metrics[:MOST_OBJECTIVES], 1)]
@@ -376,15 +427,13 @@ def with_beside(report: Report, result: Answer, beside: Beside) -> Report:
     parts = []
     if beside.pick is not None:
         others = beside.pick.others
-        tables = () if others is None or not len(others) else (comparison_table(result, others),)
+        tables = () if others is None or not len(others) else (_of_all(result, others),)
         parts.append(Section("Which one to take", (choice_in_words(beside.pick),), tables=tables))
     if beside.compared is not None:
         compared = beside.compared
         heading = f"Compared with {short(visible(compared.baseline))}"
         said_too = tuple(each for each in (beside_in_words(compared),) if each)
-        parts.append(
-            Section(heading, said_too, shown=_forest(result, compared), tables=(comparison_table(result, compared),))
-        )
+        parts.append(Section(heading, said_too, shown=_forest(result, compared), tables=(_of_all(result, compared),)))
     columns = {**report.columns, **beside.columns(len(result.arms))}
     return replace(report, parts=(*parts, *report.parts), columns=columns)
 
@@ -397,27 +446,25 @@ def _forest(result: Answer, compared: Comparisons) -> tuple[Figure, ...]:
     return (Figure("How much better or worse", plot.forest(plain, baseline)),)
 
 
-def comparison_table(result: Answer, compared: Comparisons, most: int = MOST_ROWS) -> ReportTable:
-    """Arms against a baseline, a column for each metric."""
-    rows = rows_of(result, compared, most)
-    chosen = [compared.of(row) for row in rows.tolist()]
-    names = [in_table(each.arm) for each in chosen]
+def comparison_table(compared: Comparisons, rows: Sequence[int]) -> ReportTable:
+    """These rows of the comparisons with a baseline, a column for each metric."""
     columns = [Column("arm")]
     for metric in compared.metrics:
         better = "lower" if metric.minimized else "higher"
         columns += [Column(short(metric.name), f"× or +, {better} is better", number=True), Column("", "certain")]
     entries = []
-    for name, each in zip(names, chosen, strict=True):
-        row = [Entry(name)]
+    for each in map(compared.of, rows):
+        row = [Entry(in_table(visible(each.arm)))]
         for effect in each.effects:
             cell = effect_cell(effect)
-            row += [
-                Entry(cell.full, cell.value),
-                Entry(contrast_in_words(effect), float(effect.contrast)),
-            ]
+            row += [Entry(cell.full, cell.value), Entry(contrast_in_words(effect), float(effect.contrast))]
         entries.append(tuple(row))
     caption = f"Against {short(visible(compared.baseline))}"
     return ReportTable(caption, tuple(columns), tuple(entries), left_in_words(compared, rows))
+
+
+def _of_all(result: Answer, compared: Comparisons) -> ReportTable:
+    return comparison_table(compared, rows_of(result, compared, MOST_ROWS).tolist())
 
 
 # How to make it again ------------------------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ import numpy as np
 
 from frontguard import plot
 from frontguard.markup import Child, Element, element
-from frontguard.objectives import parse_tolerance
-from frontguard.phrases import cut_in_the_middle, duration, number, number_of, one_line, percent
-from frontguard.reports.report import Fact, facts_of, study_steps
+from frontguard.phrases import cut_in_the_middle, number, number_of, one_line, percent
+from frontguard.reports.report import Fact, course_of, facts_of, progress_facts, study_steps, time_facts
 from frontguard.results import Answer
 from frontguard.studies.follow import Measurements, Overview
 from frontguard.verdicts import Verdict
@@ -40,19 +39,14 @@ from frontguard.words.answers import (
     answer,
     failures_in_words,
     log_being_read,
-    more_to_come,
-    spent_in_words,
-    too_short,
     why,
 )
-from frontguard.words.arm_table import ArmColumn, ArmRow, arm_table, counts, estimate_cells, order_by, with_short_names
+from frontguard.words.arm_table import ArmColumn, ArmRow, arm_table, estimate_cells, order_by, with_short_names
 from frontguard.words.asked import keeping_in_words
 from frontguard.words.certificate import (
     certificate_against_goal,
     guarantee,
-    nearness,
     objective_in_short,
-    one_beside_goal,
     tolerance,
 )
 from frontguard.words.comparisons import effect_cell
@@ -106,12 +100,13 @@ def _counts(result: Answer) -> list[Child]:
 
 def reading_page(seen: Seen) -> Page:
     """A study whose log is being read for the first time: how far that is, as a bar and in words."""
-    share = min(seen.told / seen.total, 1.0) if seen.total else 0.0
     reading = region(
         "reading",
         None,
         line("answer", log_being_read(seen.told, seen.total)),
-        parts.meter(share, "Reading the log", "progressbar"),
+        element(
+            "progress", {"value": seen.told, "max": max(seen.total, seen.told, 1), "aria-label": "Reading the log"}
+        ),
         line("note", "This happens once; from then on only what is new is read."),
     )
     regions = {
@@ -131,17 +126,16 @@ _MOST_WARNINGS = 50
 
 def study_page(overview: Overview, address: Address) -> Page:
     """A study: the answer, how far it is, pictures, the arms, what failed, how it was made."""
+    plain = with_short_names(overview.answer)
     arms, failed = overview.answer.arms, line("note", failures_in_words(overview.answer))
     regions = {
         "head": _head(overview),
         "trouble": nothing("trouble"),
-        "answer": _answer(overview),
+        "answer": _answer(plain),
         "warnings": _warnings(overview),
-        "facts": _facts(overview),
+        "facts": _facts(overview, plain),
         "picture": _picture(overview, address),
-        "certainty": _certainty(overview),
-        "pulls": _pulls(overview, address),
-        "rate": _rate(overview),
+        **_course(overview, address),
         "table": table_region(overview, address),
         "failures": parts.failures_region(overview, arms, failed, address=address),
         "reproduce": _reproduce(overview),
@@ -157,9 +151,8 @@ def _head(overview: Overview) -> Element:
     return parts.head(called(overview.name), line("about", status, " ", element("span", {}, about)))
 
 
-def _answer(overview: Overview) -> Element:
+def _answer(found: Answer) -> Element:
     """The answer in a sentence, and what it guarantees."""
-    found = with_short_names(overview.answer)
     heading = element("h2", {"class": "unseen"}, "The answer")
     promise = line("guarantee", guarantee(found)) if found.pulls else None
     return region("answer", None, heading, line("answer", answer(found)), promise)
@@ -168,50 +161,15 @@ def _answer(overview: Overview) -> Element:
 # How far it is -------------------------------------------------------------------------------------------------------
 
 
-def _facts(overview: Overview) -> Element:
-    """Counts, pace, forecast, and what is certain for each objective beside the goal."""
-    found = overview.answer
-    told = f"{found.pulls:,}"
-    if found.state.max_pulls is not None:
-        told += f" of {found.state.max_pulls:,} allowed"
-    terms: list[tuple[str, list[Child]]] = [("Pulls", [told])]
-    if found.cost is not None:
-        terms.append(("Cost", [spent_in_words(found.cost, found.state.max_cost)]))
+def _facts(overview: Overview, plain: Answer) -> Element:
+    """How far it is, and how fast."""
+    facts = [fact for fact in facts_of(plain) if fact.label == "Pulls"]
     if overview.status == "running":
-        pace = f"{number(round(60.0 * found.state.pulls_a_second, 1))}" if found.state.pulls_a_second else "none lately"
-        terms += [("Pulls a minute", [pace]), ("Under way", [f"{overview.out:,}"])]
-    if found.failed:
-        terms.append(("Failed", [f"{found.failed:,} ({percent(found.failed / max(found.pulls, 1))})"]))
-    if overview.began is not None and overview.last is not None:
-        terms.append(("Measured for", [duration(max(overview.last - overview.began, 0.0))]))
-        terms.append(("Last pull", [parts.moment(overview.last)]))
-    terms.append(("Verdicts", [counts(found) or "none yet"]))
-    goal = element("h3", {}, "What is certain, beside the goal")
-    meters = element("ul", {"class": "meters"}, *_meters(overview))
-    return region("facts", "So far", parts.definition(terms), *_forecast(overview), goal, meters)
-
-
-def _forecast(overview: Overview) -> list[Element]:
-    found = overview.answer
-    if found.status != "running" or not found.pulls:
-        return []
-    said = more_to_come(found)
-    lines = [line("forecast", f"{said[0].upper()}{said[1:]}.")]
-    if short := too_short(found):
-        lines.append(line("forecast short", f"By this forecast {short}."))
-    return lines
-
-
-def _meters(overview: Overview) -> list[Element]:
-    """For each objective a bar that is full when the goal is reached, with the same in words."""
-    objectives = overview.settings.question.objectives
-    found = []
-    for d, (value, objective) in enumerate(zip(overview.answer.nearest.amounts(objectives), objectives, strict=True)):
-        words = one_beside_goal(value, objective)
-        bar = parts.meter(nearness(value, objective), f"{objective.name}: nearness to the goal", text=words)
-        said = element("span", {"class": "words"}, words)
-        found.append(element("li", {"data-key": d}, called(objective.name), " ", said, bar))
-    return found
+        pace = plain.state.pulls_a_second
+        facts.append(Fact("Pulls a minute", number(round(60.0 * pace, 1)) if pace else "none lately"))
+    facts += [*progress_facts(plain), *time_facts(overview)]
+    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in facts]
+    return region("facts", "So far", parts.definition([*terms, ("Last pull", [parts.moment(overview.last)])]))
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
@@ -281,27 +239,13 @@ def _axes(overview: Overview, address: Address) -> Element | None:
     return element("form", {"class": "axes", "method": "get", "action": action}, *lists, *kept, send)
 
 
-def _certainty(overview: Overview) -> Element:
-    """What is certain against the goal over pulls, with the forecast."""
-    found = overview.answer
-    measured = any(parse_tolerance(each.tolerance).amount > 0.0 for each in overview.settings.question.objectives)
-    if not found.pulls or not overview.history.moments or not measured:
-        return nothing("certainty")
-    left = found.state.pulls_left if found.status == "running" else None
-    return region("certainty", "Certainty", figure(plot.certainty(overview.history, left), "certainty", widest=_SMALL))
-
-
-def _pulls(overview: Overview, address: Address) -> Element:
-    if not overview.answer.pulls:
-        return nothing("pulls")
-    picture = plot.pulls(overview.answer)
-    return region("pulls", "Pulls of each arm", figure(picture, "pulls", _arm_urls(address), widest=_SMALL))
-
-
-def _rate(overview: Overview) -> Element:
-    if not overview.rate.told.sum():
-        return nothing("rate")
-    return region("rate", "Pulls a minute", figure(plot.rate(overview.rate), "rate", widest=_SMALL))
+def _course(overview: Overview, address: Address) -> dict[str, Element]:
+    """Regions with pictures of how it came about; unseen as long as there is nothing to show."""
+    regions = {name: nothing(name) for name in ("certainty", "pulls", "rate")}
+    for name, shown in course_of(overview, overview.answer).items():
+        link = _arm_urls(address) if name == "pulls" else ""
+        regions[name] = region(name, shown.heading, figure(shown.picture, name, link, widest=_SMALL))
+    return regions
 
 
 # What went wrong, and how it was made --------------------------------------------------------------------------------
@@ -321,8 +265,6 @@ def _warnings(overview: Overview) -> Element:
 def _reproduce(overview: Overview) -> Element:
     """What was asked, and what is needed to make it again: the spec as it was written, if there is one."""
     *facts, spec = *facts_of(overview.answer), *study_steps(overview)
-    if (most := overview.answer.state.max_pulls) is not None:
-        facts.append(Fact("Budget", f"{most:,} pulls"))
     # How many pulls there are stands above: nothing changes here while a study goes on.
     kept = [fact for fact in facts if not fact.verbatim and fact.label != "Pulls"]
     terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in kept]

@@ -250,18 +250,6 @@ def moment(at: float | None, *, ago: bool = True) -> Child:
     return element("time", attributes, when.strftime("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def meter(share: float, label: str, role: str = "meter", text: str | None = None) -> Element:
-    """A bar that is full where the share is 1, for those who see it and for those who listen."""
-    bar = element(
-        "svg",
-        {"viewBox": "0 0 100 3", "preserveAspectRatio": "none", "class": "bar", "aria-hidden": "true"},
-        element("rect", {"class": "whole", "x": "0", "y": "0", "width": "100", "height": "3"}),
-        element("rect", {"class": "done", "x": "0", "y": "0", "width": f"{100 * share:.1f}", "height": "3"}),
-    )
-    range_ = {"aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": f"{100 * share:.0f}"}
-    return element("div", {"role": role, **range_, "aria-label": label, "aria-valuetext": text}, bar)
-
-
 # Tables --------------------------------------------------------------------------------------------------------------
 
 

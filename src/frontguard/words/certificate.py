@@ -374,19 +374,6 @@ def one_beside_goal(value: float, objective: Objective) -> str:
     return f"{now}, goal {tolerance(objective)}"
 
 
-def nearness(value: float, objective: Objective) -> float:
-    """How near the goal is, from 0 to 1: the tolerance as a share of what is still uncertain.
-
-    >>> seconds = Objective("seconds", "minimize", "5%")
-    >>> nearness(0.2, seconds), nearness(0.03, seconds), nearness(math.inf, seconds)
-    (0.25, 1.0, 0.0)
-    """
-    goal = parse_tolerance(objective.tolerance).amount
-    if value <= goal:
-        return 1.0
-    return 0.0 if math.isnan(value) else goal / value
-
-
 def objective_in_short(objective: Objective) -> str:
     """What is compared, and which direction is better, for the head of a column.
 
