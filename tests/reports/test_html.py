@@ -113,7 +113,7 @@ def test_it_is_in_order_for_those_who_listen_to_it(kind: str, reports: dict[str,
     tables = len(read.having("table"))
     assert len(read.having("caption")) == tables
     assert all(attributes.get("scope") in ("col", "row") for attributes in read.having("th"))
-    named = [each for each in read.having("svg") if each.get("role") == "img" and each.get("aria-labelledby")]
+    named = [each for each in read.having("svg") if each.get("role") == "img" and each.get("aria-label")]
     assert len(named) == len(reports[kind].pictures) + sum(len(part.shown) for part in reports[kind].parts)
 
 

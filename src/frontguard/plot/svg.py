@@ -97,11 +97,11 @@ def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix:
             "width": f"min(100%, {round(wide * 96.0 / _INCH)}px)",
             "preserveAspectRatio": "xMinYMin meet",
             "role": "img" if link is None else "group",
+            "aria-label": picture.title or picture.name,
             "font-family": "system-ui, sans-serif",
             "font-size": number(SIZE),
             "fill": "currentColor",
         },
-        element("title", {}, picture.title or picture.name),
         element("desc", {}, picture.description),
         *(
             words(_EDGE, _EDGE + (i + 1) * _HEADING * LINE - 4.0, text, size=_HEADING, font_weight="600")
