@@ -393,7 +393,7 @@ def sheet_of(panel: Panel, shown: Frame, frame: Rectangle) -> Sheet:
 _GAP = 3.0  # between a label and all marks
 _BESIDE = 4.5  # from a mark to its name, which so begins beyond a ring around it
 _MOST = 120  # labels that are tried; more could not be read anyway
-_LONGEST = 0.45  # of the frame's width
+_LONGEST = 0.5  # of the frame's width
 
 
 @dataclass(frozen=True)

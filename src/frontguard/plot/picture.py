@@ -43,7 +43,7 @@ SIZE = 12.0
 LINE = 1.25
 """From one line of words to the next, as a multiple of their size."""
 
-_EM = 0.66  # the width of a column in a broad font, as a multiple of its size
+_EM = 0.64  # the width of a column in a broad font, as a multiple of its size
 _LONGEST = 400  # characters of a name of which anything is shown
 _STORM = re.compile("([\u0300-\u036f]{4})[\u0300-\u036f]+")  # of accents; no language needs more on a letter
 
