@@ -1,8 +1,7 @@
-"""Limits: what arms must keep to, beside what they are compared by: "p95(latency) <= 300".
+"""Limits: constraints on arms, beside what they are compared by: "p95(latency) <= 300".
 
-A limit speaks of a statistic of a metric, which may be an objective or not. It has an interval like an objective has;
-where an objective counts the same statistic of the same metric, better in the same direction, it is that objective's
-interval. `columns_for` says what is to be measured for objectives and limits together, and what has an interval.
+A limit speaks of a statistic of a metric, which may be an objective or not. Where an objective counts the same
+statistic of the same metric, better in the same direction, its interval serves for both.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _COUNTED = re.compile(r"(median|mean|p[0-9]+(?:\.[0-9]+)?)\s*\(\s*(.+?)\s*\)", r
 
 @dataclass(frozen=True)
 class Limit:
-    """What a statistic of a metric must be `at_most`, or `at_least`.
+    """A number that a statistic of a metric must be `at_most`, or `at_least`.
 
     The statistic is a `quantile`, or with `statistic="mean"` the mean of values between `bounds` (0 and 1 unless given,
     or those of the objective of that name). Without either it is what counts of the objective of that name, and else
@@ -69,14 +68,7 @@ class Limit:
 
     @classmethod
     def read(cls, text: str) -> Limit:
-        """A limit as it is written on a command line.
-
-        >>> Limit.read("p95(latency)")
-        Traceback (most recent call last):
-        ...
-        frontguard.errors.BadArgument: limit must be such as 'p95(latency)<=300', 'median(seconds)<=2',
-        'mean(solved)>=0.8', 'mean(stars,1,5)>=3' or 'bytes<=1000'; got 'p95(latency)'
-        """
+        """A limit as it is written on a command line."""
         asked = _ASKED.fullmatch(text)
         amount = read_amount(asked[3]) if asked else None
         if asked is None or amount is None or amount[1]:
@@ -99,7 +91,7 @@ class Limit:
 
     @property
     def allowed(self) -> float:
-        """The same with its tolerance: what an arm that keeps to it has at most, or at least.
+        """The number with its tolerance, which a feasible arm has at most, or at least.
 
         >>> Limit("latency", at_most=300, tolerance="10%").allowed, Limit("solved", at_least=0.8, tolerance=0.1).allowed
         (330.0, 0.7000000000000001)
@@ -110,7 +102,7 @@ class Limit:
         return self.value / (1.0 + amount) if relative else self.value - amount
 
     def column(self, objectives: Sequence[Objective]) -> Objective:
-        """What is measured for it, as an objective that is better the further it is within."""
+        """Its metric as an objective, which is better the further it is within."""
         found = self._counted(next((each for each in objectives if each.name == self.metric), None))
         if found.bounds is not None and not found.bounds[0] <= self.value <= found.bounds[1]:
             low, high = found.bounds
@@ -135,7 +127,7 @@ class Limit:
 
 
 def only_two_of(metric: str, low: float, high: float) -> str:
-    """Why a limit is refused that asks for the median, as nobody said what counts, where all values are one of two."""
+    """The refusal of a limit on a median that nobody asked for, where all values are one of two."""
     return (
         f"the limit of {metric!r} asks for a median, and there are only the values {low:g} and {high:g}, of which that "
         f"says little: write mean({metric}{'' if (low, high) == _RATE else f',{low:g},{high:g}'}), or "
@@ -210,13 +202,13 @@ class Gate:
 
     @property
     def of(self) -> str:
-        """What is limited: "p95(latency)"; an exact value by its name alone."""
+        """The limited statistic: "p95(latency)"; an exact value by its name alone."""
         word, name = self.metric.statistic_word, self.limit.metric
         return name if word == "exact" else f"{word}({name})"
 
     @property
     def sign(self) -> str:
-        """How it may lie to its limit: ≤ or ≥."""
+        """≤ or ≥."""
         return "≥" if self.limit.at_most is None else "≤"
 
     def __str__(self) -> str:
@@ -225,10 +217,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Columns:
-    """What a pull measures and what has an interval, where some of it is limited; the M objectives come first in both.
+    """The values of a pull and those with an interval; the M objectives come first in both.
 
-    `metrics` are the values of a pull: the objectives, and metrics that only limits need. `boxed` is what has an
-    interval: the objectives, and what counts for limits and for no objective; `sources` says of which metric each is.
+    `metrics` are the values of a pull: the objectives, and metrics that only limits need. `boxed` have an interval: the
+    objectives, and statistics that only limits need; `sources` says of which metric each is.
     """
 
     metrics: tuple[Objective, ...]
@@ -237,7 +229,7 @@ class Columns:
     gates: tuple[Gate, ...]
 
     def observed(self, values: Floats) -> Floats:
-        """What samples hold (n, boxed) of measured values (n, metrics); what cannot be used counts as failed: NaN."""
+        """Samples (n, boxed) of measured values (n, metrics); what cannot be used counts as failed: NaN."""
         inner = np.empty((len(values), len(self.boxed)))
         for d, (counted, source) in enumerate(zip(self.boxed, self.sources, strict=True)):
             column = values[:, source]
@@ -247,7 +239,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def columns_for(objectives: tuple[Objective, ...], limits: tuple[Limit, ...] = ()) -> Columns:
-    """What is measured, and what has an interval, for these objectives and limits.
+    """The columns for these objectives and limits.
 
     >>> found = columns_for((Objective("seconds", "minimize"),), (Limit.read("p95(seconds)<=2"), Limit.read("mb<=9")))
     >>> [each.name for each in found.metrics], [each.name for each in found.boxed], found.sources
@@ -270,5 +262,5 @@ def columns_for(objectives: tuple[Objective, ...], limits: tuple[Limit, ...] = (
 
 
 def _serves(boxed: Objective, wanted: Objective, limit: Limit) -> bool:
-    """Whether an interval is of what a limit speaks of, on a scale that the limit has a place on."""
+    """True if an interval is of what a limit speaks of, on a scale that the limit has a place on."""
     return boxed.measured == wanted.measured and not (boxed.relative and min(limit.value, limit.allowed) <= 0.0)

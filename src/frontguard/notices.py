@@ -101,7 +101,7 @@ class NotPositive(Notice):
 
     def __str__(self) -> str:
         objective = Objective(self.objective, "maximize", tolerance=self.tolerance)
-        said = objective.not_positive(self.count, self.of, self.example, self.arm)
+        said = objective.unusable(self.count, self.of, self.example, self.arm)
         return f"{said}. They count as failed pulls, which could have measured anything"
 
 

@@ -1,12 +1,10 @@
 """Everything that is asked, as one frozen value: metrics and constraints, how surely, of what kind of measurements.
 
-A `Question` says nothing of how arms are measured or where rows come from. Python keywords, a spec's TOML, command-line
-options and a study's stored settings make this one value, and `to_dict` shows it. Fields are checked here, and so are
-their combinations: a new option is a field with its reader, a line in `Asked`, and its docs.
+Python keywords, a spec's TOML, command-line options and a study's stored settings make this one value, and `to_dict`
+shows it. A new option is a field with its reader, a line in `Asked`, and its docs.
 
-It is a plain dataclass. Every field has a reader that takes what a person writes and refuses everything else, since
-callers of Python are as free as a stranger's file. A model of parsed text would repeat these readers, and a log is
-analysed without importing a library for it.
+It is a plain dataclass whose fields have readers, since callers of Python are as free as a stranger's file, and a log
+is analysed without importing a library for that.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ _PRICE = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+)(?:\s+(\S
 
 @dataclass(frozen=True)
 class Cost:
-    """What a pull costs: what it reports of a `metric`, an `amount`, or amounts `by_arm`; counted in `unit`.
+    """The cost of a pull: a `metric` that it reports, an `amount`, or amounts `by_arm`; counted in `unit`.
 
     >>> Cost.read("seconds"), Cost.read("0.02 dollars")
     (Cost(metric='seconds', amount=None, by_arm={}, unit='seconds'), Cost(metric=None, amount=0.02, by_arm={},
@@ -92,7 +90,7 @@ class Cost:
 
     @classmethod
     def read(cls, given: object) -> Cost:
-        """The cost that somebody means: a metric's name, an amount for all arms, or amounts by arm."""
+        """Read a metric's name, an amount for all arms, or amounts by arm."""
         if isinstance(given, Cost):
             return given
         if isinstance(given, str) and math.isnan(_price(given)[0]):
@@ -112,7 +110,7 @@ class Cost:
         return cls(amount=amounts[""], unit=units[0])
 
     def amounts(self, arms: Sequence[str]) -> list[float]:
-        """What a pull of each of these arms costs, NaN where its pulls say so; refuses amounts of other arms.
+        """The cost of a pull of each of these arms, NaN where its pulls say so; refuses amounts of other arms.
 
         >>> Cost.read({"small": 1, "large": 3}).amounts(["large", "small"]), Cost.read(2).amounts(["large"])
         ([3.0, 1.0], [2.0])
@@ -132,11 +130,6 @@ class Cost:
 
         >>> Cost("seconds", unit="seconds").budget("2 min"), Cost(amount=2.0, unit="dollars").budget("12 dollars")
         (120.0, 12.0)
-        >>> Cost(amount=2.0, unit="dollars").budget("12 euros")
-        Traceback (most recent call last):
-        ...
-        frontguard.errors.BadArgument: max_cost must be a number of dollars above 0, such as 120 or '120 dollars'; got
-        '12 euros'
         """
         if self.unit == SECONDS:
             return checked_seconds(value, name)
@@ -161,7 +154,7 @@ def _price(given: object) -> tuple[float, str]:
 
 
 def is_amount(value: object) -> bool:
-    """Whether a value can be what something costs."""
+    """True if a value can be a cost."""
     if not isinstance(value, Real) or type(value).__name__ in ("bool", "bool_"):
         return False
     try:
@@ -174,7 +167,7 @@ def is_amount(value: object) -> bool:
 
 
 class Asked(TypedDict, total=False):
-    """What is asked, beside objectives and threat, in its short form: the keywords of `Question.of`. None is unsaid.
+    """The keywords of `Question.of`, beside objectives and threat. None is unsaid.
 
     Parameters
     ----------
@@ -183,13 +176,14 @@ class Asked(TypedDict, total=False):
     tolerance
         The difference that does not matter, an amount or a percentage; for all metrics, or by name.
     quantile, statistic, bounds, sigma
-        What counts of metrics, for all or by name: a quantile, 1/2 unless given; or the `"mean"`, with `bounds` that no
-        value can exceed, such as (0, 1), or a known deviation `sigma`. True and false are a rate unless said otherwise.
+        The statistic of metrics, for all or by name: a quantile, 1/2 unless given; or the `"mean"`, with `bounds` that
+        no value can exceed, such as (0, 1), or a known deviation `sigma`. True and false are a rate unless said
+        otherwise.
     exact
         Metrics that are the same whenever they are measured, such as sizes.
     limits
-        What arms must keep to: `Limit`s, or texts such as `"p95(latency)<=300"`, of any metrics. The front is that of
-        the arms within.
+        Constraints on arms: `Limit`s, or texts such as `"p95(latency)<=300"`, of any metrics. The front is that of the
+        feasible arms.
     contamination
         ε, the probability with which each measurement may be anything: 0.1 or `"10%"`.
     confidence
@@ -198,47 +192,44 @@ class Asked(TypedDict, total=False):
         "list": as few arms as are enough, so that every other one is beaten, or no better than a listed one by more
         than the tolerance. "front": all arms that none beats by more than the tolerance.
     baseline
-        Makes it a gate: whether the other arms are certainly worse than this one, by more than the tolerances, or
-        certainly not.
+        Makes it a gate: each other arm is compared with this one, to be worse by more than the tolerances or not.
     coverage, spread
         As in `Certified`; `coverage` in inner units, as the tolerances unless given.
     paired
-        Whether pulls of different arms with the same number `rep` are measured on the same item, seed or block: means
-        and rates are then compared by their differences as well. What a pull gives must not depend on when it is made.
+        Pulls of different arms with the same number `rep` share their item, seed or block: means and rates are then
+        compared by their differences as well. What a pull gives must not depend on when it is made.
     pair
-        Of a log: the column, or several, that say on what a row was measured (question, seed, day). Arms are then
-        compared as with `paired`; rows of an arm with the same one count as one observation, by their mean.
+        Columns of a log that say on what a row was measured (question, seed, day). Arms are then compared as with
+        `paired`; rows of an arm with the same one count as one observation, by their mean.
     absent
-        Of a log with `pair`: what it means that an arm has no row of something that others were measured on. "failed",
-        unless given: it counts as failed there. "random": chance alone decided who was measured on what.
+        With `pair`, an arm without a row of something that others were measured on has "failed" there, unless given;
+        "random": chance alone decided who was measured on what.
     items
-        How many items there are, where those of a finite list are measured, each once by an arm; or these items. What
-        counts are means over the list, which are known once all are measured. Of a study, its pulls measure them in
-        random order: the k-th pulls of all arms the same one. Implies `paired`.
+        The number of items of a finite list, or these items; each is measured once by an arm, in random order, and the
+        k-th pulls of all arms the same one. Means over the list count, known once all are measured. Implies `paired`.
     cluster
-        Of a log: the column, or several, that say in which cluster (process, host, day) a row was measured. Rows of an
-        arm and cluster may depend on each other, and count as one observation. "none": every row counts. Unless
-        given, what the results of pyperf and pytest-benchmark say of their processes.
+        Columns of a log that say in which cluster (process, host, day) a row was measured. Rows of an arm and cluster
+        may depend on each other, and count as one observation. "none": every row counts. Unless given, what the results
+        of pyperf and pytest-benchmark say of their processes.
     blocks
-        Whether pulls come in randomised blocks, each arm that is not out once in each, so that whatever changes the
-        machine's speed meets all arms alike (docs/run.md).
+        Pulls come in randomised blocks, each arm that is not out once in each, so that whatever changes the machine's
+        speed meets all arms alike (docs/run.md).
     independent
-        Whether what is measured of one arm does not depend on what is measured of another: not on the same items,
-        seeds or moments. Arms are then compared in pairs, too, which saves pulls where they are close (docs/pairs.md).
+        No measurement of one arm depends on another arm's: not on the same items, seeds or moments. Arms are then
+        compared in pairs, too, which saves pulls where they are close (docs/pairs.md).
     anytime
-        Of a log: whether it was looked at while it grew. Without, the number of rows must not have been chosen by
-        looking at the values. Studies choose what to pull by what they saw: theirs are always so, and states that grow
-        (`append`) unless it is said.
+        A log was looked at while it grew. Without, the number of rows must not have been chosen by looking at the
+        values. Studies are always so, and states that grow (`append`) unless it is said.
     cost
-        What a pull costs, where that is not all alike: the name of a metric that pulls report (`"seconds"`); a number,
-        which may have its unit (`"0.02 dollars"`); or a mapping of arms to such numbers. Pulls go where more is gained
-        for the cost. What is certain does not depend on it.
+        The cost of a pull: the name of a metric that pulls report (`"seconds"`); a number, which may have its unit
+        (`"0.02 dollars"`); or a mapping of arms to such numbers. Pulls go where more is gained for the cost. What is
+        certain does not depend on it.
     max_pulls, max_pulls_per_arm, max_cost
-        Budgets. That of the cost is a number, or a text with the unit of the cost (`"12 dollars"`); no pull is asked
-        for that is taken to pass it, as far as earlier pulls of its arm show what it costs.
+        Budgets. That of the cost may have its unit (`"12 dollars"`); no pull is asked for that is taken to pass it, as
+        far as earlier pulls of its arm show what it costs.
     polish
-        Whether to go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm
-        that is not out has moved by more than a tenth of its tolerance while its pulls doubled.
+        Go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm that is not
+        out has moved by more than a tenth of its tolerance while its pulls doubled.
     """
 
     maximize: str | Sequence[str] | None
@@ -277,7 +268,7 @@ Reader = Callable[[Any, str], Any]
 
 
 def _by(read: Reader) -> dict[str, Reader]:
-    """What reads a field; None stays None where that is the default."""
+    """The reader of a field; None stays None where that is the default."""
     return {"read": read}
 
 
@@ -431,7 +422,7 @@ class Question:
 
     @cached_property
     def columns(self) -> Columns:
-        """What is measured, and what has an interval."""
+        """The metrics of a pull, and those with an interval."""
         return columns_for(self.objectives, self.limits)
 
     @property
@@ -554,10 +545,9 @@ def adjusted(
     sigma: float | Mapping[str, float] | None = None,
     exact: str | Sequence[str] = (),
 ) -> tuple[Objective, ...]:
-    """The objectives with what was said of all metrics or by name.
+    """The objectives with what was said of all metrics, or of one by its name, which comes first.
 
-    What is said of a metric by its name comes first: what is said of all is said of the others. Another statistic takes
-    the place of the one that an objective had.
+    Another statistic takes the place of the one that an objective had.
 
     >>> both = Objective("solved", "maximize"), Objective("size", "minimize")
     >>> solved, size = adjusted(both, statistic={"solved": "mean"}, bounds=(0, 1), exact="size")
@@ -624,7 +614,7 @@ def _known_keys(read: object, known: Sequence[str], what: str) -> Mapping[str, A
 
 
 def made(kind: type[Kind], table: object, what: str) -> Kind:
-    """What a table says, as a dataclass of this kind, which checks its values."""
+    """A dataclass of this kind from a table; it checks the values."""
     known = [each.name for each in fields(cast(Any, kind))]
     try:
         return kind(**_known_keys(table, known, what))

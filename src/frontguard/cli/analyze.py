@@ -21,7 +21,7 @@ from frontguard.cli.screen import (
     print_answer,
     print_beside,
     print_json,
-    read_asked,
+    print_remarks,
 )
 from frontguard.errors import BadInput
 
@@ -33,6 +33,12 @@ LARGE = "Logs that are large, or grow"
 
 OPEN = 3
 """Exit code with --strict when arms are open."""
+
+
+_PASSED_ON = (
+    *("arm", "threat", "layout", "format", "study", "metric_column", "value_column", "decimal", "missing_arms"),
+    *("profile", "folder", "again", "sketch", "executor"),
+)
 
 
 @contextmanager
@@ -47,10 +53,45 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@options.shared(
+@options.command(
     *("arm", "maximize", "minimize", "tolerance", "limit", "contamination", "confidence", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "pair", "absent", "independent"),
     *("where", "cluster", "layout", "format", "study", "baseline", "pick"),
+    anytime=options.option(
+        bool | None,
+        "",
+        "Whether the log was looked at while it grew, which bounds must allow for.",
+        options.STATISTICS,
+        name="--anytime/--one-look",
+        shown="studies and states only",
+    ),
+    profile=options.option(
+        bool | None,
+        "",
+        "Find up to which contamination verdicts stand.",
+        options.STATISTICS,
+        shown="up to 20,000 arms",
+    ),
+    items=options.whole(
+        1, "With --pair: how many there are in all; what counts are means over these.", options.STATISTICS
+    ),
+    metric_column=options.text(
+        "COLUMN", "Long layout: column with the metric's name.", options.READING, value="metric"
+    ),
+    value_column=options.text("COLUMN", "Long layout: column with the value.", options.READING, value="value"),
+    decimal=options.text("POINT", "Decimal point of CSV: . or ,", options.READING, value="."),
+    missing_arms=options.text("CHOICE", "refuse or drop rows without an arm.", options.READING, value="refuse"),
+    append=options.path("STATE", "State file to which this log is added; the answer is about all it has.", LARGE),
+    again=options.flag("--again", "Count files again that the state has counted already.", LARGE),
+    sketch=options.option(
+        int | None, "SIZE", "Keep sketches of this size for each arm: bounded memory, wider intervals.", LARGE
+    ),
+    memory=options.text("SIZE", "For rows, such as 4G; beyond, temporary files.", LARGE, shown="half of what is free"),
+    folder=options.path("FOLDER", "Where temporary files go.", LARGE, shown="the system's place"),
+    executor=options.text("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
+    strict=options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT),
+    top=options.whole(1, "Arms to show; the rest is counted.", options.OUTPUT, value=30),
+    csv=options.path("FILE", "Write a row for every arm to this file.", options.OUTPUT),
 )
 @uncollected()
 def analyze(
@@ -63,67 +104,11 @@ def analyze(
             show_default=False,
         ),
     ],
-    anytime: Annotated[
-        bool | None,
-        options.takes(
-            "",
-            "Whether the log was looked at while it grew, which bounds must allow for.",
-            options.STATISTICS,
-            name="--anytime/--one-look",
-            default="studies and states only",
-        ),
-    ] = None,
-    profile: Annotated[
-        bool | None,
-        options.takes(
-            "", "Find up to which contamination verdicts stand.", options.STATISTICS, default="up to 20,000 arms"
-        ),
-    ] = None,
-    items: Annotated[
-        int | None,
-        options.whole_from(
-            1, "With --pair: how many there are in all; what counts are means over these.", panel=options.STATISTICS
-        ),
-    ] = None,
-    metric_column: Annotated[
-        str,
-        options.takes("COLUMN", "Long layout: column with the metric's name.", options.READING),
-    ] = "metric",
-    value_column: Annotated[
-        str, options.takes("COLUMN", "Long layout: column with the value.", options.READING)
-    ] = "value",
-    decimal: Annotated[str, options.takes("POINT", "Decimal point of CSV: . or ,", options.READING)] = ".",
-    missing_arms: Annotated[
-        str, options.takes("CHOICE", "refuse or drop rows without an arm.", options.READING)
-    ] = "refuse",
-    append: Annotated[
-        Path | None,
-        options.takes("STATE", "State file to which this log is added; the answer is about all it has.", LARGE),
-    ] = None,
-    again: Annotated[
-        bool, options.flag("--again", "Count files again that the state has counted already.", LARGE)
-    ] = False,
-    sketch: Annotated[
-        int | None,
-        options.takes("SIZE", "Keep sketches of this size for each arm: bounded memory, wider intervals.", LARGE),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        options.takes("SIZE", "For rows, such as 4G; beyond, temporary files.", LARGE, default="half of what is free"),
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        options.takes("FOLDER", "Where temporary files go.", LARGE, default="the system's place"),
-    ] = None,
-    executor: Annotated[
-        str | None,
-        options.takes("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
-    ] = None,
-    strict: Annotated[bool, options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT)] = False,
-    top: Annotated[int, options.whole_from(1, "Arms to show; the rest is counted.", options.OUTPUT)] = 30,
-    csv: Annotated[
-        Path | None, options.takes("FILE", "Write a row for every arm to this file.", options.OUTPUT)
-    ] = None,
+    append: Path | None,
+    memory: str | None,
+    csv: Path | None,
+    top: int,
+    strict: bool,
     **given: Any,
 ) -> None:
     """Say which few arms of a log are enough, and which are beaten.
@@ -133,29 +118,21 @@ def analyze(
     report: Path | None = given["report"]
     if report is not None:
         checked_target(report)
-    wanted = read_asked(given["baseline"], given["pick"])
     room = None if memory is None else options.size_of(memory)
+    from frontguard.comparisons.picks import asked as asked_beside
     from frontguard.logs.analyze import analyze as analysis_of
     from frontguard.words.progress import ProgressDisplay
 
+    wanted = asked_beside(given["baseline"], given["pick"])
     with ProgressDisplay() as display:
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             memory=room,
-            profile=profile,
-            folder=folder,
             append=append,
-            again=again,
-            sketch=sketch,
-            executor=executor,
-            metric_column=metric_column,
-            value_column=value_column,
-            decimal=decimal,
-            missing_arms=missing_arms,
             where=options.by_column(given["where"]),
             progress=display.reading,
-            **{name: given[name] for name in ("arm", "threat", "layout", "format", "study")},
-            **options.asked(given | {"items": items, "anytime": anytime}),
+            **{name: given[name] for name in _PASSED_ON},
+            **options.asked(given),
         )
     beside = beside_of(found, wanted)
     if csv is not None:
@@ -196,16 +173,12 @@ def write_csv(found: Answer, path: Path, beside: Beside | None = None) -> None:
 
 
 def _print(found: Answer, top: int, append: Path | None, beside: Beside) -> None:
-    from frontguard.notices import warnings_in_short
     from frontguard.words import answers as said
 
     screen = console()
     print_answer(screen, said.answer(found), said.table(found, top), "--csv FILE")
     print_beside(screen, found, beside, top, "--csv FILE")
-    for line in said.remarks(found):
-        screen.print(line)
-    for warning in warnings_in_short(found.notices):
-        screen.print(f"Warning: {warning}", style="yellow")
+    print_remarks(screen, said.remarks(found), found.notices)
     settle = said.to_settle(found)
     if settle:
         screen.print()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from frontguard._common.checks import checked_share
-from frontguard.cli.options import flag, takes, whole_from
+from frontguard.cli.options import command, flag, path, text, whole
 from frontguard.cli.screen import console, origin, print_answer, print_json, say
 from frontguard.errors import BadInput
 
@@ -21,14 +21,13 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.words.terminal import TextColumn
 
 
-def demo(
-    contamination: Annotated[
-        str, takes("SHARE", "Share of the best treatments' records that the saboteur replaces.")
-    ] = "0.2",
-    seed: Annotated[int, whole_from(0, "The same seed gives the same records.")] = 0,
-    output: Annotated[Path, takes("FOLDER", "Where the picture and the report go.")] = Path("frontguard-demo"),
-    json: Annotated[bool, flag("--json", "Print the result as JSON on stdout.")] = False,
-) -> None:
+@command(
+    contamination=text("SHARE", "Share of the best treatments' records that the saboteur replaces.", value="0.2"),
+    seed=whole(0, "The same seed gives the same records.", value=0),
+    output=path("FOLDER", "Where the picture and the report go.", value=Path("frontguard-demo")),
+    json=flag("--json", "Print the result as JSON on stdout."),
+)
+def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
     """Find the best of 36 treatments whose records are sabotaged.
 
     Beside it stands what a mean-based method makes of the same records. Then read a bundled review log with a

@@ -14,7 +14,7 @@ import typer
 from frontguard._common.secrets import replacing, without_password
 from frontguard.cli import options
 from frontguard.cli.run import INTERRUPTED, begun_study, driven, spec_of
-from frontguard.cli.screen import checked_folder, console, origin, print_json, say
+from frontguard.cli.screen import checked_folder, console, origin, print_json, print_remarks, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,12 +34,28 @@ _OF_COMMANDS = (
 _OF_LOGS = ("arm", "absent", "anytime", "cluster", "pair", "where", "format", "layout")
 
 
-@options.shared(
+@options.command(
     *("minimize", "maximize", "tolerance", "limit", "contamination", "confidence"),
     *("max_time", "max_pulls", "storage", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "paired", "pair", "absent", "items", "independent"),
     *("max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
     *("where", "cluster", "layout", "format", "study"),
+    baseline=options.text(
+        "NAME=COMMAND", "The command of the baseline; of a spec or of a single log, the name of an arm."
+    ),
+    candidate=options.texts("NAME=COMMAND", "The command of a candidate; repeat for several."),
+    open=options.text(
+        "pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).", options.OUTPUT, value="fail"
+    ),
+    warmups=options.whole(0, "Runs of each command before its first pull, not counted.", options.MEASURING),
+    arm=options.texts("COLUMN", "Column that names the arm of a row; repeat to join.", options.READING, shown="arm"),
+    anytime=options.flag(
+        "--anytime", "The logs were looked at while they grew, which bounds allow for.", options.READING
+    ),
+    summary=options.path(
+        "FILE", "Write a summary in Markdown.", options.OUTPUT, shown="$GITHUB_STEP_SUMMARY, if that is set"
+    ),
+    junit=options.path("FILE", "Write JUnit XML, a test for each candidate and metric.", options.OUTPUT),
 )
 def gate(
     logs: Annotated[
@@ -51,40 +67,13 @@ def gate(
             show_default=False,
         ),
     ] = None,
-    baseline: Annotated[
-        str | None,
-        options.takes("NAME=COMMAND", "The command of the baseline; of a spec or of a single log, the name of an arm."),
-    ] = None,
-    candidate: Annotated[
-        list[str] | None,
-        options.takes("NAME=COMMAND", "The command of a candidate; repeat for several."),
-    ] = None,
-    open: Annotated[
-        str, options.takes("pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).", options.OUTPUT)
-    ] = "fail",
-    warmups: Annotated[
-        int | None,
-        options.whole_from(0, "Runs of each command before its first pull, not counted.", panel=options.MEASURING),
-    ] = None,
-    arm: Annotated[
-        list[str] | None,
-        options.takes("COLUMN", "Column that names the arm of a row; repeat to join.", options.READING, default="arm"),
-    ] = None,
-    anytime: Annotated[
-        bool,
-        options.flag("--anytime", "The logs were looked at while they grew, which bounds allow for.", options.READING),
-    ] = False,
-    summary: Annotated[
-        Path | None,
-        options.takes(
-            "FILE", "Write a summary in Markdown.", options.OUTPUT, default="$GITHUB_STEP_SUMMARY, if that is set"
-        ),
-    ] = None,
-    junit: Annotated[
-        Path | None,
-        options.takes("FILE", "Write JUnit XML, a test for each candidate and metric.", options.OUTPUT),
-    ] = None,
-    **shared: Any,
+    *,
+    open: str,
+    summary: Path | None,
+    junit: Path | None,
+    json: bool,
+    storage: str | None,
+    **given: Any,
 ) -> None:
     """Fail if a candidate is certainly worse than a baseline.
 
@@ -95,8 +84,7 @@ def gate(
     if any is, 3 if that is open, 2 if something is wrong with the input, 4 if it could not go on (disk, memory, a fault
     of its own), 130 if interrupted, 141 if nobody reads its output.
     """
-    own = {"baseline": baseline, "candidate": candidate, "warmups": warmups, "arm": arm, "anytime": anytime}
-    given = {name: value for name, value in {**shared, **own}.items() if value not in (None, False)}
+    given = {name: value for name, value in (given | {"storage": storage}).items() if value not in (None, False)}
     if open not in ("pass", "fail"):
         raise BadInput(f"--open: wanted pass or fail; got {open!r}")
     for path in (summary, junit):
@@ -110,8 +98,8 @@ def gate(
         ended = _Ended(_of_logs(logs, given), list(logs))
     else:
         _refuse(given, _OF_LOGS, "goes with logs; got commands")
-        ended = _measured(_spec(specs, logs or (), given), shared["storage"])
-    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=shared["json"])
+        ended = _measured(_spec(specs, logs or (), given), storage)
+    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
 
 
 def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
@@ -271,7 +259,6 @@ def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
 
 
 def _print(ended: _Ended, code: int) -> None:
-    from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
     from frontguard.words import gate as said
 
@@ -280,10 +267,7 @@ def _print(ended: _Ended, code: int) -> None:
     screen.print()
     screen.print(said.table(found, screen.width))
     screen.print()
-    for line in said.remarks(found):
-        screen.print(line)
-    for warning in warnings_in_short(found.notices):
-        screen.print(f"Warning: {warning}", style="yellow")
+    print_remarks(screen, said.remarks(found), found.notices)
     took = "" if found.study is None else f" in {duration(found.study.seconds)}"
     screen.print(f"{found.pulls:,} pulls{took}. Exit code {code}.")
     step = said.next_step(found)

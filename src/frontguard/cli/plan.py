@@ -22,50 +22,45 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.theory.spread import Gaussian, Subgaussian
 
 
-@options.shared(
+@options.command(
     *("tolerance", "maximize", "minimize", "limit", "contamination", "confidence", "json"),
     *("baseline", "paired", "pair", "items", "cluster", "independent", "cost"),
     *("quantile", "mean", "exact", "threat", "goal"),
+    arms=options.whole(2, "How many candidates (without a pilot)."),
+    objectives=options.whole(1, "How many metrics (if they are not named)."),
+    pilot=options.path("LOG", "Earlier measurements, a log as of frontguard analyze."),
+    arm=options.text("COLUMN", "Column of the pilot that names the arm."),
+    sigma=options.texts(
+        "NUMBER",
+        "The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this metric have "
+        "that deviation (with contamination 0 only).",
+        options.STATISTICS,
+    ),
+    gaussian=options.number("NUMBER", "The rewards are normal with this deviation.", options.STATISTICS),
+    span=options.number(
+        "NUMBER", "Between the medians of the best and worst arm.", options.STATISTICS, shown="a guess, see docs"
+    ),
+    coverage=options.texts(
+        "AMOUNT", "By how much an arm of the front may be missed.", options.STATISTICS, shown="as --tolerance"
+    ),
+    runs=options.whole(1, "Simulated runs for every policy and attack.", options.MEASURING, value=20),
+    seed=options.whole(0, "The same seed gives the same plan.", options.MEASURING, value=0),
 )
 def plan(
     spec: Annotated[
         Path | None,
         typer.Argument(metavar="SPEC.toml", help="A spec of frontguard run: its arms, metrics, tolerances and threat."),
     ] = None,
-    arms: Annotated[int | None, options.whole_from(2, "How many candidates (without a pilot).")] = None,
-    objectives: Annotated[int | None, options.whole_from(1, "How many metrics (if they are not named).")] = None,
-    pilot: Annotated[Path | None, options.takes("LOG", "Earlier measurements, a log as of frontguard analyze.")] = None,
-    arm: Annotated[str | None, options.takes("COLUMN", "Column of the pilot that names the arm.")] = None,
-    sigma: Annotated[
-        list[str] | None,
-        options.takes(
-            "NUMBER",
-            "The rewards are subgaussian with this deviation; METRIC=0.2: its mean counts, and values of this "
-            "metric have that deviation (with contamination 0 only).",
-            options.STATISTICS,
-        ),
-    ] = None,
-    gaussian: Annotated[
-        float | None,
-        options.takes("NUMBER", "The rewards are normal with this deviation.", options.STATISTICS),
-    ] = None,
-    span: Annotated[
-        float | None,
-        options.takes(
-            "NUMBER", "Between the medians of the best and worst arm.", options.STATISTICS, default="a guess, see docs"
-        ),
-    ] = None,
-    coverage: Annotated[
-        list[str] | None,
-        options.takes(
-            "AMOUNT", "By how much an arm of the front may be missed.", options.STATISTICS, default="as --tolerance"
-        ),
-    ] = None,
-    runs: Annotated[
-        int, options.whole_from(1, "Simulated runs for every policy and attack.", panel=options.MEASURING)
-    ] = 20,
-    seed: Annotated[int, options.whole_from(0, "The same seed gives the same plan.", panel=options.MEASURING)] = 0,
-    **shared: Any,
+    *,
+    arms: int | None,
+    pilot: Path | None,
+    arm: str | None,
+    sigma: list[str] | None,
+    gaussian: float | None,
+    span: float | None,
+    runs: int,
+    seed: int,
+    **given: Any,
 ) -> None:
     """Say how many pulls an answer takes, and what can be promised."""
     from frontguard.planning.cost import plan as planned
@@ -73,8 +68,7 @@ def plan(
     from frontguard.words.progress import ProgressDisplay
 
     plain = [text for text in sigma or () if "=" not in text]
-    own = {"spec": spec, "arms": arms, "objectives": objectives, "pilot": pilot, "coverage": coverage}
-    given = shared | own | {"sigma": [text for text in sigma or () if "=" in text]}
+    given |= {"spec": spec, "arms": arms, "pilot": pilot, "sigma": [text for text in sigma or () if "=" in text]}
     question, named = _question(given)
     measured = None
     if pilot is None:

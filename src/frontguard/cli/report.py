@@ -6,15 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from frontguard.cli.options import flag, shared, takes
-from frontguard.cli.screen import checked_target, print_json, read_asked, say
+from frontguard.cli.options import command, flag, text
+from frontguard.cli.screen import checked_target, print_json, say
 from frontguard.errors import BadInput
 from frontguard.phrases import visible_lines
 
 DEFAULT = "report.html"
 
 
-@shared("baseline", "pick")
+@command(
+    *("baseline", "pick"),
+    study=text("NAME", "Name of the study, where a storage has several."),
+    format=text("FORMAT", "html, markdown or csv.", shown="by the ending of the file"),
+    json=flag("--json", "Print what was written as JSON on stdout."),
+)
 def report(
     source: Annotated[
         str,
@@ -31,12 +36,10 @@ def report(
             "--output", "-o", metavar="FILE", help="File that ends in .html, .md or .csv; - for standard output."
         ),
     ] = DEFAULT,
-    study: Annotated[str | None, takes("NAME", "Name of the study, where a storage has several.")] = None,
-    format: Annotated[
-        str | None,
-        takes("FORMAT", "html, markdown or csv.", default="by the ending of the file"),
-    ] = None,
-    json: Annotated[bool, flag("--json", "Print what was written as JSON on stdout.")] = False,
+    *,
+    study: str | None,
+    format: str | None,
+    json: bool,
     **given: Any,
 ) -> None:
     """Write a report of a study, or of what another command printed.
@@ -47,13 +50,14 @@ def report(
     if json and output == "-":
         raise BadInput("--json: wanted with a file to write to; standard output cannot have both")
     checked_target(output, format)
-    asked = read_asked(given["baseline"], given["pick"])
+    from frontguard.comparisons.picks import asked
     from frontguard.reports.report import asked_for
     from frontguard.reports.write import format_of, report_from, save
     from frontguard.words.progress import ProgressDisplay
 
+    beside = asked(given["baseline"], given["pick"])
     with ProgressDisplay() as display:
-        made = asked_for(report_from(source, study, progress=display.counted), asked)
+        made = asked_for(report_from(source, study, progress=display.counted), beside)
     saved = save(made, output, format)
     if output == "-":
         return

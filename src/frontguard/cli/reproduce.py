@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.checks import checked_share
-from frontguard.cli.options import flag, takes, whole_from
+from frontguard.cli.options import command, flag, path, text, texts, whole
 from frontguard.cli.screen import checked_target, console, keep, origin, say
 from frontguard.errors import BadInput
 
@@ -21,31 +21,38 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (our own), synthetic, or all (of Table 2)"
 
 
+@command(
+    "report",
+    runs=whole(1, "Simulated runs for every policy and contamination.", value=100),
+    contamination=texts("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
+    policy=texts(
+        "POLICY", "rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last)."
+    ),
+    data=path("PATH", "SW-LLVM: sw_llvm.csv or its directory."),
+    selection=text("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.", value="margin"),
+    seed=whole(0, "Run r of a seed is always the same run.", value=0),
+    workers=whole(1, "Threads (without: one for every core)."),
+    output=path("FOLDER", "Where runs, tables and figures are kept.", value=Path("frontguard-results")),
+    json=flag("--json", "Print the rows as JSON on stdout."),
+    fresh=flag("--fresh", "Ignore stored runs and compute all again."),
+)
 def reproduce(
     dataset: Annotated[
         str | None,
         typer.Argument(metavar="DATASET", help=WHAT_THERE_IS),
     ] = None,
-    runs: Annotated[int, whole_from(1, "Simulated runs for every policy and contamination.")] = 100,
-    contamination: Annotated[
-        list[str] | None,
-        takes("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        takes("POLICY", "rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last)."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        takes("PATH", "SW-LLVM: sw_llvm.csv or its directory."),
-    ] = None,
-    selection: Annotated[str, takes("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.")] = "margin",
-    seed: Annotated[int, whole_from(0, "Run r of a seed is always the same run.")] = 0,
-    workers: Annotated[int | None, whole_from(1, "Threads (without: one for every core).")] = None,
-    output: Annotated[Path, takes("FOLDER", "Where runs, tables and figures are kept.")] = Path("frontguard-results"),
-    report: Annotated[Path | None, takes("FILE", "Write a report to this file: .html, .md or .csv.")] = None,
-    json: Annotated[bool, flag("--json", "Print the rows as JSON on stdout.")] = False,
-    fresh: Annotated[bool, flag("--fresh", "Ignore stored runs and compute all again.")] = False,
+    *,
+    runs: int,
+    contamination: list[str] | None,
+    policy: list[str] | None,
+    data: Path | None,
+    selection: str,
+    seed: int,
+    workers: int | None,
+    output: Path,
+    report: Path | None,
+    json: bool,
+    fresh: bool,
 ) -> None:
     """Repeat the paper's experiments beside the published numbers.
 

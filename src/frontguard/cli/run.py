@@ -30,7 +30,7 @@ from frontguard.cli.screen import (
     print_answer,
     print_beside,
     print_json,
-    read_asked,
+    print_remarks,
     say,
     stopped_by,
 )
@@ -54,27 +54,24 @@ QUICK_STORAGE = "frontguard-run.db"
 """Where studies without a spec file are kept, in the current folder."""
 
 
-@options.shared(
+@options.command(
     *("minimize", "maximize", "tolerance", "limit", "contamination", "confidence"),
     *("max_time", "max_pulls", "storage", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "paired", "items", "independent"),
     *("blocks", "max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
     *("study", "baseline", "pick"),
+    arm=options.texts("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
+    allow_failed_arms=options.flag(
+        "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
+    ),
 )
 def run(
     spec: Annotated[
         Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare, and how; see docs/run.md.")
     ] = None,
-    arm: Annotated[
-        list[str] | None,
-        options.takes("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
-    ] = None,
-    allow_failed_arms: Annotated[
-        bool,
-        options.flag(
-            "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
-        ),
-    ] = False,
+    *,
+    arm: list[str] | None,
+    allow_failed_arms: bool,
     **given: Any,
 ) -> None:
     """Run commands until it is certain which of them are best.
@@ -89,7 +86,9 @@ def run(
     if report is not None:
         checked_target(report)
     wanted = spec_of(spec, arm or (), given)
-    beside_it = read_asked(given["baseline"], given["pick"])
+    from frontguard.comparisons.picks import asked
+
+    beside_it = asked(given["baseline"], given["pick"])
     check_asked(beside_it, [each.name for each in wanted.arms], wanted.question.objectives)
     where = given["storage"] or wanted.storage or QUICK_STORAGE
     from frontguard.storage.contract import open_storage
@@ -273,7 +272,6 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
 
 
 def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
-    from frontguard.notices import warnings_in_short
     from frontguard.phrases import duration
     from frontguard.words.answers import commands_to_look, next_step, remarks, spent_in_words, table
 
@@ -282,12 +280,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
     several = len(storage.studies()) > 1
     print_answer(screen, ended.said, table(found), "--report FILE.csv")
     print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv")
-    for line in remarks(found):
-        screen.print(line)
-    for line in _what_if(ended, storage):
-        screen.print(line)
-    for warning in () if _in_one_log() else warnings_in_short(ended.notices):
-        screen.print(f"Warning: {warning}", style="yellow")
+    print_remarks(screen, (*remarks(found), *_what_if(ended, storage)), () if _in_one_log() else ended.notices)
     failed = f", {found.failed:,} of them failed" if found.failed else ""
     cost = found.cost
     spent = "" if cost is None else f" for {spent_in_words(cost, found.state.max_cost)}"

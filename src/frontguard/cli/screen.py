@@ -1,7 +1,4 @@
-"""What commands have in common beside options: where they print and write, and the signals that end them.
-
-Answers go to stdout, messages to the person in front of the terminal.
-"""
+"""Printing and writing of all commands, and the signals that end them: answers go to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
 
     from frontguard._common.entries import Entries
     from frontguard.comparisons.picks import Beside, BesideQuestion
+    from frontguard.notices import Notice
     from frontguard.objectives import Objective
     from frontguard.reports.report import Report
     from frontguard.results import Answer, Origin
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
-    """What every answer begins with: a sentence or two, and the table of arms, all of which `elsewhere` gives."""
+    """Print a sentence or two, and the table of arms; `elsewhere` gives all of them."""
     from frontguard.words.arm_table import on_terminal
 
     printed = on_terminal(arms, screen.width, elsewhere)
@@ -47,6 +45,16 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
         if said:
             screen.print(said)
     screen.print()
+
+
+def print_remarks(screen: Console, remarks: Iterable[str], notices: Iterable[Notice]) -> None:
+    """Print what is certain, and the warnings."""
+    from frontguard.notices import warnings_in_short
+
+    for line in remarks:
+        screen.print(line)
+    for warning in warnings_in_short(notices):
+        screen.print(f"Warning: {warning}", style="yellow")
 
 
 def print_json(*entries: Entries) -> None:
@@ -66,15 +74,8 @@ def say(message: str) -> None:
 
 
 def console(width: int = 120) -> Console:
-    """Where answers are printed. A pipe has no width of its own."""
+    """The console for answers. A pipe has no width of its own."""
     return terminal.console(width=None if sys.stdout.isatty() else width)
-
-
-def read_asked(baseline: str | None, pick: Sequence[str] | None) -> BesideQuestion:
-    """What the options ask for."""
-    from frontguard.comparisons.picks import asked
-
-    return asked(baseline, pick)
 
 
 def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable[Objective]) -> None:
@@ -92,13 +93,13 @@ def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable
 
 
 def beside_of(result: Answer, asked: BesideQuestion) -> Beside:
-    """What is asked for, of a result."""
+    """Return the choice and comparisons that are asked of a result."""
     check_asked(asked, result.arms if asked.baseline in result.arms else result.arms[:20_000], result.metrics)
     return result.beside(asked)
 
 
 def print_beside(screen: Console, result: Answer, beside: Beside, most: int, elsewhere: str) -> None:
-    """The choice, and the tables of what it gives up and of all arms against the baseline."""
+    """Print the choice, and the tables of what it gives up and of all arms against the baseline."""
     from frontguard.words.comparisons import (
         beside_in_words,
         choice_in_words,
@@ -154,7 +155,7 @@ def keep(made: Report, path: Path) -> None:
 
 
 def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
-    """How a command makes what it prints or writes: by which version, how it was called, of what, and when."""
+    """Return the origin of what a command prints or writes: its version, how it was called, of what, and when."""
     from frontguard import __version__
     from frontguard.results import Origin
 

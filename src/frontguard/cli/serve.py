@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from frontguard.cli.options import flag, takes
+from frontguard.cli.options import command, flag, option, text, texts
 from frontguard.cli.screen import print_json, say, stopped_by
 from frontguard.errors import BadInput
 
@@ -17,6 +17,15 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as of every command."""
 
 
+@command(
+    host=text("HOST", "Address to listen at; elsewhere than on this machine, a token is needed.", value="127.0.0.1"),
+    port=option(int, "PORT", "Port to listen at; 0 picks a free one.", value=PORT),
+    study=texts("NAME", "Show only this study; repeat for several (without: all)."),
+    allow_host=texts("HOST", "Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
+    baseline=text("ARM", "Compare arms with this one on their pages (without: with those returned)."),
+    open=flag("--open", "Open the page in a browser."),
+    json=flag("--json", "Print the URL and the token as JSON on stdout."),
+)
 def serve(
     storage: Annotated[
         str,
@@ -26,24 +35,14 @@ def serve(
             show_default=False,
         ),
     ],
-    host: Annotated[
-        str,
-        takes("HOST", "Address to listen at; elsewhere than on this machine, a token is needed."),
-    ] = "127.0.0.1",
-    port: Annotated[int, takes("PORT", "Port to listen at; 0 picks a free one.")] = PORT,
-    study: Annotated[
-        list[str] | None, takes("NAME", "Show only this study; repeat for several (without: all).")
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        takes("HOST", "Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        takes("ARM", "Compare arms with this one on their pages (without: with those returned)."),
-    ] = None,
-    open: Annotated[bool, flag("--open", "Open the page in a browser.")] = False,
-    json: Annotated[bool, flag("--json", "Print the URL and the token as JSON on stdout.")] = False,
+    *,
+    host: str,
+    port: int,
+    study: list[str] | None,
+    allow_host: list[str] | None,
+    baseline: str | None,
+    open: bool,
+    json: bool,
 ) -> None:
     """Show the studies of a storage on a live page.
 

@@ -557,7 +557,7 @@ class UnusableCheck:
             most = 2 * count > self._of or objective.bounds == (0.0, 1.0)
             if objective.bounds is None:
                 if most:
-                    raise BadInput(objective.not_positive(count, self._of, example, arm))
+                    raise BadInput(objective.unusable(count, self._of, example, arm))
                 found.append(NotPositive(objective.name, arm, count, self._of, example, str(objective.tolerance)))
             else:
                 if most:

@@ -143,6 +143,4 @@ def _refuse_unusable(readable: Ordered, objectives: Sequence[Objective]) -> None
             what = f"the state has values of {shown(objective.name)} that"
             if objective.bounds is not None:
                 raise BadInput(f"{what} {out_of_bounds(objective, value, arm)}")
-            raise BadInput(
-                f"{what} are not positive, such as {value:g} of arm {shown(arm)}: {objective.needs_positive}"
-            )
+            raise BadInput(f"{what} are not positive, such as {value:g} of arm {shown(arm)}: {objective.remedy}")
