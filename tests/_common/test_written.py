@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard._common.checks import checked_confidence, checked_seconds, checked_share, explains_arguments
+from frontguard._common.checks import checked_confidence, checked_seconds, checked_share, refuse_unknown
 from frontguard.errors import BadInput
 from tests.support.snapshots import refused
 
@@ -54,13 +54,9 @@ def test_what_is_no_time_is_refused_by_its_name(value: object, snapshot: Snapsho
         checked_seconds(value, "--timeout")
 
 
-def test_explained_arguments_leave_a_function_what_it_was(snapshot: SnapshotAssertion) -> None:
-    @explains_arguments("layout", of="look")
-    def looked(log: str, *, arm: str = "arm", **reading: str) -> tuple[str, str, dict[str, str]]:
-        """Look."""
-        return log, arm, reading
+def test_a_keyword_that_is_not_known_is_refused_with_the_one_that_may_be_meant(snapshot: SnapshotAssertion) -> None:
+    def look(log: str, *, arm: str = "arm", **reading: str) -> None: ...
 
-    assert looked("x", arm="y", layout="wide") == ("x", "y", {"layout": "wide"})
-    assert (looked.__name__, looked.__doc__) == ("looked", "Look.")
+    refuse_unknown(["layout"], look, ["layout"])
     with refused(TypeError, snapshot):
-        looked("x", q="1")
+        refuse_unknown(["layout", "layuot"], look, ["layout"])

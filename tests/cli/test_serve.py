@@ -194,7 +194,8 @@ def test_bad_input_is_said_in_words(
     Path("other.txt").write_text("a file of another kind " * 50)
     Path("folder").mkdir()
     with refused(BadInput, snapshot) as caught:
-        serve(**{"storage": "flags.db", "host": "127.0.0.1", "port": 0} | arguments)
+        rest = {"study": None, "allow_host": None, "baseline": None, "open": False, "json": False}
+        serve(**{**rest, "storage": "flags.db", "host": "127.0.0.1", "port": 0, **arguments})
     assert "secret" not in str(caught.value)
 
 

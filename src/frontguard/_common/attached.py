@@ -1,7 +1,6 @@
 """Functions of higher packages that lower ones offer as methods: `result.plot()`, `study.report(path)`.
 
-A result knows no pictures, reports or sentences. The front of the package attaches what makes them, by name and place,
-and nothing is imported before it is first called.
+The front of the package attaches them, by name and place; nothing is imported before it is first called.
 """
 
 from __future__ import annotations
@@ -19,11 +18,6 @@ def attach(name: str, place: str) -> None:
 
 
 def attached(name: str) -> Callable[..., Any]:
-    """The function that was attached under a name.
-
-    >>> import frontguard
-    >>> attached("plot").__module__
-    'frontguard.plot.fronts'
-    """
+    """The function that was attached under a name."""
     found: Callable[..., Any] = resolve_name(_PLACES[name])
     return found

@@ -1,18 +1,17 @@
 """Arguments, and what users write in Python, options and spec files, checked in one place.
 
-A `name` is what the user calls a value: `confidence` in Python, `--confidence` as an option. A spec, whose errors have
-a line, quotes what is wanted. Nothing heavy is imported here: the help of the command line needs it.
+A `name` is what the user calls a value: `confidence` in Python, `--confidence` as an option. Nothing heavy is imported
+here: the help of the command line needs it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
+from collections.abc import Callable, Iterable
+from inspect import signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from frontguard._common.typing import Bools, Floats
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 WANTED_SHARE: Final = "a probability from 0 to below 1/2, such as 0.1 or '10%'"
 WANTED_CONFIDENCE: Final = "a probability between 0 and 1, such as 0.95 or '95%'"
@@ -95,17 +91,13 @@ def checked_confidence(value: object, name: str = "confidence") -> float:
 
 
 GOALS = ("front", "list")
-"""What is to be returned: all arms that none beats, the paper's set; or as few as are enough, the short list."""
+"""All arms that none beats, the paper's set; or as few as are enough, the short list."""
 
 WANTED_GOAL = "'list' (as few arms as are enough) or 'front' (all that none beats)"
 
 
 def checked_goal(value: object, name: str = "goal") -> str:
-    """What is to be returned.
-
-    >>> checked_goal("list")
-    'list'
-    """
+    """The goal: which arms are to be returned."""
     if not isinstance(value, str) or value not in GOALS:
         raise BadArgument(name, must=f"be {WANTED_GOAL}", got=repr(value))
     return value
@@ -132,46 +124,26 @@ def checked_seconds(value: object, name: str) -> float:
     return seconds
 
 
-def explains_arguments(*more: str, of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Has a function say, of a keyword argument that it does not know, which one may be meant; still a TypeError.
+def refuse_unknown(given: Iterable[str], function: Callable[..., Any], more: Iterable[str]) -> None:
+    """Refuse further keywords that a function was given and that are none of `more`, with those that may be meant.
 
-    `more` are names that it takes beside those of its signature, `of` is what it is called in the message.
-
-    >>> @explains_arguments()
-    ... def find(*, arms, objectives): ...
-    >>> find(arms=2, objctives=["x"])
+    >>> def find(arms, **asked): ...
+    >>> refuse_unknown(["objctives"], find, ["objectives"])
     Traceback (most recent call last):
     ...
     TypeError: find() has no argument 'objctives' (did you mean 'objectives'?)
     """
-
-    def explained(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = signature(function).parameters.values()
-        known = [*(each.name for each in parameters if each.kind is not Parameter.VAR_KEYWORD), *more]
-
-        @wraps(function)
-        def call(*args: P.args, **given: P.kwargs) -> R:
-            for name in given:
-                if name not in known:
-                    raise TypeError(f"{of or function.__name__}() has no argument {name!r}{did_you_mean(name, known)}")
-            return function(*args, **given)
-
-        return call
-
-    return explained
+    known = [*signature(function).parameters, *more]
+    for name in given:
+        if name not in more:
+            raise TypeError(f"{function.__name__}() has no argument {name!r}{did_you_mean(name, known)}")
 
 
 # Numbers and arrays ---------------------------------------------------------------------------------------------------
 
 
 def real_number(value: object, name: str) -> float:
-    """Return `value` as a float; refuse whatever is not a finite real number.
-
-    >>> real_number("0.1", "delta (δ)")
-    Traceback (most recent call last):
-    ...
-    frontguard.errors.BadArgument: delta (δ) must be a finite real number; got '0.1'
-    """
+    """Return `value` as a float; refuse whatever is not a finite real number."""
     # bool is a Real to Python, but True as a share of measurements is a mistake of the caller's.
     if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)

@@ -7,19 +7,15 @@ milliseconds. So a kernel begins as the Python that it is, its *twin*, and becom
 - when to interpret it has taken, or is about to take, as long as compiling it would: at worst twice the shorter way;
   a quarter of that where machine code of others was found on disk, and what is compiled now will be found again.
 
-Either way the same comes out, to the last bit, as the tests see to: CONTRIBUTING.md says what a kernel may do.
-numba itself is imported when the first kernel needs it.
-
-The environment variable FRONTGUARD_KERNELS decides otherwise: `compiled` compiles whatever is called, `interpreted`
-nothing.
+Either way the same comes out, to the last bit: CONTRIBUTING.md says what a kernel may do. numba is imported when the
+first kernel needs it. The environment variable FRONTGUARD_KERNELS decides otherwise: `compiled`, or `interpreted`.
 
 A twin is the kernel's own code with other globals: kernels that it calls are their twins, `math` is ours. What machine
 code does differently is made alike:
 
 - *Records.* numba reads fields of records as attributes, which arrays of numpy do not offer. Tables are turned into
-  lists of small objects with plain numbers, which is faster besides, and what was changed is written back.
-- *Logarithms and the like* of numbers that have none are −∞ or NaN, as in C, instead of errors; and so is overflow, of
-  which numpy would warn.
+  lists of small objects with plain numbers, and what was changed is written back.
+- *Logarithms and the like* of numbers that have none are −∞ or NaN, as in C, instead of errors; and so is overflow.
 - *Results* are plain numbers, as numba returns them.
 """
 
@@ -72,7 +68,7 @@ def twin(kernel: Any) -> FunctionType:
 
 
 def _make_twin(function: Callable[..., Any], made: _Twins) -> FunctionType:
-    """The twin of a function; adds those that it needs to what is `made`."""
+    """The twin of a function; those that it needs are added to `made`."""
     found = _twins.get(function) or made.get(function)
     if found is None:
         scope: dict[str, Any] = {"__builtins__": builtins, "__name__": function.__module__}
@@ -114,7 +110,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _in_twins(value: Any, made: _Twins) -> Any:
-    """What stands for a global value of a kernel in its twin."""
+    """The value in a twin for a global value of its kernel."""
     if value is math:
         return _MATH
     if isinstance(value, ModuleType) and value.__name__.startswith("frontguard."):
@@ -258,7 +254,7 @@ def _mode_asked_for() -> str:
 
 
 class _State:
-    """Of this process: how kernels are run, and how long all of them have been interpreted."""
+    """State of this process: how kernels are run, and how long all of them have been interpreted."""
 
     mode = _mode_asked_for()
     spent = 0.0
@@ -364,7 +360,7 @@ class Kernel:
         return self._machine
 
     def _outgrown(self, args: tuple[Any, ...]) -> bool:
-        """Whether machine code is worth its while from here on."""
+        """True if machine code is worth its while from here on."""
         ahead = 0.0
         if self._over is not None:
             looped = self._size if self._deep else len(self.py_func.__code__.co_code)
@@ -441,7 +437,7 @@ class KernelValue:
 
     @property
     def kernel_itself(self) -> Callable[..., Any]:
-        """What an interpreted entry calls."""
+        """The function that an interpreted entry calls."""
         return twin(self._function) if isinstance(self._function, Kernel) else self._function
 
 
@@ -477,7 +473,7 @@ class KernelEntry:
 
     @property
     def is_ready(self) -> bool:
-        """Whether machine code of it is there, or was kept on disk: to be had at once."""
+        """True if machine code of it is there, or was kept on disk."""
         if _State.mode == COMPILED or self._ready is not None:
             return True
         found = machine_code()

@@ -1,9 +1,8 @@
 """Dask clusters: how one is named and reached, and which of its workers can do our work.
 
-A worker that cannot load what it is sent closes without a word; the task goes on to the next one and takes that along,
-until none is left, and whoever waits for the answer waits for ever. So workers are asked first what they have, each by
-itself and within a time limit, by calls that any Python understands, and tasks go to those that were found fit, by the
-`workers=` of `submit`. Workers that join later are asked before they get anything.
+A worker that cannot load what it is sent closes without a word; the task takes the next one along, until none is left,
+and whoever waits for the answer waits for ever. So each worker is asked first what it has, within a time limit, by
+calls that any Python understands, and tasks go to those that were found fit. Workers that join later are asked as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The machine we run on: the cores and the memory that are ours to use, work shared among cores, and forks.
+"""The cores and the memory that are ours to use, work shared among cores, and forks.
 
-A forked child has one thread. What another thread held locked at that moment stays locked for ever in the child, and
-may be half changed. There are two ways out for things with a lock:
+A forked child has one thread. What another thread held locked stays locked for ever in the child, and may be half
+changed. There are two ways out for things with a lock:
 
 - *Held*: the fork waits for the lock and holds it. For locks that are held shortly and under which no other lock of
   ours is waited for: then nobody waits in a circle.

@@ -1,9 +1,7 @@
 """Machine code of kernels, compiled once on each machine and kept on disk: the only module that imports numba.
 
-Import it through `compiled.machine_code()`, which knows what to do without numba and when the process forks.
-
-numba's cache looks at the file of a function, and not at those of the functions that it calls. So machine code is kept
-in a folder named by a hash of all files with kernels: an edit in one of them begins a new folder. It lies in the
+Import it through `compiled.machine_code()`. numba's cache looks at the file of a function, and not at those of the
+functions that it calls. So machine code is kept in a folder named by a hash of all files with kernels. It lies in the
 package, or else in the user's home, if nobody else can write there: what is kept is run. Where neither will do, nothing
 is kept. `NUMBA_CACHE_DIR` names another place.
 """
@@ -60,7 +58,7 @@ def _stamp(package: Path) -> str:
 
 
 def _find_folder() -> Path | None:
-    """Where machine code of this state of the package is kept; None where that is not possible."""
+    """The folder for machine code of this state of the package; None where that is not possible."""
     package = Path(__file__).parents[1]
     places = [package / "__pycache__" / "kernels", Path(os.path.expanduser("~"), ".cache", "frontguard")]
     for place in [Path(config.CACHE_DIR, "frontguard")] if config.CACHE_DIR else places:
@@ -85,7 +83,7 @@ with suppress(OSError):
 
 
 def was_kept(kernel: Kernel | KernelEntry) -> bool:
-    """Whether machine code of a kernel is on disk; that it is for the same types is not certain."""
+    """True if machine code of a kernel is on disk; that it is for the same types is not certain."""
     return _name(kernel) in _kept
 
 
@@ -154,7 +152,7 @@ def _decorated(function: Callable[..., Any], decorator: Callable[..., Any], *arg
 
 
 def _made(make: Callable[[], Any]) -> Any:
-    """What is made; if our folder fails (damaged, gone, disk full), without it, and a later process begins anew."""
+    """Make it; if our folder fails (damaged, gone, disk full), without it, and a later process begins anew."""
     global _folder
     often, *older = gc.get_threshold()
     with _set(OPT=type(config.OPT)(min(config.OPT, _OPTIMIZED))):

@@ -1,7 +1,7 @@
-"""What others must not see: files that only their user can read, and passwords and values masked in texts.
+"""Files that only their user can read, and passwords and values masked in texts.
 
-Files are made private whatever the umask; one that is there already keeps the mode it has. Values are masked where
-they come in, so that nothing that is stored, printed or sent has to think of them.
+Files are private whatever the umask; one that is there already keeps its mode. Values are masked where they come in, so
+that nothing that is stored, printed or sent has to think of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def private(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder is this user's, and nobody else can write into it, as far as the system tells."""
+    """True if a folder is this user's, and nobody else can write into it, as far as the system tells."""
     status = folder.stat()
     return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
 
@@ -61,9 +61,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
 def replacing(place: Path, opener: Callable[[str, int], int] | None = private) -> Iterator[BufferedRandom]:
     """A new file, private or with the mode of the old one, that takes this place once all of it is on the disk.
 
-    With no `opener` it is as private as the umask says.
-
-    On any error, what was there stays. What a killed process leaves lies beside it.
+    Without an `opener` it is as private as the umask says. On any error, what was there stays.
     """
     beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(6)}{LEFTOVER}")
     try:
@@ -176,8 +174,8 @@ def hidden(text: str, values: Iterable[str]) -> str:
 def fingerprint(values: Any, salt: str) -> str:
     """Two bytes of a slow hash of values: enough to notice that they changed, too few to tell which they are.
 
-    Whoever has the salt and this can try guesses, at a tenth of a second each; and of a million guesses some fifteen
-    fit, so that not even the right one is confirmed. That a change is overlooked has a probability of 1 in 65,536.
+    Of a million guesses, each of which takes a tenth of a second, some fifteen fit. A change is overlooked with a
+    probability of 1 in 65,536.
 
     >>> fingerprint({"TOKEN": "hunter2"}, "salt") == fingerprint({"TOKEN": "hunter3"}, "salt")
     False

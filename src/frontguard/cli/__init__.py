@@ -28,11 +28,9 @@ if TYPE_CHECKING:  # imported once Ctrl-C is answered
 COMMANDS = ("demo", "plan", "run", "analyze", "gate", "report", "serve", "reproduce")
 """In the order of the help. Each is a function in the module of its name."""
 
-_WRONG, _BROKEN, _INTERRUPTED, _UNREAD = 2, 4, 130, 141
-"""Exit codes of all commands: bad input, could not go on, interrupted, nobody reads the output any more.
-
-None is 1: that says of a gate that something is certainly worse.
-"""
+PASSED, WORSE, WRONG, OPEN, BROKEN, INTERRUPTED, UNREAD = 0, 1, 2, 3, 4, 130, 141
+"""Exit codes of all commands: done, certainly worse (of a gate alone), bad input, not certain, could not go on,
+interrupted, nobody reads the output any more."""
 
 _LEAST_MEMORY = 2**28
 """Bytes of address space that the libraries take at least."""
@@ -52,12 +50,12 @@ def run_command() -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         _complain("interrupted")
-        code = _INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone: nobody is left to complain to
-        code = _UNREAD
+        code = UNREAD
     except (OSError, MemoryError) as error:
         _complain(f"cannot go on: {str(error) or 'there is not enough memory'}")
-        code = _WRONG if getattr(error, "errno", None) == errno.ENAMETOOLONG else _BROKEN
+        code = WRONG if getattr(error, "errno", None) == errno.ENAMETOOLONG else BROKEN
     except SystemExit:
         raise
     except BaseException:  # a library's panic is no Exception
@@ -65,7 +63,7 @@ def run_command() -> int:
 
         _say(format_exc())
         _complain("this is a fault of frontguard, and the lines above say where: please report them")
-        code = _BROKEN
+        code = BROKEN
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -100,7 +98,7 @@ def _answered(asked: list[str]) -> int:
         _complain(f"{error.format_message()} (see {' '.join(filter(None, ['frontguard', command, '--help']))})")
     except typer.Abort:
         raise KeyboardInterrupt from None
-    return _WRONG
+    return WRONG
 
 
 # Commands -------------------------------------------------------------------------------------------------------------
@@ -198,5 +196,5 @@ def _by_option(error: Exception, command: str | None) -> str:
 
 
 def _names(option: str, value: str, column: str) -> bool:
-    """Whether the value of an option names a column: alone, with others, with a number, or in a limit."""
+    """True if the value of an option names a column: alone, with others, with a number, or in a limit."""
     return column in (value, *value.split(","), value.rpartition("=")[0]) or (option == "--limit" and column in value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import without_password
-from frontguard.cli import options
+from frontguard.cli import OPEN, PASSED, options
 from frontguard.cli.screen import (
     beside_of,
     checked_target,
@@ -30,10 +30,6 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.results import Answer, Origin
 
 LARGE = "Logs that are large, or grow"
-
-OPEN = 3
-"""Exit code with --strict when arms are open."""
-
 
 _PASSED_ON = (
     *("arm", "threat", "layout", "format", "study", "metric_column", "value_column", "decimal", "missing_arms"),
@@ -149,8 +145,7 @@ def analyze(
         from frontguard.reports.report import with_beside
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
-    opened = found.status != "certified"
-    raise typer.Exit(OPEN if strict and opened else 0)
+    raise typer.Exit(OPEN if strict and found.status != "certified" else PASSED)
 
 
 # Output ---------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frontguard._common.checks import checked_share
-from frontguard.cli.options import command, flag, path, text, whole
+from frontguard.cli.options import command, path, text, whole
 from frontguard.cli.screen import console, origin, print_answer, print_json, say
 from frontguard.errors import BadInput
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 
 @command(
+    "json",
     contamination=text("SHARE", "Share of the best treatments' records that the saboteur replaces.", value="0.2"),
     seed=whole(0, "The same seed gives the same records.", value=0),
     output=path("FOLDER", "Where the picture and the report go.", value=Path("frontguard-demo")),
-    json=flag("--json", "Print the result as JSON on stdout."),
 )
 def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
     """Find the best of 36 treatments whose records are sabotaged.
@@ -104,7 +104,7 @@ def _print(found: Demo) -> None:
 
 
 def _print_reviews(reviews: Reviews) -> None:
-    """What became of the bombed movie, and the log as `analyze` prints one."""
+    """Print what became of the bombed movie, and the log as `analyze` prints one."""
     from frontguard.demo.cases import BOMBED
     from frontguard.phrases import joined, percent
     from frontguard.words.answers import by_verdict, robustness, table
@@ -124,7 +124,7 @@ def _print_reviews(reviews: Reviews) -> None:
 
 
 def bombed_in_words(found: Answer, movie: str) -> str:
-    """What has become of the bombed movie."""
+    """Say what has become of the bombed movie."""
     from frontguard.statements import Statement
     from frontguard.words.front import place
 

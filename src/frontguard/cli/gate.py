@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard._common.secrets import replacing, without_password
-from frontguard.cli import options
-from frontguard.cli.run import INTERRUPTED, begun_study, driven, spec_of
+from frontguard.cli import INTERRUPTED, OPEN, PASSED, WORSE, options
+from frontguard.cli.run import begun_study, driven, spec_of
 from frontguard.cli.screen import checked_folder, console, origin, print_json, print_remarks, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
     from frontguard.results import Answer
-
-PASSED, WORSE, OPEN = 0, 1, 3
-"""Exit codes."""
 
 WIDTH = 80
 """Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
@@ -94,18 +91,12 @@ def gate(
                 raise BadInput(f"{path}: wanted a file to write to; got a link to one")
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
-        _refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
+        options.refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
         ended = _Ended(_of_logs(logs, given), list(logs))
     else:
-        _refuse(given, _OF_LOGS, "goes with logs; got commands")
+        options.refuse(given, _OF_LOGS, "goes with logs; got commands")
         ended = _measured(_spec(specs, logs or (), given), storage)
     _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
-
-
-def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
-    for name in names:
-        if name in given:
-            raise BadInput(f"--{name.replace('_', '-')}: {why}")
 
 
 # What is compared -----------------------------------------------------------------------------------------------------
@@ -113,7 +104,7 @@ def _refuse(given: dict[str, Any], names: Sequence[str], why: str) -> None:
 
 @dataclass(frozen=True)
 class _Ended:
-    """What a gate found, of what, and how that came about."""
+    """The end of a gate: its answer, of what, and of which spec."""
 
     found: Answer
     source: list[str] | str | None
@@ -233,7 +224,7 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
 
 
 def exit_code(found: Answer, *, open_passes: bool = False) -> int:
-    """How the command ends: what is open passes if that is wanted, but for what could not be measured."""
+    """Return the exit code: what is open passes if that is wanted, but for what could not be measured."""
     from frontguard.comparisons.outcomes import Outcome
     from frontguard.words.gate import of
 

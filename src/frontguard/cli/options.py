@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast, get_args
@@ -312,6 +312,13 @@ def read_limits(texts: Sequence[str] | None) -> tuple[Limit, ...]:
                 raise BadInput(error.named("--limit")) from None
             raise BadInput(f"--limit: {error}") from None
     return tuple(found)
+
+
+def refuse(given: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    """Refuse options, by the names of their parameters, that were given where they say nothing."""
+    for name in names:
+        if given.get(name) not in (None, [], False):
+            raise BadInput(f"--{name.replace('_', '-')}: {why}")
 
 
 def by_column(texts: Sequence[str] | None) -> dict[str, list[str]] | None:

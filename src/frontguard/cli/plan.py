@@ -72,18 +72,13 @@ def plan(
     question, named = _question(given)
     measured = None
     if pilot is None:
-        _refuse(
-            {"--arm": arm, "--pair": given["pair"], "--cluster": given["cluster"]},
-            "belongs to a pilot log: give --pilot",
-        )
+        options.refuse(given | {"arm": arm}, ("arm", "pair", "cluster"), "belongs to a pilot log: give --pilot")
         if named is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
         question = replace(question, spread=_spread(question.columns.metrics, plain, gaussian, span))
     else:
-        _refuse(
-            {"--sigma": plain, "--gaussian": gaussian, "--span": span},
-            "cannot be combined with --pilot, which shows how rewards spread",
-        )
+        spread = {"sigma": plain, "gaussian": gaussian, "span": span}
+        options.refuse(spread, spread, "cannot be combined with --pilot, which shows how rewards spread")
         if arm is None:
             raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
         measured, counted = read_pilot(pilot, arm, question)
@@ -104,21 +99,15 @@ def plan(
         _print(made)
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
-    for option, value in given.items():
-        if value is not None and value != []:
-            raise BadInput(f"{option} {why}")
-
-
 def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
-    """What is asked of how many arms: by a spec and options, or by options alone."""
+    """Return the question and the arms, or their number: of a spec and options, or of options alone."""
     from frontguard.commands.spec import read_spec
     from frontguard.limits import with_limits
     from frontguard.question import Question
 
     file, arms = given["spec"], given["arms"]
     if file is not None:
-        _refuse({f"--{name}": given[name] for name in ("maximize", "minimize")}, f"says what {file} says")
+        options.refuse(given, ("maximize", "minimize"), f"says what {file} says")
         spec = read_spec(file)
         arms = [arm.name for arm in spec.arms]
         said = asked(
@@ -157,7 +146,7 @@ def _by_name(texts: list[str] | None, names: list[str]) -> list[str] | None:
 
 
 def _coverage(question: Question, texts: list[str] | None) -> list[float] | None:
-    """Intervals coverages, one for all objectives or by name; None where they are the tolerances."""
+    """Return coverages, one for all objectives or by name; None where they are the tolerances."""
     from frontguard.objectives import parse_tolerance
 
     names = [each.name for each in question.objectives]
@@ -180,13 +169,14 @@ def _coverage(question: Question, texts: list[str] | None) -> list[float] | None
 def _spread(
     metrics: Sequence[Objective], sigma: list[str], gaussian: float | None, span: float | None
 ) -> Gaussian | Subgaussian | None:
-    """How far rewards spread whose quantiles count, without a pilot; None if there are none such."""
+    """Return the spread of rewards whose quantiles count, without a pilot; None if there are none such."""
     from frontguard.theory.spread import Gaussian, Subgaussian
 
     if span is not None and not 0.0 < span < math.inf:
         raise BadInput(f"--span: wanted a positive number, got {span}")
     if not any(metric.has_quantile for metric in metrics):
-        _refuse({"--sigma": sigma, "--gaussian": gaussian}, "is of metrics whose quantile counts, and there is none")
+        spread = {"sigma": sigma, "gaussian": gaussian}
+        options.refuse(spread, spread, "is of metrics whose quantile counts, and there is none")
         return None
     if len(sigma) + (gaussian is not None) != 1:
         raise BadInput(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frontguard.cli.options import command, flag, text
+from frontguard.cli.options import command, text
 from frontguard.cli.screen import checked_target, print_json, say
 from frontguard.errors import BadInput
 from frontguard.phrases import visible_lines
@@ -15,10 +15,8 @@ DEFAULT = "report.html"
 
 
 @command(
-    *("baseline", "pick"),
-    study=text("NAME", "Name of the study, where a storage has several."),
+    *("study", "json", "baseline", "pick"),
     format=text("FORMAT", "html, markdown or csv.", shown="by the ending of the file"),
-    json=flag("--json", "Print what was written as JSON on stdout."),
 )
 def report(
     source: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from frontguard._common.checks import checked_share
+from frontguard.cli import INTERRUPTED
 from frontguard.cli.options import command, flag, path, text, texts, whole
 from frontguard.cli.screen import checked_target, console, keep, origin, say
 from frontguard.errors import BadInput
@@ -22,7 +23,7 @@ WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (ou
 
 
 @command(
-    "report",
+    *("report", "json"),
     runs=whole(1, "Simulated runs for every policy and contamination.", value=100),
     contamination=texts("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
     policy=texts(
@@ -33,7 +34,6 @@ WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (ou
     seed=whole(0, "Run r of a seed is always the same run.", value=0),
     workers=whole(1, "Threads (without: one for every core)."),
     output=path("FOLDER", "Where runs, tables and figures are kept.", value=Path("frontguard-results")),
-    json=flag("--json", "Print the rows as JSON on stdout."),
     fresh=flag("--fresh", "Ignore stored runs and compute all again."),
 )
 def reproduce(
@@ -81,7 +81,7 @@ def reproduce(
             results = plan.execute(workers=workers, progress=progress)
     except KeyboardInterrupt:
         say(f"interrupted: {plan.done} of {plan.total} runs are kept in {output}; the same command goes on")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     _print(results, json=json)
     say(_written(results, output))
     if report is not None:

@@ -19,7 +19,7 @@ import typer
 
 from frontguard._common.checks import checked_seconds
 from frontguard._common.secrets import without_password
-from frontguard.cli import options
+from frontguard.cli import INTERRUPTED, OPEN, PASSED, options
 from frontguard.cli.screen import (
     beside_of,
     check_asked,
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from frontguard.limits import Limit
     from frontguard.storage.contract import Storage
     from frontguard.studies.study import Study
-
-INTERRUPTED, NOT_CERTIFIED = 130, 3
-"""Exit codes."""
 
 MOST_COMPARED = 60
 """Arms that the table against the baseline shows."""
@@ -117,8 +114,8 @@ def run(
             keep(with_beside(made_report, ended.answer, beside), report)
     certified = ended.answer.status == "certified"
     if certified:
-        raise typer.Exit(NOT_CERTIFIED if ended.answer.excluded and not allow_failed_arms else 0)
-    raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else NOT_CERTIFIED)
+        raise typer.Exit(OPEN if ended.answer.excluded and not allow_failed_arms else PASSED)
+    raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else OPEN)
 
 
 # The options and the spec ---------------------------------------------------------------------------------------------
@@ -206,7 +203,7 @@ def begun_study(spec: Spec, storage: Storage, where: str) -> Study:
 
 
 def _about(storage: Storage, name: str) -> dict[str, Any] | None:
-    """What a study keeps of its spec; None if there is no such study."""
+    """Return what a study keeps of its spec; None if there is no such study."""
     from frontguard.studies.settings import Settings
 
     return Settings.from_json(storage.settings(name)).about if name in storage.studies() else None
@@ -235,7 +232,7 @@ def driven(spec: Spec, study: Study) -> Ended:
         except (Broken, NotTold) as error:
             problem = str(error)
     say(f"frontguard: {problem}")
-    raise typer.Exit(NOT_CERTIFIED)
+    raise typer.Exit(OPEN)
 
 
 @contextmanager
@@ -304,7 +301,7 @@ def _in_one_log() -> bool:
 
 
 def _what_if(ended: Ended, storage: Storage) -> list[str]:
-    """Where no arm is decided: what would be at a lower confidence or contamination."""
+    """Say, where no arm is decided, what would be at a lower confidence or contamination."""
     from frontguard.logs.of_study import own_answer, read_study
     from frontguard.studies.study import Study
     from frontguard.words.front import what_if

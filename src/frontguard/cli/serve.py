@@ -7,14 +7,12 @@ from typing import Annotated
 
 import typer
 
+from frontguard.cli import INTERRUPTED
 from frontguard.cli.options import command, flag, option, text, texts
 from frontguard.cli.screen import print_json, say, stopped_by
 from frontguard.errors import BadInput
 
 PORT = 8730
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as of every command."""
 
 
 @command(

@@ -1,13 +1,9 @@
-"""Arms that are commands: what `frontguard run` pulls, as a TOML file describes it.
+"""Arms that are commands: what `frontguard run` pulls, as a TOML file describes it. Where to start:
 
-It may know studies, how they are measured, and the words for them; it knows nothing of reports, pages and the command
-line. Where to start:
-
-- `spec`: what to compare and how, checked: arms, listed or of a grid, placeholders in their commands, and where metrics
-  come from; `format`: the TOML it is read from, with the line of every mistake, and the same without its secrets.
+- `spec`: what to compare and how, checked: arms, listed or of a grid, placeholders, and where metrics come from;
+  `format`: the TOML it is read from, with the line of every mistake, and the same without its secrets.
 - `arm`: one arm, prepared once and pulled often, and values out of what a command printed.
-- `process`: one command as a process group, ended whole; patterns, looked for where they can be stopped; the folder of
-  a run; and what killed runs left of all that.
+- `process`: one command as a process group, ended whole; patterns; and what killed runs left behind.
 - `run`: a study of commands from its beginning to its end, and how it is shown meanwhile.
 - `_launcher`, `_matcher`: scripts of their own, which start commands whose memory counts, and look for patterns.
 """

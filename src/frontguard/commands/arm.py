@@ -1,7 +1,7 @@
 """Pulls made by running commands: what an arm needs before its first, and the metrics in what a command printed.
 
-A failed command is no error of ours but an observation: every way to fail ends in a measurement with a short reason,
-the same text for the same failure so that failures can be counted, and a detail for whoever wants to know more.
+Every way to fail ends in a measurement with a short reason, the same text for the same failure so that failures can be
+counted, and a detail for whoever wants to know more.
 
 A metric is read from the JSON object on the last line that is not blank (`json`), from the last match of a pattern
 (`regex`), or is measured by us (`seconds`, `cpu_seconds`, `max_rss`). One that cannot be read fails alone: the others
@@ -44,11 +44,10 @@ _PATIENCE = 2.0  # seconds of cleaning up after which a person is told
 
 @dataclass(frozen=True)
 class CommandMeasurement(Measurement):
-    """What came back of one command: `values` has every metric by name.
+    """The outcome of one command: `values` has every metric by name, `detail` more than the `reason`.
 
-    `explained` says that the detail has the reason in it already, as that of metrics that could not be read.
-    `returncode` is minus the number of a signal, and None if the command never ran. `seconds` and `cpu_seconds` are
-    those of the command, `max_rss` its peak memory in bytes if it was wanted.
+    `explained` says that the detail has the reason in it already. `returncode` is minus the number of a signal, and
+    None if the command never ran.
     """
 
     detail: str = ""
@@ -77,8 +76,8 @@ def run_pull(
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
 
     `env` is the whole environment; ours unless given. `secrets` are masked in what is kept of its output. `cancel` may
-    be set from another thread. `cost` says where what the pull costs is read, which fails nothing.
-    `patterns` look for regular expressions; unless given, some that are made for this pull.
+    be set from another thread. `cost` says where the cost is read, which fails nothing. `patterns` look for regular
+    expressions; unless given, some that are made for this pull.
 
     >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
     >>> outcome.values, outcome.reason
@@ -184,11 +183,10 @@ def _not_started(problem: OSError, program: str, cwd: str | os.PathLike[str]) ->
 class Commands(AbstractContextManager["Commands"]):
     """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
 
-    Every arm has a folder of its own, `{workdir}`, below `base`, which is removed at the end. An arm is prepared and
-    warmed up once, before its first pull; other threads that want the arm wait for that. If it cannot be prepared,
-    every pull of it fails at once, with the reason. The names of arms that are being prepared now are in `preparing`.
-    At the end every arm that was begun is cleaned up. `tell` takes what went wrong beside the pulls; it is called from
-    any thread.
+    Every arm has a folder of its own, `{workdir}`, below `base`. It is prepared and warmed up once, before its first
+    pull; other threads wait for that. If it cannot be prepared, every pull of it fails, with the reason. `preparing`
+    has the names of arms that are being prepared. At the end every arm that was begun is cleaned up. `tell` takes what
+    went wrong beside the pulls, in any thread.
     """
 
     def __init__(self, spec: Spec, tell: Callable[[Notice], None] = lambda notice: None) -> None:
@@ -205,9 +203,7 @@ class Commands(AbstractContextManager["Commands"]):
     def pull(
         self, arm: int, pull: int, cancel: threading.Event | None = None, *, rep: int = 0, item: int = -1
     ) -> CommandMeasurement:
-        """Pull the arm with this index, as the pull of this number; prepare it before, if need be. Never raises for
-        what a command does. `rep` and `item` are those of the pull.
-        """
+        """Pull the arm with this index, as the pull of this number; prepare it before, if need be."""
         problem = self.prepare(arm, cancel)
         if problem is not None:
             return self._failed("prepare", problem)
@@ -262,10 +258,7 @@ class Commands(AbstractContextManager["Commands"]):
             del self.preparing[chosen.name]
 
     def _warm_up(self, arm: int, cancel: threading.Event | None) -> CommandMeasurement | None:
-        """What is told apart from pulls: {pull} and {rep} are 0, {seed} is one that no pull has, and {item} the first.
-
-        A failure is said, no more.
-        """
+        """Run the command with {pull} and {rep} 0, a {seed} that no pull has, and the first {item}; tell failures."""
         chosen = self.spec.arms[arm]
         for number in range(1, chosen.warmups + 1):
             outcome = self._around(arm, -number, (), cancel)
@@ -375,10 +368,7 @@ def seed_of_pull(seed: int, pull: int) -> int:
 
 
 class Reading(NamedTuple):
-    """Values by metric, None where one failed; why, briefly; what was found instead; and what failures have in common.
-
-    That is their `kind` where their reasons need not tell it: true or false in place of a number.
-    """
+    """Values by metric, None where one failed; why, briefly; what was found instead; and the `kind` of failure."""
 
     values: dict[str, float | None]
     reason: str

@@ -157,7 +157,7 @@ ENVIRONMENT = _value("a table of texts, such as {OMP_NUM_THREADS = '1'}", _envir
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """What a table says: by its own keys, each with its reader beside its type, and `more`, which `others` name."""
+    """A table: its own keys, each with its reader beside its type, and `more`, which `others` name."""
 
     more: dict[str, Any] = field(default_factory=dict)
     others: ClassVar[tuple[str, ...] | None] = ()  # None: any
@@ -250,7 +250,7 @@ class StudyToml(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricToml(Table):
-    """Where a metric comes from, if that is said, and what counts of it."""
+    """The source of a metric, if that is said, and what counts of it."""
 
     source: Annotated[SourceKind | None, _one_of(*get_args(SourceKind))] = None
     key: Annotated[str | None, TEXT] = None
@@ -258,7 +258,7 @@ class MetricToml(Table):
     stream: Annotated[Stream | None, _one_of(*get_args(Stream))] = None
 
     def source_of(self, name: str, where: Path, complain: Complaints) -> MetricSource:
-        """Where the metric of this name comes from."""
+        """The source of the metric of this name."""
         kind = self.source or usual_kind(name)
         for key, only in (("key", "json"), ("pattern", "regex"), ("stream", "regex")):
             if getattr(self, key) is not None and kind != only:
@@ -422,7 +422,7 @@ class Complaints:
         return BadInput(f"{self.file}, line {line}: {cast(BadArgument, error).named(key_name(path))}")
 
     def made(self, kind: Callable[..., Made], said: dict[str, Any], where: Path) -> Made:
-        """What the table at this path says, as the question reads it."""
+        """Make an objective or limit of what the table at this path says."""
         try:
             return kind(**said)
         except BadInput as problem:
@@ -465,7 +465,7 @@ _CLOSING = {"[": "]", "{": "}"}
 
 
 def _beginning(lines: Sequence[str]) -> dict[str, Any]:
-    """What the first lines of a TOML text say, once everything is closed that is open at their end."""
+    """The first lines of a TOML text, read once everything is closed that is open at their end."""
     text = "\n".join(lines)
     still_open: list[str] = []
     for token in _TOKEN.finditer(text):
@@ -479,7 +479,7 @@ def _beginning(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _holds(data: Any, path: Path) -> bool:
-    """Whether there is something at this path."""
+    """True if there is something at this path."""
     try:
         for part in path:
             data = data[part]

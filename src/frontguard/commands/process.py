@@ -1,10 +1,9 @@
 """One command as one process group: started, drained, timed, and ended whole; and processes that look for patterns.
 
 A group is led by the command itself, in a session of its own, so that a Ctrl-C on the terminal reaches us and not it.
-It ends in one of three ways: the leader exits, the time is over, or it is cancelled. In the latter two the whole group
-gets SIGTERM and, after a grace, SIGKILL. However it ends, what is left of the group is killed, and so are processes
-that left the group: a mark in their environment tells them. The leader is collected last: until then its number, which
-is the group's, cannot be given to a stranger, so no signal can go astray.
+When its leader exits, its time is over (SIGTERM and, after a grace, SIGKILL) or it is cancelled, what is left of the
+group is killed, and so are processes that left it: a mark in their environment tells them. The leader is collected
+last: until then its number, which is the group's, cannot be given to a stranger, so no signal can go astray.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class EndedProcess:
-    """How a command ended. `returncode` is minus the signal, or None if nobody knows; `max_rss` is in bytes."""
+    """The end of a command. `returncode` is minus the signal, or None if nobody knows; `max_rss` is in bytes."""
 
     how: Literal["exit", "timeout", "cancelled"]
     returncode: int | None
@@ -200,7 +199,7 @@ class _Group:
                 os.close(self.exit_descriptor)
 
     def take_report(self, report: bytes) -> None:
-        """What the launcher says of the command. Nothing if it was killed itself."""
+        """Take the report of the launcher on the command, which is empty if it was killed itself."""
         fields = report.split()
         if len(fields) != 5:
             return
@@ -309,10 +308,9 @@ def end_marked(mark: str, first: int) -> int:
 
 
 def end_abandoned() -> int:
-    """Kill the pulls that lost their runner, as when it was killed itself. How many processes there were.
+    """Kill the pulls that lost their runner, before they disturb a new run. How many processes there were.
 
-    For the start of a run: what a dead runner left behind would disturb the measurements. Only runners of this
-    machine that are certainly dead count, and never those of a pull that we are part of.
+    Only runners of this machine that are certainly dead count, and never those of a pull that we are part of.
     """
     own = set(os.environ.get(MARK, "").split())
     found = _marked(
@@ -348,7 +346,7 @@ def clear_abandoned() -> int:
 
 
 def group_is_alive(group: int) -> bool:
-    """Whether a process group has members that have not ended."""
+    """True if a process group has members that have not ended."""
     for pid in psutil.pids():
         with suppress(OSError, psutil.Error):
             if os.getpgid(pid) == group and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
@@ -359,8 +357,7 @@ def group_is_alive(group: int) -> bool:
 def _started_after(first: int) -> list[int]:
     """Processes that may have been started after this one; where the system does not say, all but this one and ours.
 
-    Linux gives numbers out in order, and says which was the last. So nothing needs to be looked at in the usual case
-    that `first` is still the newest.
+    Linux gives numbers out in order, and says which was the last: in the usual case `first` is still the newest.
     """
     try:
         newest = int(Path("/proc/loadavg").read_text("ascii").split()[-1])
@@ -374,10 +371,9 @@ def _started_after(first: int) -> list[int]:
 
 
 def _marked(pids: Sequence[int], wanted: Callable[[str], bool]) -> list[psutil.Process]:
-    """The processes whose mark is wanted; those of other users have none that we could read.
+    """The processes whose mark is wanted.
 
-    While a process becomes another program its environment looks empty: those are looked at again. Kernel threads and
-    the dead have no program; a program that was given an empty environment is given up after a few looks.
+    While a process becomes another program its environment looks empty: those are looked at again, a few times.
     """
     found = []
     for _ in range(_LOOKS):

@@ -112,7 +112,7 @@ class Screen:
 
 
 View = Screen | PlainLines
-"""What a run tells of itself: how it looks now, as often as it likes, and news that are to stay."""
+"""A run shows how it looks now, as often as it likes, and says news that are to stay."""
 
 
 @contextmanager
@@ -218,9 +218,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended, the study as it is then, for each arm that failed the last outcome that did, and the steps
-    beside the pulls that failed.
-    """
+    """The end of a run: how, the answer by then, the last failure of each arm, and failed steps beside the pulls."""
 
     how: How
     answer: Answer
@@ -238,7 +236,7 @@ class Ended:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What happened, as records."""
+        """Notices of the study and of its steps."""
         return (*self.answer.notices, *self.steps)
 
     def entries(self) -> Entries:
@@ -313,7 +311,7 @@ class CommandedRun:
         return self.commands.pull(pull.index, pull.id, self._stop, rep=pull.rep, item=pull.item)
 
     def _told(self, notice: Notice) -> None:
-        """What went wrong beside the pulls; and, at the end, why it is not the end yet."""
+        """Say what went wrong beside the pulls; and, at the end, why it is not the end yet."""
         with self._lock:
             if isinstance(notice, StepFailed):
                 self._steps.setdefault(notice.subject, notice)

@@ -1,11 +1,11 @@
 """A spec: one short TOML file that says what is compared, by which commands, and how surely.
 
-`read_spec` reads a file, `spec_from_arms` makes a spec from the command line. Either gives a `Spec` in which everything
-has been checked that can be before the first command runs; an error is one line: file, line, key, wanted, got.
+`read_spec` reads a file, `spec_from_arms` makes a spec from the command line. Either checks all that can be checked
+before the first command runs.
 
-In a command `{opt}` stands for a parameter of the arm, `{{` and `}}` for plain braces. An argument that consists of
-placeholders and becomes empty disappears, so that a parameter can say "no flag" with an empty text. An argument that is
-written empty stays. In a text for a shell the values are put in as they are, unquoted.
+In a command `{opt}` stands for a parameter of the arm, `{{` and `}}` for plain braces. An argument of placeholders that
+becomes empty disappears, so that a parameter can say "no flag"; one that is written empty stays. In a text for a shell
+the values are put in unquoted.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Arm:
     warmups: int = 0
 
     def identity(self) -> dict[str, Any]:
-        """What determines its measurements; of variables the names only, and no password of an address."""
+        """Return all that determines its measurements; of variables the names only, and no password of an address."""
         kept = {key: getattr(self, key) for key in ("name", "parameters", "command", "prepare")}
         optional = {key: getattr(self, key) for key in ("before", "after", "warmups")}
         named = {"env": dict.fromkeys(self.env, MASK)}
@@ -191,7 +191,7 @@ MEASURED: tuple[str, ...] = ("seconds", "cpu_seconds", "max_rss")
 
 @dataclass(frozen=True)
 class MetricSource:
-    """How to read one metric: `name` is that of the `objective`, which says which values it can use."""
+    """The source of one metric: `name` is that of the `objective`, which says which values it can use."""
 
     name: str
     kind: SourceKind = "json"
@@ -201,7 +201,7 @@ class MetricSource:
     objective: Objective | None = None
 
     def to_dict(self) -> dict[str, str]:
-        """What determines the values, for the identity of a study."""
+        """Return all that determines the values, for the identity of a study."""
         found: dict[str, str] = {"kind": self.kind}
         if self.kind == "json":
             found["key"] = self.key or self.name
@@ -211,7 +211,7 @@ class MetricSource:
 
 
 def usual_kind(name: str) -> SourceKind:
-    """Where an objective of this name comes from if nothing more is said: measured by us, or a key of the JSON."""
+    """The usual source of an objective of this name: measured by us, or a key of the JSON."""
     return cast(SourceKind, name) if name in MEASURED else "json"
 
 
@@ -220,11 +220,10 @@ def usual_kind(name: str) -> SourceKind:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is compared, by which commands, and how surely.
+    """A comparison: what is compared, by which commands, and how surely.
 
     `storage` is an absolute path or a URL, None if nothing was said and there is no file to put it beside. `cwd` is
-    where commands run, absolute; `written_cwd` as the file has it. `source_text` is the file, for reports, without
-    its secrets.
+    absolute; `written_cwd` as the file has it. `source_text` is the file, for reports, without its secrets.
     """
 
     name: str
@@ -253,11 +252,10 @@ class Spec:
         return {"arm_columns": list(self.grid), "arm_parts": rows}
 
     def identity(self) -> dict[str, Any]:
-        """What of its commands must not change when a study is taken up again, in a form that JSON can hold.
+        """Return what of its commands must not change when a study is taken up again, as JSON holds it.
 
-        Workers and timeouts may change, and so may the folder of the spec. What is asked, and the seed, are the
-        study's.
-        Of variables the names are here; `about` has what shows that a value changed.
+        Workers, timeouts and the folder of the spec may change; the question and the seed are the study's. Of variables
+        only the names are here; `about` shows that a value changed.
         """
         identity = {
             "arms": [arm.identity() for arm in self.arms],
@@ -298,7 +296,7 @@ class Spec:
 
     @property
     def cost_source(self) -> MetricSource | None:
-        """Where what a pull costs is read, if a pull says so."""
+        """The source of the cost of a pull, if a pull says so."""
         metric = None if self.question.cost is None else self.question.cost.metric
         if metric is None:
             return None
@@ -306,10 +304,9 @@ class Spec:
         return replace(known.get(metric, MetricSource(metric, usual_kind(metric))), objective=None)
 
     def about(self, begun: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What a study keeps of this spec; `begun` is what it kept when it began, if it did.
+        """Return what a study keeps of this spec; `begun` is what it kept when it began, if it did.
 
-        Values of variables are not kept, but a fingerprint of all of them, with a salt that is the study's own. Raises
-        `BadInput` if they are not those that the study began with.
+        Values of variables are kept as a fingerprint of all of them. Raises `BadInput` if they have changed.
         """
         identity = self.identity()
         kept_identity = (begun or {}).get("identity")
@@ -341,10 +338,8 @@ def spec_from_arms(
 ) -> Spec:
     """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
 
-    `options` say by which option each was given, where that is not --arm; `asked` is what is asked of them: without
-    metrics, that the wall time is minimised. Tolerances are 5% unless given.
-
-    Braces are plain, but for {workdir}, {arm}, {seed}, {pull}, {rep} and {item}.
+    `options` say by which option each was given, where that is not --arm. Without metrics the wall time is minimised.
+    Tolerances are 5% unless given. Braces are plain, but for our own placeholders.
 
     >>> spec = spec_from_arms(["short=sleep 0.1", "long=sleep 0.2"])
     >>> [(arm.name, arm.command) for arm in spec.arms], spec.question.objectives[0].name
@@ -462,7 +457,7 @@ def _built(table: SpecToml, complain: Complaints, file: Path, shown: str) -> Spe
 
 
 def _question(table: SpecToml, complain: Complaints) -> tuple[Question, tuple[MetricSource, ...]]:
-    """What a spec asks, and where its metrics come from."""
+    """The question of a spec, and the sources of its metrics."""
     names = [each.name for each, _ in table.objective]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -27,6 +27,7 @@ import functools
 import math
 from collections.abc import Callable
 from numbers import Integral
+from statistics import NormalDist
 from typing import overload
 
 import numpy as np
@@ -34,7 +35,6 @@ import numpy.typing as npt
 
 from frontguard._common.checks import checked_delta, real_number
 from frontguard._common.compiled import kernel
-from frontguard._common.special import normal_quantile
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadInput
 
@@ -320,7 +320,7 @@ def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | 
     """
 
     def ranks(n: Ints, p: float, threshold: float) -> Ints:
-        return _fixed_ranks(n, p, threshold, normal_quantile(math.exp(-threshold)))
+        return _fixed_ranks(n, p, threshold, NormalDist().inv_cdf(math.exp(-threshold)))
 
     return _each(ranks, pulls, probability, delta)
 

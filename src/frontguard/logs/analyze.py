@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from frontguard._common.checks import explains_arguments
+from frontguard._common.checks import refuse_unknown
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.measurements import Ordered
@@ -52,11 +52,6 @@ class AskedOfLog(Asked, total=False):
     study: str | None
 
 
-OF_LOGS = (*Asked.__annotations__, *AskedOfLog.__annotations__)
-"""Keywords that functions of logs take besides their own."""
-
-
-@explains_arguments(*OF_LOGS)
 def analyze(  # noqa: PLR0913 (a public entry point)
     log: Any,
     *,
@@ -118,7 +113,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     0.29
     """
     how = HowRead(log, arm, where, append, again, sketch, memory, folder, profile, progress)
-    asked, reading = split(given)
+    asked, reading = split(given, analyze)
     asking = Asking(question, objectives, threat, asked)
     _refuse_combinations(how, asking.draft, executor)
     if executor is not None:
@@ -155,8 +150,9 @@ _LEFT_OUT = {
 _OF_METRICS = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
 
 
-def split(given: AskedOfLog) -> tuple[Asked, dict[str, Any]]:
-    """What is asked, and how rows are read."""
+def split(given: AskedOfLog, function: Callable[..., Any]) -> tuple[Asked, dict[str, Any]]:
+    """Return what is asked, and how rows are read, of the further keywords of a function."""
+    refuse_unknown(given, function, AskedOfLog.__annotations__)
     asked = {name: value for name, value in given.items() if name in Asked.__annotations__}
     return cast(Asked, asked), {name: value for name, value in given.items() if name not in asked}
 

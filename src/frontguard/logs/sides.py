@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
-from frontguard._common.checks import explains_arguments
 from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.effects import Contrast, effect_between
 from frontguard.comparisons.outcomes import (
@@ -39,7 +38,7 @@ from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import statistic_of
 from frontguard.evidence.two_sample import CheckBounds, check_bounds, checkable, least_observations
-from frontguard.logs.analyze import OF_LOGS, AskedOfLog, Asking, sorted_rows, split
+from frontguard.logs.analyze import AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import measured_between, refuse_ties
 from frontguard.logs.robustness import FINEST, levels_from
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
 AnyCheck = TypeVar("AnyCheck", Check, LimitCheck)
 
 
-@explains_arguments(*OF_LOGS)
 def gate(
     baseline: Any,
     /,
@@ -102,7 +100,7 @@ def gate(
     >>> found.gate.outcome.word, found.gate.holds_up_to
     ('worse', 0.49)
     """
-    asked, reading = split(given)
+    asked, reading = split(given, gate)
     baseline_arm = asked.pop("baseline", None) if baseline_arm is None else baseline_arm
     if not candidates and baseline_arm is None:
         raise BadInput("wanted a log to compare with the baseline's, or, of a single log, the arm that is the baseline")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from frontguard._common.checks import checked_count, checked_seconds, explains_arguments
+from frontguard._common.checks import checked_count, checked_seconds, refuse_unknown
 from frontguard.errors import BadArgument, BadInput
 from frontguard.measure.drive import FirstPulls, RunProgress, drive
 from frontguard.measure.executors import Measure, Workers, open_workers
@@ -30,7 +30,6 @@ from frontguard.words.progress import ProgressDisplay
 Evaluate = Callable[..., Any]
 
 
-@explains_arguments(*Asked.__annotations__)
 def identify(  # noqa: PLR0913 (a public entry point)
     evaluate: Evaluate,
     *,
@@ -110,6 +109,7 @@ def identify(  # noqa: PLR0913 (a public entry point)
     """
     candidates = _candidates(arms)
     count = None if workers is None else checked_count(workers, "workers")
+    refuse_unknown(asked, identify, Asked.__annotations__)
     measure = Measure(evaluate, _pull_parameters(evaluate))
     wanted = Question.of(objectives, threat, question=question, **asked)
     items = asked.get("items")  # a list, or how many: then `evaluate` gets their numbers

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from frontguard._common.attached import attached
-from frontguard._common.checks import checked_count, checked_seconds, explains_arguments
+from frontguard._common.checks import checked_count, checked_seconds, refuse_unknown
 from frontguard._common.machine import renew_after_fork
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
@@ -92,7 +92,6 @@ class Study:
     ({'a': 'keep', 'b': 'beaten'}, 'certified')
     """
 
-    @explains_arguments(*Asked.__annotations__, of="Study")
     def __init__(
         self,
         arms: Sequence[str] | int,
@@ -108,6 +107,7 @@ class Study:
         about: dict[str, Any] | None = None,
         **asked: Unpack[Asked],
     ) -> None:
+        refuse_unknown(asked, Study, Asked.__annotations__)
         wanted = Question.of(objectives, threat, question=question, **asked)
         settings = Settings(named_arms(arms), wanted, seed, dict(about or {}))
         settings.policy()  # what the policy refuses is refused before anything is stored

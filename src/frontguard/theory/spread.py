@@ -16,13 +16,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.checks import positive_number, real_number
-from frontguard._common.special import normal_quantile
 from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
@@ -150,8 +150,8 @@ class LinearAroundMedian(SpreadBound):
         >>> bool(bound(0.4) > Gaussian(1.0)(0.4))
         True
         """
-        quartile = normal_quantile(0.75)
-        edge = normal_quantile(0.5 + checked_t_bar(t_bar))
+        quartile = NormalDist().inv_cdf(0.75)
+        edge = NormalDist().inv_cdf(0.5 + checked_t_bar(t_bar))
         density = math.exp(-0.5 * edge * edge) / math.sqrt(2.0 * math.pi)
         return cls(
             1.0 / (quartile * density),
