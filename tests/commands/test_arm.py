@@ -99,9 +99,9 @@ def test_metrics_come_from_json_patterns_and_ourselves():
     assert outcome.returncode == 0
     values = outcome.values
     assert (values["size"], values["loss"], values["warnings"]) == (12.0, 0.5, 4.0)
-    assert values["seconds"] == outcome.seconds
-    assert 0.05 <= outcome.seconds < LONG
-    assert values["cpu_seconds"] == outcome.cpu_seconds
+    assert values["seconds"] is not None
+    assert 0.05 <= values["seconds"] < LONG
+    assert values["cpu_seconds"] is not None
     assert outcome.stdout == 'loss=3\nloss=0.5\n{"size": 12}\n'
     assert outcome.stderr == "4 warnings\n"
 
@@ -120,11 +120,9 @@ def test_max_rss_is_the_command_s_and_not_ours():
     source = [MetricSource("max_rss", "max_rss")]
     small = run_pull(["true"], source)
     assert 0.1e6 < small.values["max_rss"] < 30e6
-    assert small.max_rss == small.values["max_rss"]
     large = run_pull(python("x = bytearray(b'1') * 100_000_000"), source)
     assert 100e6 < large.values["max_rss"] < 140e6
     assert len(ours) == 150 << 20
-    assert run_pull(["true"], SECONDS).max_rss is None
 
 
 @linux
@@ -247,7 +245,7 @@ def test_a_command_may_close_its_streams_and_go_on():
     outcome = run_pull(python("import os, time; os.close(1); os.close(2); time.sleep(0.5)"), SECONDS, timeout=LONG)
     assert outcome.reason == ""
     assert outcome.values["seconds"] >= 0.5
-    assert time.thread_time() - before < 0.5 * outcome.seconds  # we wait, and do not spin on what is closed
+    assert time.thread_time() - before < 0.5 * outcome.values["seconds"]  # we wait, and do not spin on what is closed
 
 
 # Nothing is left ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from frontguard import Objective
-from frontguard.commands.run import Pace, PlainLines, Screen, drawn
+from frontguard.commands.run import Pace, View, drawn
 from frontguard.phrases import LEAST_NAME, at_most, number
 from frontguard.policies.forecast import likely
 from frontguard.results import Answer
@@ -161,7 +161,7 @@ def test_the_foot_has_the_certificate_the_goal_and_the_forecast(few: Answer) -> 
 def test_news_stay_above_the_view(few: Answer) -> None:
     screen_of = console(file=io.StringIO(), width=80, height=24, force_terminal=True, color_system=None)
     with Live(console=screen_of, auto_refresh=False, transient=True) as live:
-        screen = Screen(live)
+        screen = View(None, live)
         screen.show(lambda: few)
         screen.say("[b]arm 3[/b] was excluded", warning=True)
     lines = screen_of.file.getvalue().splitlines()  # type: ignore[attr-defined]
@@ -219,7 +219,7 @@ def test_a_look_that_takes_long_once_is_not_held_against_the_next() -> None:
 def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Answer) -> None:
     now = 0.0
     stream = io.StringIO()
-    lines = PlainLines(stream, clock=lambda: now)
+    lines = View(stream, clock=lambda: now)
     written = []
     for tenth in range(400):
         now = tenth / 10
@@ -233,7 +233,7 @@ def test_plain_lines_come_after_two_seconds_and_then_every_ten(few: Answer) -> N
 
 def test_news_are_written_at_once() -> None:
     stream = io.StringIO()
-    PlainLines(stream).say("arm 'x' failed", warning=True)
+    View(stream).say("arm 'x' failed", warning=True)
     assert stream.getvalue() == "warning: arm 'x' failed\n"
 
 

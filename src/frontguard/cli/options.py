@@ -229,9 +229,10 @@ def asked(options: Mapping[str, Any]) -> Asked:
     said = {name: value for name, value in options.items() if name in names and _said(name, value)}
     if options.get("limit"):
         said["limits"] = read_limits(options["limit"])
-    for name, read in (("tolerance", read_tolerance), ("quantile", read_number)):
-        if options.get(name):
-            said[name] = by_metric(name, options[name], read)
+    if options.get("tolerance"):
+        said["tolerance"] = by_metric("tolerance", options["tolerance"], lambda _, text: text)
+    if options.get("quantile"):
+        said["quantile"] = by_metric("quantile", options["quantile"], read_number)
     means = by_metric("mean", [text if "=" in text else f"{text}=0,1" for text in options.get("mean") or ()], _bounds)
     sigmas = by_metric("sigma", options.get("sigma"), read_number)
     if isinstance(sigmas, float):
@@ -265,8 +266,8 @@ def _bounds(option: str, text: str) -> tuple[float, float]:
 def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
     """Return one value for all metrics, or a value for each that is named; None if nothing is said.
 
-    >>> by_metric("quantile", ["a=0.5", "b=0.9"], read_number), by_metric("tolerance", ["2 %"], read_tolerance)
-    ({'a': 0.5, 'b': 0.9}, '2 %')
+    >>> by_metric("quantile", ["a=0.5", "b=0.9"], read_number), by_metric("sigma", ["2"], read_number)
+    ({'a': 0.5, 'b': 0.9}, 2.0)
     """
     if not texts:
         return None
@@ -289,14 +290,6 @@ def read_number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise BadInput(f"--{option}: wanted a number, or METRIC=NUMBER; got {text!r}") from None
-
-
-def read_tolerance(option: str, text: str) -> float | str:
-    """A number, or a percentage as it is written."""
-    from frontguard.objectives import parse_tolerance
-
-    amount, relative = parse_tolerance(text, f"--{option}")
-    return text.strip() if relative else amount
 
 
 def read_limits(texts: Sequence[str] | None) -> tuple[Limit, ...]:

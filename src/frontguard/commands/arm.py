@@ -52,9 +52,6 @@ class CommandMeasurement(Measurement):
 
     detail: str = ""
     explained: bool = False
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    max_rss: float | None = None
     returncode: int | None = None
     stdout: str = field(default="", repr=False)
     stderr: str = field(default="", repr=False)
@@ -108,9 +105,6 @@ def run_pull(
     stdout, stderr = _text(ended.stdout), _text(ended.stderr)
     outcome = CommandMeasurement(
         nothing,
-        seconds=ended.seconds,
-        cpu_seconds=ended.cpu_seconds,
-        max_rss=ended.max_rss,
         returncode=ended.returncode,
         stdout=hidden(stdout, secrets)[-SHOWN:],
         stderr=hidden(stderr, secrets)[-SHOWN:],

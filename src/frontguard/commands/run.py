@@ -73,59 +73,47 @@ class Pace:
         self._last = took
 
 
-class PlainLines:
-    """A plain line now and then, as `ProgressDisplay` writes them: for logs and pipes."""
+class View:
+    """The view of a run: drawn anew on a terminal, if `live`; else a plain line now and then, for logs and pipes."""
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._pace = Pace(first=FIRST, every=EVERY, clock=clock)
-
-    def show(self, look: Callable[[], Answer]) -> None:
-        """Write a line on the study, if it is time for one: only then is `look` called, which costs something."""
-        self._pace.look_if_due(lambda: self.say(in_a_line(look())))
-
-    def say(self, news: str, *, warning: bool = False) -> None:
-        """Write a line."""
-        write_line(f"warning: {news}" if warning else news, self._stream)
-
-
-class Screen:
-    """A view that is drawn anew on a terminal, as high as the terminal at most."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-        self._pace = Pace()
+    def __init__(
+        self, stream: TextIO | None = None, live: Live | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._stream, self._live = stream, live
+        self._pace = Pace(first=FIRST, every=EVERY, clock=clock) if live is None else Pace(clock=clock)
 
     def show(self, look: Callable[[], Answer]) -> None:
-        """Draw the study, if it is time for it: only then is `look` called, which costs something."""
+        """Show the study, if it is time for it: only then is `look` called, which costs something."""
         self._pace.look_if_due(lambda: self._draw(look()))
 
     def say(self, news: str, *, warning: bool = False) -> None:
-        """Write a line above the view, which stays."""
-        self._live.console.print(f"Warning: {news}" if warning else news, style="yellow")
+        """Write a line that stays."""
+        if self._live is None:
+            write_line(f"warning: {news}" if warning else news, self._stream)
+        else:
+            self._live.console.print(f"Warning: {news}" if warning else news, style="yellow")
 
     def _draw(self, found: Answer) -> None:
+        if self._live is None:
+            write_line(in_a_line(found), self._stream)
+            return
         console = self._live.console
         width, height = console.size
         plain = not (console.encoding or "").lower().startswith("utf")
         self._live.update(drawn(found, width - 1, height - 1, plain=plain), refresh=True)
 
 
-View = Screen | PlainLines
-"""A run shows how it looks now, as often as it likes, and says news that are to stay."""
-
-
 @contextmanager
 def view_for(stream: TextIO) -> Iterator[View]:
-    """A screen if the stream, which is stderr, is a terminal; plain lines otherwise."""
+    """The view on a stream, which is stderr: a terminal or plain lines."""
     if not stream.isatty():
-        yield PlainLines(stream)
+        yield View(stream)
         return
     from rich.live import Live
 
     # Drawn by us, when there is something new: a thread that redraws would disturb what is measured.
     with Live(console=console(stderr=True), auto_refresh=False, transient=True, vertical_overflow="crop") as live:
-        yield Screen(live)
+        yield View(stream, live)
 
 
 # On a screen ----------------------------------------------------------------------------------------------------------
