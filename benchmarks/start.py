@@ -34,7 +34,7 @@ def main() -> Iterator[Row]:
     bare, numpy = best["python"][0], best["numpy"][0]
     beside = f"Python {sys.version.split()[0]}, {peer('numpy')}"
     # What `analyze --help` takes besides is typer's, which has pydantic check the types of a command's options.
-    for name, at_most in (("import frontguard", 0.1), ("frontguard --help", 0.4), ("frontguard analyze --help", None)):
+    for name, at_most in (("import frontguard", 0.1), ("frontguard --help", 0.2), ("frontguard analyze --help", None)):
         processor, wall = best[name]
         details = f"{wall:.3f} s by the clock; Python alone {bare:.3f} s, import numpy {numpy:.3f} s"
         yield Row(name, processor, at_most=at_most, unit="s", details=details, beside=beside)

@@ -13,7 +13,7 @@ import typer
 from frontguard._common.secrets import without_password
 from frontguard.cli import OPEN, PASSED, options
 from frontguard.cli.screen import (
-    beside_of,
+    check_asked,
     checked_target,
     console,
     keep,
@@ -130,7 +130,8 @@ def analyze(
             **{name: given[name] for name in _PASSED_ON},
             **options.asked(given),
         )
-    beside = beside_of(found, wanted)
+    check_asked(wanted, found.arms if wanted.baseline in found.arms else found.arms[:20_000], found.metrics)
+    beside = found.beside(wanted)
     if csv is not None:
         write_csv(found, csv, beside)
     if given["json"]:

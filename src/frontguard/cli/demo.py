@@ -13,12 +13,8 @@ from frontguard.cli.screen import console, origin, print_answer, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
-    from collections.abc import Sequence
-
     from frontguard.demo.cases import Demo, Reviews
-    from frontguard.reports.report import Figure
     from frontguard.results import Answer
-    from frontguard.words.terminal import TextColumn
 
 
 @command(
@@ -36,7 +32,9 @@ def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
     share = checked_share(contamination, "--contamination")
     say("frontguard demo: measuring (on first use some of it is compiled, which takes about ten seconds) …")
     from frontguard.demo.cases import run_demo
+    from frontguard.demo.pictures import demo_picture
     from frontguard.reports.of_results import result_report
+    from frontguard.reports.report import Figure
     from frontguard.reports.write import save
 
     found = run_demo(share, seed)
@@ -46,7 +44,8 @@ def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
         told = found.to_dict() | vars(made)
         (output / "demo.json").write_text(dumps(told, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         pictures = _pictures(found, output)
-        report = replace(result_report(found.robust, made), answer=found.answer, pictures=(_figure(found),))
+        figure = Figure("What both methods make of the same records", demo_picture(found))
+        report = replace(result_report(found.robust, made), answer=found.answer, pictures=(figure,))
         written = save(report, output / "report.html")
     except OSError as error:
         raise BadInput(f"--output {output}: cannot be written: {error.strerror or error}") from None
@@ -57,13 +56,6 @@ def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
         _print_reviews(found.reviews)
         _print_flags(found.flags)
     say(f"{pictures}; numbers: {output / 'demo.json'}; report: {written}")
-
-
-def _figure(found: Demo) -> Figure:
-    from frontguard.demo.pictures import demo_picture
-    from frontguard.reports.report import Figure
-
-    return Figure("What both methods make of the same records", demo_picture(found))
 
 
 def _pictures(found: Demo, folder: Path) -> str:
@@ -91,8 +83,10 @@ def _print(found: Demo) -> None:
         (f"{by_means.policy}\nmean", by_means.estimates),
     ):
         columns.append(TextColumn.of(heading, [f"{minutes[i][0]:.0f}, {minutes[i][1]:.0f}" for i in arms], number=True))
+    colours = {"keep": "green", "beaten": "red"}
     for result in (robust, by_means):
-        columns.append(_verdicts(f"{result.policy}\nsays", [result.verdicts[name] for name in found.truth]))
+        said = [result.verdicts[name] for name in found.truth]
+        columns.append(TextColumn.of(f"{result.policy}\nsays", said, [colours.get(word, "yellow") for word in said]))
     screen.print(f"\n{found.answer}\n", style="bold")
     title = "Treatments on the true front"
     screen.print(titled(title, columns, screen.width, gives_way=[3, 2, 1], elsewhere="--json"))
@@ -128,7 +122,7 @@ def bombed_in_words(found: Answer, movie: str) -> str:
     from frontguard.statements import Statement
     from frontguard.words.front import place
 
-    said = {"in": Statement.IS_CERTAINLY(place=place(found)), "out": Statement.IS_OFF()}
+    said = {"keep": Statement.IS_CERTAINLY(place=place(found)), "beaten": Statement.IS_OFF()}
     return said.get(found.verdicts[movie], "cannot be put off the front")
 
 
@@ -147,10 +141,3 @@ def _print_flags(found: Answer) -> None:
         "Its table: frontguard analyze compiler-flags --where neighbour=1 --contamination 15% --minimize time "
         "--minimize bytes --tolerance time=5% --tolerance bytes=1%\n"
     )
-
-
-def _verdicts(heading: str, words: Sequence[str]) -> TextColumn:
-    """A column of verdicts in their colours."""
-    from frontguard.words.terminal import TextColumn
-
-    return TextColumn.of(heading, words, [{"in": "green", "out": "red"}.get(word, "yellow") for word in words])

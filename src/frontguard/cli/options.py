@@ -216,8 +216,10 @@ SHARED: dict[str, Option] = {
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def asked(options: Mapping[str, Any]) -> Asked:
+def asked(options: Mapping[str, Any], metrics: Sequence[str] = ()) -> Asked:
     """Return what the options of a command ask, by the names of `Asked`; --baseline and --coverage are left to it.
+
+    `metrics` are those of a spec; else those that are named.
 
     >>> asked({"mean": ["solved", "stars=1,5"], "exact": ["bytes"], "paired": False, "items": 40, "top": 3})
     {'exact': ['bytes'], 'items': 40, 'statistic': {'solved': 'mean', 'stars': 'mean'}, 'bounds': {'solved': (0.0, 1.0),
@@ -230,7 +232,8 @@ def asked(options: Mapping[str, Any]) -> Asked:
     if options.get("limit"):
         said["limits"] = read_limits(options["limit"])
     if options.get("tolerance"):
-        said["tolerance"] = by_metric("tolerance", options["tolerance"], lambda _, text: text)
+        named = metrics or [*(options.get("maximize") or ()), *(options.get("minimize") or ())]
+        said["tolerance"] = by_metric("tolerance", options["tolerance"], lambda _, text: text, named)
     if options.get("quantile"):
         said["quantile"] = by_metric("quantile", options["quantile"], read_number)
     means = by_metric("mean", [text if "=" in text else f"{text}=0,1" for text in options.get("mean") or ()], _bounds)
@@ -263,14 +266,20 @@ def _bounds(option: str, text: str) -> tuple[float, float]:
     return low, high
 
 
-def by_metric(option: str, texts: Sequence[str] | None, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
+def by_metric(
+    option: str, texts: Sequence[str] | None, read: Callable[[str, str], T], metrics: Sequence[str] = ()
+) -> T | dict[str, T] | None:
     """Return one value for all metrics, or a value for each that is named; None if nothing is said.
+
+    Of several values without a name there is one for each of the `metrics`, in their order.
 
     >>> by_metric("quantile", ["a=0.5", "b=0.9"], read_number), by_metric("sigma", ["2"], read_number)
     ({'a': 0.5, 'b': 0.9}, 2.0)
     """
     if not texts:
         return None
+    if len(texts) == len(metrics) > 1 and not any("=" in text for text in texts):
+        texts = [f"{name}={text}" for name, text in zip(metrics, texts, strict=True)]
     named: dict[str, T] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frontguard.cli import options
-from frontguard.cli.options import asked, by_metric, read_limits, read_number
 from frontguard.cli.screen import console, print_json, say
 from frontguard.errors import BadInput
 
@@ -101,20 +100,13 @@ def plan(
 
 def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
     """Return the question and the arms, or their number: of a spec and options, or of options alone."""
-    from frontguard.commands.spec import read_spec
-    from frontguard.limits import with_limits
+    from frontguard.cli.run import spec_of
     from frontguard.question import Question
 
     file, arms = given["spec"], given["arms"]
     if file is not None:
-        options.refuse(given, ("maximize", "minimize"), f"says what {file} says")
-        spec = read_spec(file)
-        arms = [arm.name for arm in spec.arms]
-        said = asked(
-            given | {"tolerance": _by_name(given["tolerance"], [each.name for each in spec.question.objectives])}
-        )
-        said["limits"] = with_limits(spec.question.limits, read_limits(given["limit"]))
-        question = spec.question.but(threat=given["threat"], **said)
+        spec = spec_of(file, (), given)
+        question, arms = spec.question, [arm.name for arm in spec.arms]
     else:
         count, named = given["objectives"], [*(given["maximize"] or ()), *(given["minimize"] or ())]
         if named and count not in (None, len(named)):
@@ -125,8 +117,7 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
         if not named:
             named = given["maximize"] = [f"objective {d + 1}" for d in range(count)]
-        said = asked(given | {"tolerance": _by_name(given["tolerance"], named)})
-        question = Question.of(None, given["threat"], **said)
+        question = Question.of(None, given["threat"], **options.asked(given))
     if not any(each.inner_tolerance for each in question.objectives):
         raise BadInput("--tolerance: wanted the difference that does not matter, 0.1 or METRIC=0.1; got none")
     if file is None and given["pilot"] is None:
@@ -138,19 +129,12 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
     return question.but(coverage=_coverage(question, given["coverage"])), arms
 
 
-def _by_name(texts: list[str] | None, names: list[str]) -> list[str] | None:
-    """METRIC=VALUE of values that are given one for each objective, in their order; all else as it is."""
-    if not texts or len(texts) != len(names) or any("=" in text for text in texts):
-        return texts
-    return [f"{name}={text}" for name, text in zip(names, texts, strict=True)]
-
-
 def _coverage(question: Question, texts: list[str] | None) -> list[float] | None:
     """Return coverages, one for all objectives or by name; None where they are the tolerances."""
     from frontguard.objectives import parse_tolerance
 
     names = [each.name for each in question.objectives]
-    given = by_metric("coverage", _by_name(texts, names), lambda _, text: text)
+    given = options.by_metric("coverage", texts, lambda _, text: text, names)
     if given is None:
         return None
     found = []
@@ -182,7 +166,7 @@ def _spread(
         raise BadInput(
             "how far rewards spread must be said in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"
         )
-    return Gaussian(gaussian) if gaussian is not None else Subgaussian(read_number("sigma", sigma[0]))
+    return Gaussian(gaussian) if gaussian is not None else Subgaussian(options.read_number("sigma", sigma[0]))
 
 
 def _print(made: CostPlan) -> None:

@@ -21,7 +21,6 @@ from frontguard._common.checks import checked_seconds
 from frontguard._common.secrets import without_password
 from frontguard.cli import INTERRUPTED, OPEN, PASSED, options
 from frontguard.cli.screen import (
-    beside_of,
     check_asked,
     checked_target,
     console,
@@ -92,7 +91,7 @@ def run(
 
     with open_storage(where) as opened:
         ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
-        beside = beside_of(ended.answer, beside_it)
+        beside = ended.answer.beside(beside_it)
         if given["json"]:
             from frontguard.notices import warnings_in_short
 
@@ -126,17 +125,17 @@ def spec_of(file: Path | None, arms: Sequence[str], given: Mapping[str, Any], by
     from frontguard.commands.spec import read_spec, spec_from_arms
     from frontguard.limits import with_limits
 
-    said = options.asked(given)
     if file is not None and arms:
         raise BadInput(f"wanted a spec file or --arm, not both; got {file} and {len(arms)} arms")
     if file is None:
         if not arms:
             raise BadInput("wanted a spec file, or two or more --arm NAME=COMMAND; see frontguard run --help")
+        said = options.asked(given)
         return with_options(spec_from_arms(arms, options=by_options, threat=given.get("threat"), **said), given)
-    for option in ("minimize", "maximize"):
-        if option in said:
-            raise BadInput(f"--{option} goes with commands; the objectives of {file} are written in the file")
+    why = f"goes with commands; the objectives of {file} are written in the file"
+    options.refuse(given, ("minimize", "maximize"), why)
     spec = read_spec(file)
+    said = options.asked(given, [each.name for each in spec.question.objectives])
     said["limits"] = with_limits(spec.question.limits, cast("Sequence[Limit]", said.get("limits") or ()))
     return with_options(spec.asking(spec.question.but(threat=given.get("threat"), **said)), given)
 
@@ -236,9 +235,9 @@ def driven(spec: Spec, study: Study) -> Ended:
 
 
 @contextmanager
-def _patient(message: str, after: float = 2.0) -> Iterator[None]:
+def _patient(message: str) -> Iterator[None]:
     """Say what takes so long, if it does."""
-    timer = threading.Timer(after, say, [message])
+    timer = threading.Timer(2.0, say, [message])
     timer.daemon = True
     timer.start()
     try:

@@ -92,12 +92,6 @@ def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable
             raise BadInput(f"--pick: {error}") from None
 
 
-def beside_of(result: Answer, asked: BesideQuestion) -> Beside:
-    """Return the choice and comparisons that are asked of a result."""
-    check_asked(asked, result.arms if asked.baseline in result.arms else result.arms[:20_000], result.metrics)
-    return result.beside(asked)
-
-
 def print_beside(screen: Console, result: Answer, beside: Beside, most: int, elsewhere: str) -> None:
     """Print the choice, and the tables of what it gives up and of all arms against the baseline."""
     from frontguard.words.comparisons import (

@@ -294,15 +294,11 @@ def new_mark() -> str:
     return f"{outer} {ours}" if outer else ours
 
 
-def end_marked(mark: str, first: int) -> int:
-    """Kill every process with this mark that was started after the process `first`. How many there were."""
-    seen: set[int] = set()
+def end_marked(mark: str, first: int) -> None:
+    """Kill every process with this mark that was started after the process `first`."""
     deadline = time.perf_counter() + _PATIENCE
-    while True:  # again, until there are none: one may have started another meanwhile
-        found = _marked(_started_after(first), lambda written: mark in written)
-        if not found or time.perf_counter() > deadline:
-            return len(seen)
-        seen.update(process.pid for process in found)
+    # Again, until there are none: one may have started another meanwhile.
+    while (found := _marked(_started_after(first), lambda written: mark in written)) and time.perf_counter() < deadline:
         _kill(found)
         time.sleep(0.001)
 

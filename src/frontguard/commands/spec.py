@@ -100,13 +100,13 @@ def filled_command(command: Command, values: Mapping[str, str]) -> Command:
     return tuple(argument for template, argument in arguments if argument or not template)
 
 
-def escaped(text: str, names: tuple[str, ...] = RESERVED) -> str:
-    """A text as a template in which only placeholders with these names count: all other braces are plain.
+def escaped(text: str) -> str:
+    """A text as a template in which only our own placeholders count: all other braces are plain.
 
     >>> escaped("awk '{print $1}' {workdir}/x")
     "awk '{{print $1}}' {workdir}/x"
     """
-    kept = "|".join(re.escape(name) for name in names)
+    kept = "|".join(RESERVED)
     return re.sub(rf"\{{(?:{kept})\}}|[{{}}]", lambda found: found[0] if len(found[0]) > 1 else found[0] * 2, text)
 
 
