@@ -267,9 +267,9 @@ _OF_METRICS = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact")
 Reader = Callable[[Any, str], Any]
 
 
-def _by(read: Reader) -> dict[str, Reader]:
-    """The reader of a field; None stays None where that is the default."""
-    return {"read": read}
+def _by(read: Reader, table: str = "") -> dict[str, Any]:
+    """The reader of a field, and the table of a spec that says it; None stays None where that is the default."""
+    return {"read": read, "table": table}
 
 
 def _columns(given: Any, name: str) -> tuple[str, ...]:
@@ -323,26 +323,26 @@ class Question:
     """
 
     objectives: tuple[Objective, ...] = field(default=(), metadata=_by(lambda given, _: parse_objectives(given)))
-    threat: Threat = field(default=USUAL, metadata=_by(lambda given, _: threat_of(given)))
-    confidence: float = field(default=0.95, metadata=_by(checked_confidence))
+    threat: Threat = field(default=USUAL, metadata=_by(lambda given, _: threat_of(given), "study"))
+    confidence: float = field(default=0.95, metadata=_by(checked_confidence, "study"))
     limits: tuple[Limit, ...] = field(default=(), metadata=_by(lambda given, _: parse_limits(given)))
-    goal: str = field(default="list", metadata=_by(checked_goal))
+    goal: str = field(default="list", metadata=_by(checked_goal, "study"))
     baseline: str | None = field(default=None, metadata=_by(_text))
     coverage: tuple[float, ...] | None = field(default=None, metadata=_by(_amounts))
     spread: SpreadBound | None = field(default=None, metadata=_by(_spread))
-    paired: bool = field(default=False, metadata=_by(checked_truth))
+    paired: bool = field(default=False, metadata=_by(checked_truth, "study"))
     pair: tuple[str, ...] = field(default=(), metadata=_by(_columns))
     absent: str = field(default="failed", metadata=_by(_absent))
-    items: int | None = field(default=None, metadata=_by(_items))
+    items: int | None = field(default=None, metadata=_by(_items, "study"))
     cluster: tuple[str, ...] = field(default=(), metadata=_by(_columns))
-    blocks: bool = field(default=False, metadata=_by(checked_truth))
-    independent: bool = field(default=False, metadata=_by(checked_truth))
+    blocks: bool = field(default=False, metadata=_by(checked_truth, "study"))
+    independent: bool = field(default=False, metadata=_by(checked_truth, "study"))
     anytime: bool | None = field(default=None, metadata=_by(checked_truth))
-    cost: Cost | None = field(default=None, metadata=_by(lambda given, _: Cost.read(given)))
-    max_cost: float | None = field(default=None, metadata=_by(lambda given, _: given))  # its unit is that of the cost
-    max_pulls: int | None = field(default=None, metadata=_by(checked_count))
-    max_pulls_per_arm: int | None = field(default=None, metadata=_by(checked_count))
-    polish: bool = field(default=False, metadata=_by(checked_truth))
+    cost: Cost | None = field(default=None, metadata=_by(lambda given, _: Cost.read(given), "study"))
+    max_cost: float | None = field(default=None, metadata=_by(lambda given, _: given, "budget"))  # in units of the cost
+    max_pulls: int | None = field(default=None, metadata=_by(checked_count, "budget"))
+    max_pulls_per_arm: int | None = field(default=None, metadata=_by(checked_count, "budget"))
+    polish: bool = field(default=False, metadata=_by(checked_truth, "study"))
 
     @classmethod
     def of(
@@ -487,6 +487,11 @@ class Question:
             said["spread"] = _spread_from_dict(said["spread"])
         eps = real_number(said.pop("contamination", USUAL.eps), "contamination")
         return cls(**said | {"threat": threat_of(said.get("threat"), eps)})
+
+
+def keys_of(table: str) -> tuple[str, ...]:
+    """Fields of the question that a table of a spec says: "study" or "budget"."""
+    return tuple(each.name for each in fields(Question) if each.metadata["table"] == table)
 
 
 _NOT_TOGETHER = (

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from frontguard._common.typing import Bools, Floats
 
-WANTED_SHARE: Final = "a probability from 0 to below 1/2, such as 0.1 or '10%'"
-WANTED_CONFIDENCE: Final = "a probability between 0 and 1, such as 0.95 or '95%'"
 WANTED_TIME: Final = "a time, such as 90 (seconds), '30 min' or '2 h', above 0 and below 30 years"
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(%?)\s*")
@@ -74,7 +72,9 @@ def checked_share(value: object, name: str = "contamination") -> float:
     share = _probability(value)
     if not 0.0 <= share < 0.5:
         majority = ": from one half on, what is replaced is the majority" if share >= 0.5 else ""
-        raise BadArgument(name, must=f"be {WANTED_SHARE}{majority}", got=repr(value))
+        raise BadArgument(
+            name, must=f"be a probability from 0 to below 1/2, such as 0.1 or '10%'{majority}", got=repr(value)
+        )
     return share
 
 
@@ -86,20 +86,20 @@ def checked_confidence(value: object, name: str = "confidence") -> float:
     """
     level = _probability(value)
     if not 0.0 < level < 1.0:
-        raise BadArgument(name, must=f"be {WANTED_CONFIDENCE}", got=repr(value))
+        raise BadArgument(name, must="be a probability between 0 and 1, such as 0.95 or '95%'", got=repr(value))
     return level
 
 
 GOALS = ("front", "list")
 """All arms that none beats, the paper's set; or as few as are enough, the short list."""
 
-WANTED_GOAL = "'list' (as few arms as are enough) or 'front' (all that none beats)"
-
 
 def checked_goal(value: object, name: str = "goal") -> str:
     """The goal: which arms are to be returned."""
     if not isinstance(value, str) or value not in GOALS:
-        raise BadArgument(name, must=f"be {WANTED_GOAL}", got=repr(value))
+        raise BadArgument(
+            name, must="be 'list' (as few arms as are enough) or 'front' (all that none beats)", got=repr(value)
+        )
     return value
 
 

@@ -24,6 +24,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.limits import Limit
 from frontguard.objectives import Objective
 from frontguard.phrases import did_you_mean
+from frontguard.question import keys_of
 
 
 @lru_cache(maxsize=16)
@@ -213,7 +214,7 @@ def _tables(read_one: Reader, wanted: str) -> Reader:
 class BudgetToml(Table):
     """[budget]."""
 
-    others = ("max_pulls", "max_pulls_per_arm", "max_cost")
+    others = keys_of("budget")
 
     max_time: Annotated[float | None, SECONDS] = None
 
@@ -236,10 +237,7 @@ BUDGET = _table(
 class StudyToml(Table):
     """[study]."""
 
-    others = (
-        "threat", "contamination", "confidence", "goal", "paired", "items", "independent", "blocks", "cost",
-        "polish",
-    )  # fmt: skip
+    others = ("contamination", *keys_of("study"))
 
     name: Annotated[str | None, TEXT] = None
     seed: Annotated[int, NATURAL] = 0
