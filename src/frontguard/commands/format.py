@@ -13,7 +13,7 @@ import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, get_args, get_type_hints
 
 from frontguard import phrases
@@ -164,6 +164,7 @@ class Table:
     others: ClassVar[tuple[str, ...] | None] = ()  # None: any
 
     @classmethod
+    @cache
     def readers(cls) -> dict[str, Reader]:
         """Readers by key."""
         kinds = get_type_hints(cls, include_extras=True)
