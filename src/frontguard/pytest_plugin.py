@@ -1,10 +1,9 @@
 """A plugin of pytest for suites with pytest-benchmark: `--frontguard-gate BASELINE` fails a session that is worse.
 
-It is loaded by every session of an environment that has frontguard, so nothing is imported here before the option is
-given. This session's benchmarks are compared with those of the same name in the baseline's files, as `frontguard gate`
-compares logs. All rounds of a session are made by one process and count as one observation of each benchmark: give the
-files of several sessions, of both sides; or `--frontguard-cluster none`, which says that rounds do not depend on each
-other.
+Every session of an environment that has frontguard loads it, so nothing is imported here before the option is given.
+This session's benchmarks are compared with those of the same name in the baseline's files, as `frontguard gate`
+compares logs. All rounds of a session count as one observation of each benchmark: give the files of several sessions,
+of both sides; or `--frontguard-cluster none`, which says that rounds do not depend on each other.
 """
 
 from __future__ import annotations

@@ -125,18 +125,18 @@ class Cost:
                 raise BadArgument("cost", must="be given for every arm", got=f"none for {shown(arm, 120)}")
         return [self.by_arm[arm] for arm in arms]
 
-    def budget(self, value: object, name: str = "max_cost") -> float:
+    def budget(self, value: object) -> float:
         """A budget in its unit: a number, or a text such as "12 dollars"; of seconds also "30 min".
 
         >>> Cost("seconds", unit="seconds").budget("2 min"), Cost(amount=2.0, unit="dollars").budget("12 dollars")
         (120.0, 12.0)
         """
         if self.unit == SECONDS:
-            return checked_seconds(value, name)
+            return checked_seconds(value, "max_cost")
         amount, unit = _price(value)
         if not 0.0 < amount < math.inf or unit not in ("", self.unit):
             wanted = f"a number of {self.unit} above 0, such as 120 or '120 {self.unit}'"
-            raise BadArgument(name, must=f"be {wanted}", got=shown(value, 120))
+            raise BadArgument("max_cost", must=f"be {wanted}", got=shown(value, 120))
         return amount
 
 
@@ -354,10 +354,7 @@ class Question:
         usual: Collection[str] = (),
         **asked: Unpack[Asked],
     ) -> Question:
-        """The question that keywords ask; what they do not say is as in `question`, or as usual.
-
-        Metrics of these `usual` names have the `usual_tolerance` unless one is given.
-        """
+        """Return what keywords ask, else as in `question`; metrics of `usual` names have the `usual_tolerance`."""
         if question is not None and not isinstance(question, Question):
             raise BadArgument("question", must="be a Question", got=shown(question, 120))
         said: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
