@@ -3,10 +3,10 @@ from .fronts import pairs as pairs
 from .fronts import parallel as parallel
 from .picture import Picture as Picture
 from .results import forest as forest
-from .results import pulls as pulls
 from .results import robustness as robustness
 from .results import sample_complexity as sample_complexity
 from .studies import certainty as certainty
 from .studies import measurements as measurements
+from .studies import pulls as pulls
 from .studies import rate as rate
 from .studies import shrinking as shrinking

@@ -172,15 +172,7 @@ _LARGEST = 1e300  # beyond this no drawing library can compute with coordinates
 
 
 def limits(panel: Panel) -> Frame:
-    """What the panel shows: (lowest, highest) x and y, always in rising order, finite, and positive on a log scale.
-
-    >>> from frontguard.plot.picture import Look
-    >>> look = Look("", "#000000")
-    >>> points = parts.Points(np.array([1.0, 3.0, np.inf]), np.array([2.0, np.nan, 5.0]), look)
-    >>> (x_low, x_high), y = limits(Panel(Axis(), Axis(low=0.0, high=9.0), (points,)))
-    >>> round(x_low, 6), round(x_high, 6), y
-    (0.88, 3.12, (0.0, 9.0))
-    """
+    """Return the ends of both axes: rising, finite, and positive on a log scale."""
     # What is shaded behind the rest must not decide, unless there is nothing else.
     decisive = [layer for layer in panel.layers if not isinstance(layer, parts.Region)] or panel.layers
     xs = [values for layer in decisive for values in _reach(layer)[0]]
@@ -213,7 +205,7 @@ def widened(within: Limits, share: float, *, log: bool = False) -> Limits:
 
 
 def inside(x: Floats, y: Floats, frame: Frame) -> npt.NDArray[np.bool_]:
-    """Which points lie within the frame; those without a finite place do not.
+    """Mask of the points within the frame; those without a finite place do not.
 
     >>> inside(np.array([1.0, 9.0, np.nan]), np.array([1.0, 1.0, 1.0]), ((0.0, 2.0), (0.0, 2.0))).tolist()
     [True, False, False]
@@ -319,7 +311,7 @@ def _reach(layer: Layer) -> tuple[list[Floats], list[Floats]]:
 
 
 def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a layer's coordinates along x and y are called."""
+    """Names of a layer's coordinates along x and along y."""
     match layer:
         case parts.Boxes():
             return ("x_low", "x_high"), ("y_low", "y_high")
@@ -353,7 +345,7 @@ class Sheet:
     y: Scale
 
     def inside(self, x: Floats, y: Floats) -> Bools:
-        """Which positions are seen; rounding must not lose one on the edge."""
+        """Mask of the positions that are seen; rounding must not lose one on the edge."""
         left, top, right, bottom = self.frame
         return np.asarray((x >= left - 0.5) & (x <= right + 0.5) & (y >= top - 0.5) & (y <= bottom + 0.5))
 
@@ -455,6 +447,6 @@ def _marks(layer: Layer, sheet: Sheet) -> Floats:
 
 
 def _gaps(box: Rectangle, others: Floats) -> Floats:
-    """How far the others (n, 4) are away from it, less than 0 where they overlap."""
+    """Distances of the others (n, 4) from it, less than 0 where they overlap."""
     apart = np.maximum(others[:, :2] - box[2:], box[:2] - others[:, 2:])
     return np.asarray(apart.max(axis=1))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.pareto.dominance import pareto_mask
-from frontguard.phrases import joined, number, number_of
+from frontguard.phrases import joined, listed, number, number_of
 from frontguard.plot.frames import Scale, limits
 from frontguard.plot.picture import (
     BLUE,
@@ -36,8 +36,8 @@ from frontguard.plot.picture import (
     Region,
     Rule,
     Spans,
+    in_columns,
     interval,
-    listed,
     looks_of,
     sentences,
     short,
@@ -166,7 +166,7 @@ def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
 
 
 def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
-    """Of arms with the very same box the first, and none of those of which nothing is known: they would only darken."""
+    """The first of all arms with the very same box, and none of which nothing is known: others would only darken."""
     ends = np.concatenate([arms.low[some][:, [x, y]], arms.high[some][:, [x, y]]], axis=1)
     bounded = np.isfinite(ends).any(axis=1)
     _, first = np.unique(ends[bounded], axis=0, return_index=True)
@@ -174,7 +174,7 @@ def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
 
 
 def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
-    """Where marks go (2, K): at the estimates, and in a small circle around them where several have the same one.
+    """Places of marks (2, K): the estimates, and a small circle around them where several have the same one.
 
     Ratings and counts are often equal. The hints and the boxes tell where they really are.
     """
@@ -201,7 +201,7 @@ def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
 
 
 def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
-    """What the kept arms beat by their estimates: below the stairs through them, in the right direction.
+    """The region that the kept arms beat by their estimates: below the stairs through them, in the right direction.
 
     Nothing if no arm is in. The polygon goes off to infinity where values are worse.
     """
@@ -228,7 +228,7 @@ def beaten_by(points: Floats, signs: Floats) -> Floats:
 
 
 def front_caption(arms: Arms, chosen: Chosen, axes: Mapping[int, Axis]) -> str:
-    """What to look at; axes by the number of their objective."""
+    """Say what to look at; axes by the number of their objective."""
     columns = tuple(axes)
     marks, rest = int(chosen.full.sum()), int(chosen.rest.sum())
     shaded = len(arms.objectives) == 2 and (arms.codes == Verdict.KEEP).any()
@@ -322,6 +322,7 @@ def pairs(result: Answer) -> Picture:
             along = axes[y] if x == 0 else replace(axes[y], title="", better="")
             row[x] = front_panel(arms, {x: across, y: along}, chosen, boxed[x, y], named=named)
         rows.append(tuple(row))
+    unseen = arms.objectives[M:]
     side = 3.6 if M <= 3 else 2.9 if M == 4 else 2.5
     return Picture(
         rows=tuple(rows),
@@ -329,7 +330,7 @@ def pairs(result: Answer) -> Picture:
         caption=sentences(
             front_caption(arms, chosen, axes),
             "An arm that seems beaten in one pair can be on the front by another objective." if M > 2 else "",
-            f"Not drawn: the objectives {listed(arms.objectives[M:], 4)}." if arms.objectives[M:] else "",
+            f"Not drawn: the objectives {listed(in_columns(unseen, 32), 4)}." if unseen else "",
         ),
         width=1.0 + side * (M - 1),
         height=1.2 + 0.85 * side * (M - 1),
@@ -408,7 +409,7 @@ def parallel(result: Answer) -> Picture:
 
 
 def _of_many(verdict: Verdict, look: Look, count: int) -> tuple[Look, float]:
-    """How one of so many lines looks, and how opaque it is: the more there are, the fainter, the front the least."""
+    """Look and opacity of one of so many lines: the more there are, the fainter, the front the least."""
     loud = min(1.0, _BOLD[verdict] / count)
     quiet = replace(look, dash=_DASHES.get(verdict, ()), width=look.width * max(0.6, loud))
     return quiet, max(0.6 if verdict == Verdict.KEEP else 0.35, 0.9 * loud)
@@ -473,19 +474,19 @@ class Arms:
 
     @property
     def excluded(self) -> Bools:
-        """Which arms (K,) cannot be measured."""
+        """Mask of the arms (K,) that cannot be measured."""
         return np.asarray(self.codes == Verdict.EXCLUDED)
 
     def minimized(self, d: int) -> bool:
-        """Whether smaller is better. Without metrics the values are inner ones, of which larger are better."""
+        """True if smaller is better. Without metrics the values are inner ones, of which larger are better."""
         return bool(self.result.metrics) and self.result.metrics[d].minimized
 
     def relative(self, d: int) -> bool:
-        """Whether differences of this objective are shares of it."""
+        """True if differences of this objective are shares of it."""
         return bool(self.result.metrics) and self.result.metrics[d].relative
 
     def places(self, *columns: int) -> Bools:
-        """Which arms (K,) have a place in a picture of these objectives: estimates, and they are not excluded."""
+        """Mask of the arms (K,) with estimates of these objectives that are not excluded."""
         return np.isfinite(self.estimates[:, list(columns)]).all(axis=1) & ~self.excluded
 
     def with_verdict(self, verdict: Verdict, among: Bools | None = None) -> Ints:
@@ -528,7 +529,7 @@ class Arms:
         return axis_of(self.objectives[d], self.minimized(d), *seen)
 
     def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
-        """How many of some arms have estimates beyond the ends of an axis, in a sentence; "" if none.
+        """Count the arms with estimates beyond the ends of an axis, in a sentence; "" if none.
 
         They are out: every other arm's estimate is seen. Axes are given by the number of their objective.
         """
@@ -539,7 +540,7 @@ class Arms:
         return "1 beaten arm lies beyond the edge." if count else ""
 
     def not_drawn(self, *columns: int) -> str:
-        """How many arms have no place in the picture, and why, in a sentence; "" if all have one."""
+        """Count the arms without a place in the picture, with the reason, in a sentence; "" if all have one."""
         excluded = int(self.excluded.sum())
         unknown = int((~self.places(*columns) & ~self.excluded).sum())
         reasons = []
@@ -625,7 +626,7 @@ def position_of(names: Sequence[str], which: object, argument: str, what: str = 
 def frame(
     centres: Floats, ends: Floats, factor: float = FACTOR, matter: Floats | None = None
 ) -> tuple[float | None, float | None, bool]:
-    """Where an axis begins and ends, None where there is nothing to go by, and whether it is logarithmic.
+    """Ends of an axis, None where there is nothing to go by, and True if it is logarithmic.
 
     It is if the centres that tell are positive and differ by more than the factor. `matter` are those of the centres
     that must be seen, all of them unless given. Other centres, and the `ends` of intervals, are seen as far as they
@@ -690,7 +691,7 @@ _SMALLEST = 0.5  # of its size: what a mark has at least
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Which arms (K,) of those that have a place are shown in full, and which are left to a density."""
+    """Masks of the arms (K,) shown in full, and of those left to a density."""
 
     full: Bools
     rest: Bools
@@ -718,7 +719,7 @@ def choose(
 
 
 def smaller(look: Look, count: int) -> Look:
-    """How one of so many marks looks: the more there are, the smaller each is.
+    """The look of one of so many marks: the more there are, the smaller each is.
 
     >>> look = VERDICTS[Verdict.KEEP]
     >>> smaller(look, 10) is look, smaller(look, 160).size, smaller(look, 10_000).size
@@ -767,7 +768,7 @@ def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, str, Look]]:
 
 
 def density(x: Floats, y: Floats, x_axis: Axis, y_axis: Axis, look: Look) -> Density:
-    """How many of the points lie where. Those beyond the ends of an axis are left out: they are not seen."""
+    """Count points in cells; those beyond the ends of an axis are left out."""
     inside = x_axis.holds(x) & y_axis.holds(y)
     if not inside.any():
         return Density(np.array([]), np.array([]), np.zeros((0, 0), np.int64), look)

@@ -300,7 +300,7 @@ def _filling(look: Look) -> dict[str, Any]:
 
 
 def _legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
-    """What stands beside a look's name."""
+    """The sample beside a look's name."""
     if drawn_as and not drawn_as & {"line", "mark"}:
         return Patch(**_filling(look))
     style = _mark(look)

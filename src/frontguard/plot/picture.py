@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats
 from frontguard.errors import BadInput
-from frontguard.phrases import between, cells_of, fitting_names, joined, visible
+from frontguard.phrases import between, cells_of, fitting_names, visible
 from frontguard.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -118,19 +118,6 @@ def interval(low: float, high: float) -> str:
     return between(low, high)
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Names in a sentence, the first ones if they are many.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2), listed(["a"]), listed([])
-    ('a, b and c', 'a, b and 2 more', 'a', 'none')
-    """
-    shown = in_columns(names[:most], 32)
-    more = len(names) - len(shown)
-    if more > 0:
-        return f"{', '.join(shown)} and {more:,} more"
-    return joined(shown) if shown else "none"
-
-
 def sentences(*parts: str) -> str:
     """Sentences one after another, as many as there is room for; empty ones are left out.
 
@@ -160,7 +147,7 @@ PALE = ("cross", "plus")
 
 @dataclass(frozen=True)
 class Look:
-    """What something is called in a legend, and what it looks like."""
+    """A name in a legend, and how it is drawn."""
 
     label: str
     colour: str  # "#rrggbb"; "" for the colour of text, whatever that is on the page
@@ -172,14 +159,14 @@ class Look:
 
 
 def bar_shade(look: Look) -> float:
-    """How much of a look's colour fills a bar, so that verdicts can be told apart without colour."""
+    """Opacity of a bar's filling, so that verdicts can be told apart without colour."""
     if not look.filled:
         return 0.0
     return 0.45 if look.mark in PALE else 0.25 if look.mark == "triangle" else 1.0
 
 
 def box_shades(look: Look) -> tuple[float, float]:
-    """How much of a look's colour fills a box, and how much edges it: a hollow mark has a hollow box."""
+    """Opacities of a box's filling and edge: a hollow mark has a hollow box."""
     fill, edge = (0.05, 0.3) if look.mark in PALE else (0.13, 0.6)
     return (fill if look.filled else 0.0), edge
 
@@ -252,13 +239,13 @@ class Axis:
     ticks: tuple[tuple[float, str], ...] | None = None  # instead of those that the scale would have
 
     def holds(self, values: Floats) -> Bools:
-        """Which values lie between its ends, as far as these are given."""
+        """Mask of the values between its ends, as far as these are given."""
         low = -np.inf if self.low is None else self.low
         return np.asarray((values >= low) & (values <= (np.inf if self.high is None else self.high)))
 
     @property
     def direction(self) -> str:
-        """Where good lies, in words with an arrow; "" if nowhere.
+        """The better direction in words with an arrow; "" without one.
 
         >>> Axis(better="lower").direction, Axis(better="lower", reverse=True).direction
         ('← lower is better', 'lower is better →')
@@ -359,7 +346,7 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """How many things lie in the cells of a grid: counts (len(x_edges) − 1, len(y_edges) − 1), darker for more."""
+    """Numbers of things in the cells of a grid: counts (len(x_edges) − 1, len(y_edges) − 1), darker for more."""
 
     x_edges: Floats
     y_edges: Floats
@@ -423,13 +410,13 @@ class Picture:
 
     @property
     def description(self) -> str:
-        """What lies across and along, with the caption: for those who cannot see it."""
+        """The titles of the axes, and the caption: for those who cannot see it."""
         axes = dict.fromkeys((axis.title, axis.direction) for panel in self.panels for axis in (panel.x, panel.y))
         titles = [f"{short(title, 40)} {direction}".strip() for title, direction in axes if title]
         return sentences(f"{', '.join(titles)}." if titles else "", self.caption)
 
     def drawn_as(self, look: Look) -> frozenset[str]:
-        """What has this look, whatever its label: "mark", "line", "bar", "box", "band", "area"."""
+        """The kinds of things with this look, whatever its label: "mark", "line", "bar", "box", "band", "area"."""
         found: set[str] = set()
         for layer in (layer for panel in self.panels for layer in panel.layers):
             if replace(layer.look, label=look.label) != look:

@@ -96,7 +96,7 @@ def plain(text: str, most: int, lines: int = 1) -> str:
 
 
 def _hint(text: str) -> str:
-    """What is shown under the pointer: lines as they are given, each of them broken and shortened if need be."""
+    """The text under the pointer: lines as they are given, each broken and shortened if need be."""
     return "<br>".join(plain(line, 60, 4) for line in text.split("\n")[:12])
 
 

@@ -1,4 +1,4 @@
-"""Pictures of results beside the front: pulls of each arm, all against a baseline, how robust; and of experiments."""
+"""Pictures of results beside the front: all arms against a baseline, how robust; and of experiments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from decimal import ROUND_FLOOR
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.effects import Comparisons, Contrast, by_difference
@@ -23,11 +22,8 @@ from frontguard.plot.picture import (
     GREEN,
     GREY,
     PINK,
-    PLAIN,
-    VERDICTS,
     VERMILION,
     Axis,
-    Bars,
     Layer,
     Lines,
     Look,
@@ -46,64 +42,6 @@ from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.certificate import true_values
 from frontguard.words.comparisons import contrast_in_words, effect_in_words, rows_of
-
-# Pulls of each arm: where the measurements went ----------------------------------------------------------------------
-
-
-NAMED = 40
-"""Up to so many arms have a bar and a name each."""
-
-_LOG_FACTOR = 100.0
-
-
-def pulls(result: Answer) -> Picture:
-    """How often each arm was pulled, by verdict; of many arms, those that were pulled most.
-
-    >>> from frontguard.demo.cases import analyze_reviews
-    >>> pulls(analyze_reviews().analysis).panels[0].x.title
-    'pulls'
-    """
-    arms = read(result)
-    counts = result.pulls_per_arm
-    ranked = sorted(range(len(counts)), key=lambda arm: (-counts[arm], natural(arms.names[arm])))
-    order, left = np.array(ranked[:NAMED], np.int64), ranked[NAMED:]
-    row = np.full(len(counts), np.nan)
-    row[order] = np.arange(len(order))
-    layers = [
-        Bars(
-            row[some],
-            counts[some].astype(np.float64),
-            VERDICTS[verdict],
-            hints=arms.hints(some),
-            keys=tuple(some.tolist()),
-        )
-        for verdict in VERDICTS
-        if len(some := arms.with_verdict(verdict, np.isfinite(row)))
-    ]
-    figures = tuple(f"{count:,}" for count in counts[order].tolist())  # behind the ends of the bars
-    ends = Points(counts[order].astype(np.float64), row[order], replace(PLAIN, size=0.01), written=figures)
-    least, most = int(counts.min()), int(counts.max())
-    return Picture(
-        rows=((Panel(_pulls_axis(counts[order]), Axis(names=arms.named(order), reverse=True), (*layers, ends)),),),
-        legend=looks_of(layers),
-        caption=sentences(
-            f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first.",
-            f"Not drawn: {number_of(len(left))} with {int(counts[left[0]]):,} pulls or fewer." if left else "",
-        ),
-        width=7.0,
-        height=1.4 + 0.24 * max(4, len(order)),
-        name="pulls",
-    )
-
-
-def _pulls_axis(lengths: npt.NDArray[Any]) -> Axis:
-    least, most = float(lengths.min()), float(lengths.max())
-    if most == 0.0:
-        return Axis(title="pulls", low=0.0, high=1.0, ticks=((0.0, "0"), (1.0, "1")))
-    if least > 0.0 and most > _LOG_FACTOR * least:
-        return Axis(title="pulls", scale="log", low=least / 2.0, high=most * (2.0 * most / least) ** 0.3)
-    return Axis(title="pulls", low=0.0, high=1.3 * most)
-
 
 # A forest plot: how many times as much, or how much more, each arm has than a baseline -------------------------------
 
@@ -234,7 +172,7 @@ _LIES = Axis("how much may lie, ε", low=0.0, high=0.62, ticks=tuple((k / 10, f"
 
 
 def robustness(result: Answer, profile: Profile | None = None) -> Picture:
-    """Up to which share ε of lies each verdict stands, and the answer as a whole. An analysis carries its profile.
+    """The largest share ε of lies at which each verdict, and the whole answer, stands. An analysis has its profile.
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> [panel.x.title for panel in robustness(analyze_reviews().analysis).panels]

@@ -1,4 +1,4 @@
-"""A study over its pulls: boxes shrinking, the certificate against the goal, pulls a minute, raw values of an arm."""
+"""Pictures of how it was measured: boxes over pulls, the certificate, pulls of each arm and a minute, raw values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Floats
+from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import duration, number, number_of, percent, rounded
+from frontguard.phrases import duration, listed, natural, number, number_of, percent, rounded
 from frontguard.plot.frames import widened
 from frontguard.plot.fronts import (
     FACTOR,
@@ -20,6 +20,7 @@ from frontguard.plot.fronts import (
     drawable,
     frame,
     position_of,
+    read,
 )
 from frontguard.plot.picture import (
     CONTESTANTS,
@@ -28,8 +29,10 @@ from frontguard.plot.picture import (
     GOAL,
     KEEP,
     NOW,
+    PLAIN,
     SUSPECT,
     VALUE,
+    VERDICTS,
     VERMILION,
     Axis,
     Band,
@@ -43,11 +46,11 @@ from frontguard.plot.picture import (
     Rule,
     in_columns,
     interval,
-    listed,
     looks_of,
     sentences,
     short,
 )
+from frontguard.results import Answer
 from frontguard.studies.alarms import suspects
 from frontguard.studies.follow import History, Measurements, Rate
 from frontguard.verdicts import Verdict
@@ -76,9 +79,7 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         else [position_of(history.arms, arm, "each of `arms`", "an arm") for arm in arms]
     )
     if not 0 < len(chosen) <= MOST or len(set(chosen)) < len(chosen):
-        raise BadArgument(
-            "arms", must=f"be 1 to {MOST} different ones", got=f"{len(chosen)}: {listed([str(a) for a in chosen])}"
-        )
+        raise BadArgument("arms", must=f"be 1 to {MOST} different ones", got=f"{len(chosen)}")
     names = in_columns([history.arms[arm] for arm in chosen], 40)
     looks = [replace(look, label=name) for look, name in zip(CONTESTANTS, names, strict=False)]
     panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
@@ -202,7 +203,7 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
         caption=sentences(
             "At 1 the answer holds within the tolerance, which is the goal.",
             _foreseen(pulls_left),
-            f"Left out, since their tolerance is 0: {listed(without)}." if without else "",
+            f"Left out, since their tolerance is 0: {listed(in_columns(without, 32))}." if without else "",
         ),
         width=7.0,
         height=4.0,
@@ -211,7 +212,7 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
 
 
 def _ceiling(shares: Floats) -> float | None:
-    """Where the axis ends: some hundreds of tolerances are as good as nothing certain, and would hide the rest."""
+    """The end of the axis: some hundreds of tolerances are as good as nothing certain, and would hide the rest."""
     known = shares[np.isfinite(shares)]
     if not len(known) or float(known.max()) <= _MOST_SHARES:
         return None
@@ -245,7 +246,7 @@ def _ahead(x: Floats, shares: Floats, pulls_left: int | None) -> Lines | Points 
 
 
 def rate(rate: Rate) -> Picture:
-    """How fast a study goes: a bar for each span of time, as high as its pulls a minute; the failed ones within.
+    """The speed of a study: a bar for each span of time, as high as its pulls a minute; the failed ones within.
 
     >>> told = Rate(np.array([0.0, 60.0, 120.0]), np.array([30, 60]), np.array([0, 6]))
     >>> [layer.high.tolist() for layer in rate(told).panels[0].layers]
@@ -300,6 +301,67 @@ def _unit(seconds: float) -> tuple[str, float]:
     if seconds < 3.0 * 3600.0:
         return "minutes", 60.0
     return ("hours", 3600.0) if seconds < 3.0 * 86400.0 else ("days", 86400.0)
+
+
+# Pulls of each arm: where the measurements went ----------------------------------------------------------------------
+
+
+NAMED = 40
+"""Up to so many arms have a bar and a name each."""
+
+_LOG_FACTOR = 100.0  # pulls that differ by more have a logarithmic axis
+
+
+def pulls(result: Answer) -> Picture:
+    """Bars of the pulls of each arm, by verdict; of many arms, those that were pulled most.
+
+    >>> from frontguard.demo.cases import analyze_reviews
+    >>> pulls(analyze_reviews().analysis).panels[0].x.title
+    'pulls'
+    """
+    arms = read(result)
+    counts = result.pulls_per_arm
+    ranked = sorted(range(len(counts)), key=lambda arm: (-counts[arm], natural(arms.names[arm])))
+    order, left = np.array(ranked[:NAMED], np.int64), ranked[NAMED:]
+    row = np.full(len(counts), np.nan)
+    row[order] = np.arange(len(order))
+    layers = [
+        Bars(
+            row[some],
+            counts[some].astype(np.float64),
+            VERDICTS[verdict],
+            hints=arms.hints(some),
+            keys=tuple(some.tolist()),
+        )
+        for verdict in VERDICTS
+        if len(some := arms.with_verdict(verdict, np.isfinite(row)))
+    ]
+    figures = tuple(f"{count:,}" for count in counts[order].tolist())  # behind the ends of the bars
+    ends = Points(counts[order].astype(np.float64), row[order], replace(PLAIN, size=0.01), written=figures)
+    least, most = int(counts.min()), int(counts.max())
+    return Picture(
+        rows=((Panel(_pulls_axis(counts[order]), Axis(names=arms.named(order), reverse=True), (*layers, ends)),),),
+        legend=looks_of(layers),
+        caption=sentences(
+            f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first.",
+            f"Not drawn: {number_of(len(left))} with {int(counts[left[0]]):,} pulls or fewer." if left else "",
+        ),
+        width=7.0,
+        height=1.4 + 0.24 * max(4, len(order)),
+        name="pulls",
+    )
+
+
+def _pulls_axis(lengths: Ints) -> Axis:
+    least, most = float(lengths.min()), float(lengths.max())
+    if most == 0.0:
+        return Axis(title="pulls", low=0.0, high=1.0, ticks=((0.0, "0"), (1.0, "1")))
+    if least > 0.0 and most > _LOG_FACTOR * least:
+        return Axis(title="pulls", scale="log", low=least / 2.0, high=most * (2.0 * most / least) ** 0.3)
+    return Axis(title="pulls", low=0.0, high=1.3 * most)
+
+
+# The values of an arm ------------------------------------------------------------------------------------------------
 
 
 FEW = 8
@@ -408,7 +470,7 @@ def _panel(measurements: Measurements, column: _Column, x: Floats, contamination
 
 
 def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[float, float, bool]:
-    """What part of the values is shown, and whether by ratios: all that are not `FAR` from the middle half.
+    """Ends of the axis, and True if it goes by ratios: all values that are not `FAR` from the middle half are shown.
 
     >>> edges(np.array([1.0, 2.0, 3.0, 4.0, 1e9, np.nan]), (1.5, 5.0), False)
     (0.8, 5.2, False)
@@ -431,7 +493,7 @@ def _what(objective: Objective) -> str:
 
 
 def _caption(columns: Sequence[_Column]) -> str:
-    """What is shown, and what of it is a hint only."""
+    """Say what is shown, and what of it is a hint only."""
     said = ["Values in the order in which they were told."]
     if any(column.objective.has_quantile for column in columns):
         said.append(
@@ -456,7 +518,7 @@ def _note(column: _Column, contamination: float | None) -> str:
 
 
 def _counts(values: Floats) -> str:
-    """How often each value is there, if they are few; else how many there are.
+    """Count each value, if they are few; else all of them.
 
     >>> _counts(np.array([1.0, 0.0, 1.0])), _counts(np.arange(9.0))
     ('1 × 0, 2 × 1', '9 values')

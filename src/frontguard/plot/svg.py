@@ -157,7 +157,7 @@ def cells(
 
 
 def _shares(picture: Picture) -> list[float]:
-    """How much of the height each row gets: as much as the others, or by what it has to name if it stands alone."""
+    """Shares of the height: equal ones, or by the names of each row where all stand alone."""
     if any(len(row) != 1 for row in picture.rows):
         return [1.0 / len(picture.rows)] * len(picture.rows)
     wanted = [max(_FRAME, LINE * SIZE / _INCH * len(row[0].y.names)) if row[0] else _FRAME for row in picture.rows]
@@ -186,7 +186,7 @@ def _tick_lines(panel: Panel) -> int:
 
 
 def planned(panel: Panel, cell_width: float, frame_height: float) -> PanelRoom:
-    """How much room a panel's surroundings need in a cell of that width."""
+    """The room that a panel's surroundings need in a cell of that width."""
     shown = limits(panel)
     title = wrapped(panel.title, columns(_BOLD * cell_width, _TITLE))
     note = wrapped(panel.note, columns(cell_width, _SMALL))
@@ -284,7 +284,7 @@ Below: TypeAlias = tuple[float, float, list[str]]
 
 
 def below(axis: Axis, shown: Limits, x: Scale, edges: tuple[float, float], most_lines: int) -> list[Below]:
-    """As many ticks as have room beside each other, with words within the edges, from left to right."""
+    """Ticks that have room beside each other, with words within the edges, from left to right."""
     wide = abs(x.end - x.start)
     if axis.names or axis.ticks is not None:  # long names are broken or cut; of many, those for which there is room
         named = [(float(x(at)), word) for at, word in ticks(axis, *shown, max(2, int(wide / 36.0)))]
@@ -447,26 +447,14 @@ def _points(layer: parts.Points, pen: Pen) -> Iterator[Element]:
     x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
     seen: list[int] = np.flatnonzero(pen.sheet.inside(x, y)).tolist()
     places = [(number(x[i]), number(y[i])) for i in seen]
-    if layer.keys:
+    if layer.keys or any(layer.hints):
         mark = shape(layer.look)
         for i, (across, down) in zip(seen, places, strict=True):
             moved: dict[str, object] = {"transform": f"translate({across} {down})"}
             yield pen.named("mark", nth(layer.keys, i), nth(layer.hints, i), moved, mark)
-        return
-    if not places:
-        return
-    painted, outline = brush(layer.look)
-    if not any(layer.hints):
+    elif places:  # one path: there may be thousands
+        painted, outline = brush(layer.look)
         yield element("path", {"d": "".join(f"M{a} {d}{outline}" for a, d in places)} | painted)
-        return
-    yield element(
-        "g",
-        painted | {"pointer-events": "all"},
-        *(
-            element("path", {"d": f"M{across} {down}{outline}"}, hint(nth(layer.hints, i)))
-            for i, (across, down) in zip(seen, places, strict=True)
-        ),
-    )
 
 
 def _boxes(layer: parts.Boxes, pen: Pen) -> Iterator[Element]:
@@ -614,7 +602,7 @@ _ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
 
 
 def elements(panel: parts.Panel, pen: Pen) -> Iterator[Element]:
-    """What the layers of a panel look like, from the lowest to the highest.
+    """Elements of the layers of a panel, the lowest first.
 
     Boxes that follow each other have one parent, whatever their verdicts: a page can move them from one to another.
     It cuts them off at the frame, so that one that goes on has no edge there.
@@ -740,5 +728,5 @@ def words(x: float, y: float, text: str, size: float = SIZE, *, anchor: str = ""
 
 
 def hint(text: str | None) -> Element | None:
-    """What is said when one points at something."""
+    """A hint that is shown under the pointer."""
     return element("title", {}, shortened(text, HINT)) if text else None

@@ -207,7 +207,7 @@ def _fact(fact: Fact) -> list[Element]:
 
 
 def _kinds(table: ReportTable) -> list[str]:
-    """What the style sheet must know of a table: whether its rows have names, and whether these are long."""
+    """Classes of a table: `named` if its rows have names, `long` if these are long."""
     if table.columns[0].number:
         return []
     return ["named", "long"] if any(len(row[0].text) > _LONG_NAME for row in table.rows) else ["named"]

@@ -68,7 +68,7 @@ def _derived(rows: Sequence[Row]) -> Origin:
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    """Who succeeds everywhere, who does not, and how the samples compare with the published ones."""
+    """Say who succeeds everywhere, who does not, and how the samples compare with the published ones."""
     titles = dict.fromkeys((row.policy, row.policy_title) for row in rows)
     always, sometimes = [], []
     for policy, title in titles:

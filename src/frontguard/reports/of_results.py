@@ -61,7 +61,7 @@ MOST_NAMED = 5
 
 
 def origin_steps(origin: Origin | None) -> list[Fact]:
-    """What is known of how it was made."""
+    """The steps of how it was made, as far as they are known."""
     origin = origin or Origin()
     steps = [
         Fact("Version", f"frontguard {origin.version}" if origin.version else ""),
@@ -130,13 +130,13 @@ def _file_names(origin: Origin | None) -> str:
 
 
 def pulls_part(result: Answer) -> Section:
-    """How much was measured, as a picture; blank if nothing was."""
+    """A picture of the pulls; blank if there are none."""
     pictures = (Figure("Pulls of each arm", plot.pulls(with_short_names(result))),) if result.pulls else ()
     return Section("How much was measured", shown=pictures)
 
 
 def robustness_part(found: Answer, *notes: str) -> Section:
-    """How dirty the data may be before verdicts are no longer certain: words, and a picture if there is a profile."""
+    """The part on how many lies verdicts stand: words, and a picture if there is a profile."""
     profile = None if found.log is None else found.log.profile
     if profile is None:
         return Section(ROBUST)
@@ -274,7 +274,7 @@ def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: S
 
 
 def where_they_differ(differing: Differing) -> str:
-    """Why some arms have no figure; blank if all that are decided have one."""
+    """The reason why some arms have no figure; blank if all that are decided have one."""
     if not differing.arms:
         return ""
     bound = " and with a spread bound" if differing.spread else ""

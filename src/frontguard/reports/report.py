@@ -58,7 +58,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in a table, and by what it is sorted: a number, or its text if there is none."""
+    """A cell of a table, sorted by its number, or by its text if there is none."""
 
     text: str
     order: float | None = None
@@ -113,7 +113,7 @@ class Section:
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing in it."""
+        """True if there is nothing in it."""
         return not (self.words or self.listed or self.shown or self.tables)
 
 
@@ -128,7 +128,7 @@ COURSE = "How it came about"
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is sent to somebody who was not there."""
+    """The content of a report, in the order in which it is read."""
 
     title: str
     kind: Kind
@@ -257,7 +257,7 @@ def report_of(
 
 
 def facts_of(result: Answer) -> list[Fact]:
-    """Of what a result is, and what was asked."""
+    """Return the facts about a result and its question."""
     certificate = result.certificate
     failed = f", {result.failed:,} failed" if result.study is not None and result.failed else ""
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
@@ -274,7 +274,7 @@ def facts_of(result: Answer) -> list[Fact]:
 
 
 def progress_facts(plain: Answer) -> list[Fact]:
-    """How far a study is, with short names: verdicts, certificate and forecast, costs, what is left of budgets."""
+    """Return how far a study with short names is: verdicts, certificate, forecast, costs and budgets."""
     facts, state = [Fact("Verdicts", counts(plain))], plain.state
     if plain.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
@@ -290,7 +290,7 @@ def progress_facts(plain: Answer) -> list[Fact]:
 
 
 def time_facts(overview: Overview) -> list[Fact]:
-    """When a study was measured, and what is under way."""
+    """Return when a study was measured, and what is under way."""
     if overview.began is None or overview.last is None:
         return []
     ends = (datetime.fromtimestamp(at, UTC) for at in (overview.began, overview.last))
@@ -303,7 +303,7 @@ def time_facts(overview: Overview) -> list[Fact]:
 
 
 def course_of(overview: Overview, plain: Answer) -> dict[str, Figure]:
-    """How a study came about, by a name for each picture; those that would be empty are left out."""
+    """Return pictures of how a study came about, by name; those that would be empty are left out."""
     history = replace(overview.history, arms=plain.arms, objectives=plain.metrics)
     figures = {}
     if len(history.moments) > 1 and any(metric.inner_tolerance > 0.0 for metric in plain.metrics):
@@ -471,7 +471,7 @@ def _of_all(result: Answer, compared: Comparisons) -> ReportTable:
 
 
 def study_steps(overview: Overview, where: str = "") -> list[Fact]:
-    """What is needed to make a study again."""
+    """Return the steps that make a study again."""
     settings = overview.settings
     spec, identity = settings.about.get("spec"), settings.about.get("identity")
     steps = [

@@ -191,7 +191,7 @@ def static_files() -> tuple[dict[str, bytes], str]:
 
 
 class Site:
-    """What is answered to whom. `asgi` is the application, with its guard in front."""
+    """The site's answers. `asgi` is the application, with its guard in front."""
 
     def __init__(
         self,
@@ -336,12 +336,12 @@ class Bound:
 
     @property
     def url(self) -> str:
-        """Where the page is, with the token if one is needed."""
+        """The address of the page, with the token if one is needed."""
         return f"http://{self.host}/" + (f"?token={self.rules.token}" if self.rules.token else "")
 
     @property
     def others_reach_it(self) -> bool:
-        """Whether machines other than this one can ask."""
+        """True if machines other than this one can ask."""
         return not is_loopback(self.address)
 
 
@@ -426,7 +426,7 @@ class LiveServer:
 
     @property
     def started(self) -> bool:
-        """Whether it answers."""
+        """True once it answers."""
         return self._server.started
 
     def run(self) -> None:

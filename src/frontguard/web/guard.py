@@ -46,7 +46,7 @@ _log = logging.getLogger("frontguard.web")
 
 @dataclass(frozen=True)
 class Rules:
-    """What a request must show."""
+    """Requirements on a request."""
 
     hosts: frozenset[str]  # the values of Host that are ours
     token: str | None = field(default=None, repr=False)  # None: not needed
@@ -55,7 +55,7 @@ class Rules:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host.
+    """True if only this machine reaches a host.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "[::1]", "localhost", "0.0.0.0", "10.0.0.7", "localhost.org")]
     [True, True, True, False, False, False]
@@ -165,12 +165,12 @@ def _from_here(request: Request) -> bool:
 
 
 def is_page(path: str) -> bool:
-    """Whether a path leads to a page for people, not to data, events or parts of a page."""
+    """True if a path leads to a page for people, not to data, events or parts of a page."""
     return not path.startswith(("/events/", "/static/")) and not path.endswith(".json")
 
 
 def _is_ours(host: str, server: tuple[str, int | None] | None) -> bool:
-    """Whether a Host is the address at which the connection came in. No name can be: so no rebinding."""
+    """True if a Host is the address at which the connection came in. No name can be: so no rebinding."""
     address, port = server or ("", None)
     try:
         read = ipaddress.ip_address(address)
@@ -180,7 +180,7 @@ def _is_ours(host: str, server: tuple[str, int | None] | None) -> bool:
 
 
 def _admitted(rules: Rules, request: Request) -> HTMLResponse | None:
-    """Whether the token was shown, where one is needed."""
+    """Refuse a request without the token, where one is needed; greet one that brings it by the URL."""
     if rules.token is None:
         return None
     given = [value for name, value in parse_qsl(_query(request)) if name == "token"]

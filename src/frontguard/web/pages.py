@@ -162,14 +162,14 @@ def _answer(found: Answer) -> Element:
 
 
 def _facts(overview: Overview, plain: Answer) -> Element:
-    """How far it is, and how fast."""
+    """Counts, pace and forecast."""
     facts = [fact for fact in facts_of(plain) if fact.label == "Pulls"]
     if overview.status == "running":
         pace = plain.state.pulls_a_second
         facts.append(Fact("Pulls a minute", number(round(60.0 * pace, 1)) if pace else "none lately"))
     facts += [*progress_facts(plain), *time_facts(overview)]
-    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in facts]
-    return region("facts", "So far", parts.definition([*terms, ("Last pull", [parts.moment(overview.last)])]))
+    terms = [*((fact.label, called(fact.value)) for fact in facts), ("Last pull", parts.moment(overview.last))]
+    return region("facts", "So far", parts.definition(terms))
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
@@ -263,11 +263,10 @@ def _warnings(overview: Overview) -> Element:
 
 
 def _reproduce(overview: Overview) -> Element:
-    """What was asked, and what is needed to make it again: the spec as it was written, if there is one."""
+    """The question, and the steps to make it again: the spec as it was written, if there is one."""
     *facts, spec = *facts_of(overview.answer), *study_steps(overview)
     # How many pulls there are stands above: nothing changes here while a study goes on.
-    kept = [fact for fact in facts if not fact.verbatim and fact.label != "Pulls"]
-    terms: list[tuple[str, list[Child]]] = [(fact.label, [called(fact.value)]) for fact in kept]
+    terms = [(fact.label, called(fact.value)) for fact in facts if not fact.verbatim and fact.label != "Pulls"]
     text = element("pre", {"tabindex": "0"}, spec.value)
     folded = element("details", {"id": "spec"}, element("summary", {}, spec.label), text)
     return region("reproduce", "How it was made", parts.definition(terms), folded)
@@ -410,9 +409,9 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
         how = "Open against " if result.verdict(arm) == Verdict.UNDECIDED else "Decided by "
         compare = line("note", how, parts.arm_link(result.arms[rival], address, rival), ".")
     pulls, failed = int(result.pulls_per_arm[arm]), int(result.failed_per_arm[arm])
-    terms: list[tuple[str, list[Child]]] = [("Pulls", [f"{pulls:,}"])]
+    terms: list[tuple[str, Child]] = [("Pulls", f"{pulls:,}")]
     if failed:
-        terms.append(("Failed", [f"{failed:,} ({percent(failed / max(pulls, 1))})"]))
+        terms.append(("Failed", f"{failed:,} ({percent(failed / max(pulls, 1))})"))
     rows = []
     for d, objective in enumerate(overview.settings.question.objectives):
         (estimate,) = estimate_cells(result, d, np.array([arm]))
@@ -440,7 +439,6 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
 
 
 def _limits(result: Answer, arm: int) -> list[Element]:
-    """How the arm stands to each limit."""
     kept = result.limits
     if kept is None:
         return []
@@ -457,7 +455,7 @@ def rivals_of(result: Answer, arm: int, baseline: str | None) -> list[int]:
 
 
 def _compared(result: Answer, address: Address, arm: int, baseline: str | None) -> Element:
-    """How the arm compares with the baseline, or with the arms that are returned."""
+    """Comparisons of the arm with the baseline, or with the arms that are returned."""
     rivals = rivals_of(result, arm, baseline)
     if not rivals or not result.pulls_per_arm[arm]:
         return nothing("compared")
@@ -475,7 +473,7 @@ def _compared(result: Answer, address: Address, arm: int, baseline: str | None) 
 
 
 def _boxes(overview: Overview, arm: int) -> Element:
-    """How the arm's intervals shrank over the study's pulls, beside those of the arm that decides it."""
+    """The arm's intervals over the study's pulls, beside those of the arm that decides it."""
     result, history = overview.answer, overview.history
     if not result.pulls_per_arm[arm] or not history.moments:
         return nothing("boxes")
@@ -485,7 +483,7 @@ def _boxes(overview: Overview, arm: int) -> Element:
 
 
 def _values(overview: Overview, measurements: Measurements) -> Element:
-    """What was measured, pull by pull, with what looks like contamination."""
+    """All values of the arm, with those that look contaminated."""
     shown, last = len(measurements.pulls), len(measurements.objectives) - 1
     if not shown:
         return region("values", "What was measured", line("waiting", "Nothing is measured yet."))

@@ -44,7 +44,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """How a study is shown: axes, view, rows and order of the table. What a URL leaves out has its default here.
+    """Axes, view, rows and order of the table. What a URL leaves out has its default here.
 
     >>> ViewOptions.read({"x": "1", "y": "0", "sort": "-pulls"})
     ViewOptions(x=1, y=0, view='front', rows='some', sort='-pulls')
@@ -106,7 +106,7 @@ class ViewOptions:
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What differs from the defaults."""
+        """The options that differ from the defaults."""
         usual = type(self)()
         return {name: value for name, value in vars(self).items() if value != getattr(usual, name)}
 
@@ -117,7 +117,7 @@ class ViewOptions:
 
 @dataclass(frozen=True)
 class Address:
-    """What can be looked at: the list of studies, a study, or an arm of it.
+    """The list of studies, a study, or an arm of it.
 
     >>> Address(2, 7, ViewOptions(x=1)).page, Address(2).twin, Address().events
     ('/study/2/arm/7?x=1', '/study/2.json', '/events/studies')
@@ -134,21 +134,21 @@ class Address:
 
     @property
     def page(self) -> str:
-        """Where it is shown."""
+        """The URL of the page."""
         return "/" if self.study is None else f"{self._path}{self.options.query()}"
 
     @property
     def twin(self) -> str:
-        """Where the same is found as JSON."""
+        """The URL of the same as JSON."""
         return f"{self._path}.json{self.options.query()}"
 
     @property
     def events(self) -> str:
-        """Where the events are that keep it up to date."""
+        """The URL of the events that keep it up to date."""
         return f"/events{self._path}{self.options.query()}"
 
     def to(self, arm: int | None = None, **changed: Any) -> str:
-        """Where the study or an arm of it is shown, with the same options but for those that are changed.
+        """The URL of the study or of an arm of it, with the same options but for those that are changed.
 
         >>> Address(2, 7, ViewOptions(x=1)).to(), Address(2).to(3, sort="-pulls")
         ('/study/2?x=1', '/study/2/arm/3?sort=-pulls')
@@ -212,9 +212,9 @@ def line(kind: str, *words: Child) -> Element:
     return element("p", {"class": kind}, *words)
 
 
-def definition(terms: Sequence[tuple[str, Sequence[Child]]]) -> Element:
+def definition(terms: Iterable[tuple[str, Child]]) -> Element:
     """Terms and what is said of them, each pair in a group of its own."""
-    groups = (element("div", {}, element("dt", {}, term), element("dd", {}, *said)) for term, said in terms)
+    groups = (element("div", {}, element("dt", {}, term), element("dd", {}, said)) for term, said in terms)
     return element("dl", {}, *groups)
 
 
@@ -277,7 +277,7 @@ def table(heads: Iterable[Element], rows: Iterable[Element], caption: str | None
 
 
 def _label(head: Child) -> str:
-    """What a column is called, without what is said below that."""
+    """The name of a column, without what is said below it."""
     if isinstance(head, str):
         return head
     return "".join(_label(child) for child in head.children if isinstance(child, str) or child.tag != "small")
@@ -310,7 +310,7 @@ def figure_cell(*words: Child) -> Element:
 
 
 def failures_region(overview: Overview, arms: Sequence[str], *said: Element, address: Address | None = None) -> Element:
-    """How often which arm failed for which reason, the most frequent first; the rest counted.
+    """A table of failures by arm and reason, the most frequent first; the rest counted.
 
     With the `address` of the study these are all its arms, and named; without, it is one.
     """

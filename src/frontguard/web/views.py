@@ -194,7 +194,7 @@ class Views:
         await within(seconds, self.watchers.bell, read)
 
     def bell(self, address: Address) -> Bell:
-        """What rings when something may have changed at an address."""
+        """The bell that rings when something may have changed at an address."""
         watcher = self._watcher(address)
         return self.watchers.bell if watcher is None else watcher.bell
 

@@ -43,7 +43,7 @@ class Threads:
         self._name = name
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
-        """What `work` returns or raises."""
+        """Return or raise what `work` does."""
         future: Future[Answer] = Future()
 
         def settle() -> None:
@@ -64,7 +64,7 @@ _log = logging.getLogger("frontguard.web")
 
 @dataclass(frozen=True)
 class Times:
-    """How long a watcher waits, in seconds."""
+    """Seconds that a watcher waits."""
 
     pause: float = 0.5  # between two looks at the storage
     share: float = 0.1  # of the time that updates may take
@@ -149,12 +149,12 @@ class StorageSource:
 
 
 def passes(error: Exception) -> bool:
-    """Whether a storage that raised this may be used again as it is: a server that is away, a lock that is held."""
+    """True if a storage that raised this may be used again as it is: a server that is away, a lock that is held."""
     return isinstance(error, ConnectionError | TimeoutError | Busy)
 
 
 def in_words(error: Exception) -> str:
-    """What went wrong with a storage, for the page: one line, no password.
+    """Say on one line what went wrong with a storage, without passwords.
 
     >>> in_words(BadInput("study.db is damaged"))
     'study.db is damaged'
@@ -191,7 +191,7 @@ class StorageWatcher(ABC):
 
     @property
     def watching(self) -> bool:
-        """Whether the storage is being polled."""
+        """True while the storage is being polled."""
         return self._task is not None and not self._task.done()
 
     def look(self) -> None:
@@ -309,7 +309,7 @@ async def within(seconds: float, bell: Bell, reached: Callable[[], bool]) -> Non
 
 
 class ListWatcher(StorageWatcher):
-    """Which studies there are, by number: the oldest of the storage is number 1, whatever is shown of them."""
+    """Studies by number: the oldest of the storage is number 1, whatever is shown of them."""
 
     def __init__(self, only: Sequence[str], watchers: Watchers) -> None:
         super().__init__(watchers)
@@ -328,7 +328,7 @@ class ListWatcher(StorageWatcher):
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is known of a study: the overview once there is one; until then, how far its log has been read."""
+    """A study's overview once there is one; until then, how far its log has been read."""
 
     number: int
     name: str
@@ -358,7 +358,7 @@ class StudyWatcher(StorageWatcher):
 
     @property
     def seen(self) -> Seen:
-        """What is known now."""
+        """The present state of the study."""
         return replace(self._seen, trouble=self.trouble)
 
     def _news(self, storage: Storage) -> Callable[[], None] | None:
