@@ -79,7 +79,9 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         else [position_of(history.arms, arm, "each of `arms`", "an arm") for arm in arms]
     )
     if not 0 < len(chosen) <= MOST or len(set(chosen)) < len(chosen):
-        raise BadArgument("arms", must=f"be 1 to {MOST} different ones", got=f"{len(chosen)}")
+        raise BadArgument(
+            "arms", must=f"be 1 to {MOST} different ones", got=f"{len(chosen)}: {listed([str(arm) for arm in chosen])}"
+        )
     names = in_columns([history.arms[arm] for arm in chosen], 40)
     looks = [replace(look, label=name) for look, name in zip(CONTESTANTS, names, strict=False)]
     panels = [_shrinking_panel(history, d, chosen, looks) for d in range(len(history.objectives))]
