@@ -285,16 +285,20 @@ def _amounts(given: Any, name: str) -> tuple[float, ...]:
     return tuple(real_number(each, name) for each in given)
 
 
-def _text(given: Any, name: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise BadArgument(name, must="be a text that is not blank", got=shown(given, 120))
-    return given
+def _if(fits: Callable[[Any], bool], must: str) -> Reader:
+    """A reader that keeps what fits as it is."""
+
+    def read(given: Any, name: str) -> Any:
+        if not fits(given):
+            raise BadArgument(name, must=must, got=shown(given, 120))
+        return given
+
+    return read
 
 
-def _absent(given: Any, name: str) -> str:
-    if given not in ("failed", "random"):
-        raise BadArgument(name, must="be 'failed' or 'random'", got=shown(given, 120))
-    return str(given)
+_text = _if(lambda given: isinstance(given, str) and bool(given.strip()), "be a text that is not blank")
+_absent = _if(lambda given: given in ("failed", "random"), "be 'failed' or 'random'")
+_spread = _if(lambda given: isinstance(given, SpreadBound), "be a spread bound, such as Gaussian(0.2)")
 
 
 def _items(given: Any, name: str) -> int:
@@ -303,12 +307,6 @@ def _items(given: Any, name: str) -> int:
     if count > MOST_ITEMS:
         raise BadArgument(name, must=f"be at most {MOST_ITEMS:,}", got=f"{count:,}")
     return count
-
-
-def _spread(given: Any, name: str) -> SpreadBound:
-    if not isinstance(given, SpreadBound):
-        raise BadArgument(name, must="be a spread bound, such as Gaussian(0.2)", got=shown(given, 120))
-    return given
 
 
 @dataclass(frozen=True)
