@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from frontguard import Objective
 from frontguard.commands.arm import last_line, read_metrics
+from frontguard.commands.process import Patterns
 from frontguard.commands.spec import MetricSource
 
 SIZE = MetricSource("size")
 
 
 def read(stdout: str, *sources: MetricSource, **options):
-    return read_metrics(sources or (SIZE,), stdout=stdout, measured={}, **options)
+    with Patterns() as patterns:
+        return read_metrics(sources or (SIZE,), stdout=stdout, measured={}, last_match=patterns.last, **options)
 
 
 @given(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**300), 10**300)))

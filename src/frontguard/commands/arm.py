@@ -15,7 +15,6 @@ import hashlib
 import json
 import math
 import os
-import re
 import signal
 import threading
 import time
@@ -376,13 +375,6 @@ class _Unreadable(Exception):
         self.reason, self.detail, self.kind = reason, detail, kind
 
 
-def _last_match(pattern: str, text: str) -> str | None:
-    last = None
-    for match in re.finditer(pattern, text, re.MULTILINE):
-        last = match
-    return None if last is None else last[1] or ""  # a group that took no part in the match is no number either
-
-
 def read_metrics(
     sources: Sequence[MetricSource],
     *,
@@ -390,18 +382,11 @@ def read_metrics(
     stderr: str = "",
     measured: Mapping[str, float],
     cut: bool = False,
-    last_match: Callable[[str, str], str | None] = _last_match,
+    last_match: Callable[[str, str], str | None],
 ) -> Reading:
     """Read every metric. `cut` says that the beginning of `stdout` is missing.
 
-    `last_match` looks for a pattern in a text, and may raise `TookTooLong`; unless given, nothing can stop it.
-
-    >>> loss = MetricSource("loss", "regex", pattern=r"loss (\\S+)")
-    >>> wanted = [MetricSource("size"), loss, MetricSource("seconds", "seconds")]
-    >>> read_metrics(wanted, stdout='loss 3\\nloss 2.5\\n{"size": true}\\n', measured={"seconds": 0.25})
-    Reading(values={'size': None, 'loss': 2.5, 'seconds': 0.25},
-            reason="metric 'size' is not a number", detail="metric 'size' is not a number: got true",
-            kind='true or false')
+    `last_match` looks for a pattern in a text, and may raise `TookTooLong`.
     """
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}  # by reason, once: two metrics of one missing object are one failure
