@@ -31,7 +31,7 @@ from frontguard.limits import Limit
 from frontguard.notices import KINDS, Notice
 from frontguard.objectives import Objective, parse_objectives
 from frontguard.question import Question
-from frontguard.theory.threats import threat_named
+from frontguard.theory.threats import threat_of
 
 FARTHEST = 1e300
 """Values beyond are not read back: they would overflow as soon as anything is computed with them."""
@@ -104,7 +104,7 @@ class CertificateEntries(Described):
         if (self.confidence is None) != bool(self.void):
             raise wrong(("void",), "a reason where the confidence is null, and only there", self.void)
         if self.threat not in ("", "none"):
-            threat_named(self.threat, self.contamination)
+            threat_of(self.threat, self.contamination)
         return self
 
 

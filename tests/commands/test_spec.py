@@ -28,7 +28,7 @@ from frontguard.commands.spec import (
     spec_from_arms,
 )
 from frontguard.errors import BadInput
-from frontguard.theory.threats import Malicious, Prescient, threat_named
+from frontguard.theory.threats import Malicious, Prescient, threat_of
 from tests.commands.spec_mistakes import MISTAKES, MISTAKES_IN_ARMS
 from tests.support.snapshots import refused, said
 
@@ -142,7 +142,7 @@ def test_everything_but_objectives_arms_and_command_has_a_default(tmp_path):
 @pytest.mark.parametrize("name", ["oblivious", "prescient", "malicious", "share"])
 def test_every_threat_can_be_asked_for(tmp_path, name):
     text = f"[study]\nthreat = '{name}'\ncontamination = 0.05\n{LEAST}"
-    assert spec_of(tmp_path, text).question.threat == threat_named(name, 0.05)
+    assert spec_of(tmp_path, text).question.threat == threat_of(name, 0.05)
 
 
 def test_every_key_is_read(tmp_path):

@@ -28,7 +28,7 @@ from frontguard.logs.state import LogState
 from frontguard.notices import NotPositive
 from frontguard.results import Answer, Certificate
 from frontguard.theory.spread import Gaussian
-from frontguard.theory.threats import threat_named
+from frontguard.theory.threats import threat_of
 from tests.conftest import ROOT
 from tests.logs.naive_analysis import Naive
 from tests.support.snapshots import refused, said
@@ -116,7 +116,7 @@ def test_the_whole_answer_is_that_of_the_naive_twin(
     by_arm: dict[str, list[list[float | None]]] = {}
     for arm, values in rows:
         by_arm.setdefault(arm, []).append(values)
-    twin = Naive(by_arm, objectives, threat_named(threat, eps), confidence, goal)
+    twin = Naive(by_arm, objectives, threat_of(threat, eps), confidence, goal)
     frame = frame_of(kind, long(rows, names) if in_long else wide(rows, names))
     low = [
         sum(values[d] is not None and -np.inf < values[d] <= 0.0 for _, values in rows)  # type: ignore[operator]
@@ -168,7 +168,7 @@ def check_profile(
     assert profile is not None
 
     def at(eps: float) -> dict[str, str]:
-        return Naive(by_arm, objectives, threat_named(threat, eps), confidence, goal).verdicts
+        return Naive(by_arm, objectives, threat_of(threat, eps), confidence, goal).verdicts
 
     def certain(eps: float) -> bool:
         """Whether those kept are as now, and of all others as much is known."""
@@ -398,7 +398,7 @@ def test_the_twin_meets_every_verdict() -> None:
         }
         objectives = [Objective("x", "maximize", tolerance=0.5), Objective("y", "maximize", tolerance=0.5)]
         eps = 0.05 if seed % 2 else 0.3
-        seen |= set(Naive(by_arm, objectives, threat_named("prescient", eps), 0.9).verdicts.values())
+        seen |= set(Naive(by_arm, objectives, threat_of("prescient", eps), 0.9).verdicts.values())
     assert seen == {"keep", "beaten", "matched", "undecided"}
 
 

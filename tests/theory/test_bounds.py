@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.theory import bounds
 from frontguard.theory.schedule import Schedule
-from frontguard.theory.spread import CustomSpread, Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
+from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from tests.support.snapshots import refused
 
@@ -121,35 +121,6 @@ def test_pulls_diverge_as_h_approaches_t_bar(snapshot: SnapshotAssertion) -> Non
             bounds.pulls_required(model(limit), 0.1, 0.4)
         with refused(ValueError, snapshot):
             bounds.pulls_required(model(limit * (1 - 1e-12)), 0.1, 0.4)
-
-
-@given(threat=threats(), delta=st.floats(1e-6, 0.9), excess=st.floats(1e-3, 3.0))
-def test_pulls_for_deviation_is_the_least(threat: Threat, delta: float, excess: float) -> None:
-    spread = Gaussian(1.0)
-    wanted = bounds.unavoidable_bias(spread, threat) + excess
-    n = bounds.pulls_for_deviation(spread, threat, wanted, delta)
-    assert bounds.median_deviation(spread, threat, n, delta) <= wanted
-    if n > bounds.pulls_required(threat, delta):
-        assert bounds.median_deviation(spread, threat, n - 1, delta) > wanted
-
-
-def test_deviations_within_the_bias_cannot_be_had(snapshot: SnapshotAssertion) -> None:
-    with refused(ValueError, snapshot):
-        bounds.pulls_for_deviation(Uniform(1.0), Malicious(0.2), 0.2, 0.1)
-    jump = CustomSpread(lambda t: t if t == 0.0 else 1.0 + t)
-    with refused(ValueError, snapshot):
-        bounds.pulls_for_deviation(jump, Malicious(0.0), 0.5, 0.1)
-    # A constant R is all bias, and reached at once.
-    assert bounds.pulls_for_deviation(CustomSpread(lambda t: 2.0), Malicious(0.2), 2.0, 0.1) == bounds.pulls_required(
-        Malicious(0.2), 0.1
-    )
-
-
-@given(threat=threats(), delta=st.floats(1e-9, 0.99), factor=st.integers(1, 40))
-def test_failure_probability_inverts_the_lemmas(threat: Threat, delta: float, factor: int) -> None:
-    n = factor * bounds.pulls_required(threat, delta)
-    level = bounds.median_deviation(Uniform(1.0), threat, n, delta)  # R(t) = t
-    assert bounds.failure_probability(threat, n, level) == pytest.approx(delta, rel=1e-6)
 
 
 # The lemmas against attackers. A reward is Q(level) with a uniform level; attackers look at the level.
@@ -264,7 +235,7 @@ def test_a_quarter_of_the_pulls_is_enough(threat: Threat, delta: float, n: int) 
 def test_good_event_holds_in_all_phases_at_once(threat: Threat, attack: Attack) -> None:
     """Lemma 4 for one arm and one objective over the first phases."""
     schedule = Schedule(threat, Gaussian(1.0), arms=1, objectives=1, delta=0.3)
-    totals = schedule.total_pulls(np.arange(1, 7))
+    totals = np.cumsum(schedule.phase_pulls(np.arange(1, 7)))
     rewards = attacked(threat, attack, FAMILIES[0][1], runs=800, pulls=int(totals[-1]), seed=4)
     left = np.zeros(len(rewards), np.bool_)
     for tau, n in enumerate(totals, start=1):
@@ -288,7 +259,7 @@ def exact_upper(schedule: Schedule, tau: Any) -> Any:
 @given(schedule=schedules(st.just(Uniform(1.0))), tau=st.integers(1, 300))
 def test_totals_lie_between_their_bounds(schedule: Schedule, tau: int) -> None:
     lower, upper = bounds.total_pulls_lower(schedule, tau), bounds.total_pulls_upper(schedule, tau)
-    assert lower * (1.0 - 1e-12) <= schedule.total_pulls(tau) <= upper * (1.0 + 1e-12)
+    assert lower * (1.0 - 1e-12) <= schedule.phase_pulls(np.arange(1, tau + 1)).sum() <= upper * (1.0 + 1e-12)
     assert upper - lower == pytest.approx(2.0 * tau, rel=1e-6)
     assert upper == pytest.approx(float(exact_upper(schedule, tau)), rel=1e-12)
 
@@ -492,7 +463,6 @@ def test_bounds_by_the_lemmas_refuse_a_share(snapshot: SnapshotAssertion) -> Non
     for bound in (
         lambda: bounds.pulls_required(Share(0.1), 0.05),
         lambda: bounds.median_deviation(Gaussian(1.0), Share(0.1), 10_000, 0.05),
-        lambda: bounds.failure_probability(Share(0.1), 1000, 0.2),
     ):
         with refused(ValueError, snapshot):
             bound()

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-import frontguard.theory.schedule
 from frontguard.theory.schedule import MOST_PHASES, Schedule
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
@@ -101,22 +100,11 @@ def test_widths_with_high_precision(threat: Threat) -> None:
 
 
 @given(schedule=schedules)
-def test_totals_are_sums_and_phases_never_shorten(schedule: Schedule) -> None:
+def test_phases_never_shorten(schedule: Schedule) -> None:
     phases = np.arange(1, 40)
     pulls = [schedule.phase_pulls(int(tau)) for tau in phases]
     assert pulls == sorted(pulls)
-    assert schedule.total_pulls(phases).tolist() == [sum(pulls[:tau]) for tau in phases]
-    assert schedule.total_pulls(39) == sum(pulls)
-    assert isinstance(schedule.total_pulls(39), int)
-
-
-def test_totals_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = clean()
-    phases = np.array([[40, 1], [8, 7], [9, 8], [15, 16]])
-    whole = schedule.total_pulls(phases)
-    monkeypatch.setattr(frontguard.theory.schedule, "_CHUNK", 8)
-    assert schedule.total_pulls(phases).tolist() == whole.tolist()
-    assert whole[0, 0] == sum(exact_pulls(Oblivious(0.0), tau=tau, **SW_LLVM) for tau in range(1, 41))
+    assert schedule.phase_pulls(phases).tolist() == pulls
 
 
 @given(schedule=schedules)
@@ -211,7 +199,7 @@ def test_vanishing_contamination_recovers_the_clean_case(model: type[Threat]) ->
     assert without.bias == 0.0
     assert almost.bias == pytest.approx(0.0, abs=1e-12)
     assert almost.beta == pytest.approx(0.49**-2, rel=1e-11)
-    assert almost.total_pulls(20) == without.total_pulls(20)
+    assert almost.phase_pulls(20) == without.phase_pulls(20)
     np.testing.assert_allclose(almost.width(np.arange(1, 9)), without.width(np.arange(1, 9)), rtol=1e-10)
 
 
@@ -228,13 +216,6 @@ def test_pulls_diverge_as_h_approaches_t_bar(model: type[Threat], snapshot: Snap
         Schedule(model(limit), Uniform(1.0), 2, 2, 0.1, 0.4)
     with refused(ValueError, snapshot):
         Schedule(model(limit * (1 - 1e-11)), Uniform(1.0), 2, 2, 0.1, 0.4).first_pulls  # noqa: B018
-
-
-def test_totals_beyond_integers_are_refused(snapshot: SnapshotAssertion) -> None:
-    limit = Malicious(0.0).largest_eps(0.4)
-    schedule = Schedule(Malicious(limit * (1 - 1e-6)), Uniform(1.0), 2, 2, 0.1, 0.4)
-    with refused(ValueError, snapshot):
-        schedule.total_pulls(10**5)
 
 
 # Construction.
@@ -272,7 +253,7 @@ def test_parameters_are_checked(snapshot: SnapshotAssertion) -> None:
 
 def test_phases_are_counted_from_one(snapshot: SnapshotAssertion) -> None:
     phases: list[Any] = [0, -1, 1.5, np.array([1, 0]), np.array([1.0]), "1"]
-    for method in (clean().phase_pulls, clean().total_pulls, clean().width):
+    for method in (clean().phase_pulls, clean().width):
         assert refusals(ValueError, [partial(method, tau) for tau in phases]) == snapshot(name=method.__name__)
 
 

@@ -189,8 +189,7 @@ def test_paper_slope_bounds_normal_quantiles_for_large_t_bar_only() -> None:
 
 def test_uniform_rewards_need_a_slope_of_four() -> None:
     rewards = stats.uniform(5.0, 2.0)
-    bound = LinearAroundMedian.of_uniform(2.0)
-    assert (bound.slope, bound.deviation) == (4.0, 0.5)
+    bound = LinearAroundMedian(4.0, 0.5)
     assert float(stats.uniform.ppf(0.75) - 0.5) * 2.0 == bound.deviation
     assert definition3_holds(rewards, 4.0, 0.5, 0.3)
     assert not definition3_holds(rewards, 3.99, 0.5, 0.3)
@@ -242,7 +241,6 @@ def test_parameters_are_checked(value: Any, snapshot: SnapshotAssertion) -> None
         Uniform,
         lambda v: LinearAroundMedian(v, 1.0),
         lambda v: LinearAroundMedian(1.0, v),
-        LinearAroundMedian.of_uniform,
         lambda v: LinearAroundMedian.of_normal(v, 0.4),
     ]
     assert refusals(ValueError, [partial(build, value) for build in builders]) == snapshot

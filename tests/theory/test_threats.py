@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat, checked_threat, threat_named
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat, checked_threat, threat_of
 from tests.support.snapshots import refusals, refused
 
 MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious, Share]
@@ -99,7 +99,7 @@ def test_where_hits_come_by_chance_nothing_is_taken_afterwards(model: type[Threa
 
 
 def test_a_share_has_no_lemmas_and_says_so(snapshot: SnapshotAssertion) -> None:
-    assert [model.has_lemmas for model in MODELS] == [True, True, True, False]
+    assert [model(0.1).has_lemmas for model in MODELS] == [True, True, True, False]
     with refused(ValueError, snapshot):
         _ = Share(0.1).confidence_parts
 
@@ -154,9 +154,9 @@ def test_the_base_is_no_model() -> None:
 
 def test_models_by_name(snapshot: SnapshotAssertion) -> None:
     for model in MODELS:
-        assert threat_named(model.name, 0.2) == model(0.2)
-        assert type(threat_named(model.name.upper(), 0.2)) is model
+        assert threat_of(model.name, 0.2) == model(0.2)
+        assert type(threat_of(model.name.upper(), 0.2)) is model
     with refused(ValueError, snapshot):
-        threat_named("evil", 0.1)
+        threat_of("evil", 0.1)
     with refused(ValueError, snapshot):
-        threat_named(3, 0.1)  # type: ignore[arg-type]
+        threat_of(3, 0.1)  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ paper to these functions and says where it is loose or in error.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 
 import numpy as np
 import numpy.typing as npt
@@ -18,20 +17,13 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.schedule import Schedule, checked_accuracy
 from frontguard.theory.spread import LinearAroundMedian, SpreadBound, Subgaussian, as_spread_bound
-from frontguard.theory.threats import Threat, checked_t_bar
-
-# One sample median under attack: Lemmas 1 and 2, Section 3.2.
+from frontguard.theory.threats import Threat
 
 
 def unavoidable_bias(spread: SpreadBound, threat: Threat, t_bar: float = 0.49) -> float:
     """D = R(h): what the median of infinitely many contaminated rewards may be off by (Section 3.2).
 
     Unavoidable where R is attained by the rewards, as `Gaussian` and `Uniform` are by theirs.
-
-    >>> from frontguard.theory.spread import Uniform
-    >>> from frontguard.theory.threats import Malicious
-    >>> unavoidable_bias(Uniform(1.0), Malicious(0.25))
-    0.25
     """
     threat.check(t_bar)
     spread.check(t_bar)
@@ -40,8 +32,6 @@ def unavoidable_bias(spread: SpreadBound, threat: Threat, t_bar: float = 0.49) -
 
 def pulls_required(threat: Threat, delta: float, t_bar: float = 0.49) -> int:
     """The least n ≥ 2 (t̄ − h)⁻² log(c/δ), c = 2 (Lemma 1: oblivious, prescient) or 3 (Lemma 2: malicious).
-
-    It is what keeps the level h + √(2 log(c/δ)/n) within t̄.
 
     >>> from frontguard.theory.threats import Prescient
     >>> pulls_required(Prescient(0.1), delta=0.05)
@@ -76,42 +66,6 @@ def median_deviation(spread: SpreadBound, threat: Threat, pulls: int, delta: flo
         )
     level = threat.shift + math.sqrt(2.0 * _log_parts(threat, delta) / n)
     return bound(min(level, t_bar))
-
-
-def pulls_for_deviation(
-    spread: SpreadBound, threat: Threat, deviation: float, delta: float, t_bar: float = 0.49
-) -> int:
-    """The least n for which Lemma 1 or 2 puts the median within `deviation`; raises if none does."""
-    wanted = real_number(deviation, "deviation")
-    bias = unavoidable_bias(as_spread_bound(spread), threat, t_bar)
-
-    def close_enough(n: int) -> bool:
-        return median_deviation(spread, threat, n, delta, t_bar) <= wanted
-
-    least = pulls_required(threat, delta, t_bar)
-    if close_enough(least):
-        return least
-    if wanted <= bias:
-        raise BadInput(f"deviation must exceed the unavoidable bias D = {bias!r} of {threat!r}; got {wanted!r}")
-    if not close_enough(2**53):
-        raise BadInput("the deviation is not reached within 2^53 pulls; does the spread bound jump at h?")
-    following = range(least + 1, 2**53)
-    return following[0] + bisect_left(following, True, key=close_enough)
-
-
-def failure_probability(threat: Threat, pulls: int, level: float) -> float:
-    """c exp(−n (t − h)² / 2), at most 1: Lemmas 1 and 2 solved for δ at the quantile level t = `level`.
-
-    The chance that the median of n contaminated rewards leaves the quantiles of levels 1/2 ± t. Says nothing
-    (1) at levels the attacker alone can reach.
-
-    >>> from frontguard.theory.threats import Malicious
-    >>> failure_probability(Malicious(0.1), pulls=1000, level=0.1)
-    1.0
-    """
-    n = checked_count(pulls, "pulls (n)")
-    excess = max(0.0, checked_t_bar(level) - threat.shift)
-    return min(1.0, threat.confidence_parts * math.exp(-0.5 * n * excess * excess))
 
 
 def _log_parts(threat: Threat, delta: float) -> float:
@@ -171,13 +125,6 @@ def theorem1_gap_dependent(schedule: Schedule, gaps: npt.ArrayLike, accuracy: fl
     """Σ_i 2 τ_(Δ_i^α) (β log(τ_(Δ_i^α)² M K π² / (6 δ̃)) + 1): Theorem 1, first line (equations 6 and 25).
 
     `gaps` are the Δ_i of Definition 4 (`frontguard.pareto.dominance.suboptimality_gaps` of the true medians).
-
-    >>> from frontguard.theory.spread import Uniform
-    >>> from frontguard.theory.threats import Malicious
-    >>> schedule = Schedule(Malicious(0.05), Uniform(1.0), arms=2, objectives=2, delta=0.1)
-    >>> easy, hard = [0.0, 0.9], [0.0, 0.1]
-    >>> theorem1_gap_dependent(schedule, easy, 0.1) < theorem1_gap_dependent(schedule, hard, 0.1)
-    True
     """
     different, how_many = np.unique(effective_gaps(schedule, gaps, accuracy), return_counts=True)
     return math.fsum(
@@ -225,11 +172,7 @@ def corollary1(schedule: Schedule, accuracy: float) -> float:
     """800 K σ² β / (α² L) · log(50 σ² M K / (α² L δ̃)), L = log(1/(1/2−h)): Corollary 1 (equation 31).
 
     A bound on all pulls for subgaussian rewards, above `theorem1_worst_case`. Raises where
-    `corollary1_phases` does.
-
-    The paper also asks for "large M, K and small δ̃" (equations 29 and 30). Neither is needed. 29 says
-    β log(τ² M K π²/(6 δ̃)) ≥ 1, but β > 4 and δ̃ < 1/2 make that more than 4 log(π²/3) > 4; 30 says
-    τ² M K/δ̃ ≥ π²/6 ≈ 1.64, but that is more than 2.
+    `corollary1_phases` does; the paper's "large M, K and small δ̃" is not needed (docs/theory.md).
     """
     phases = corollary1_phases(schedule, accuracy)
     cells = schedule.objectives * schedule.arms
@@ -259,9 +202,7 @@ def corollary2_phases(schedule: Schedule, gap: float) -> float:
 def corollary2(schedule: Schedule, gaps: npt.ArrayLike, accuracy: float) -> float:
     """Σ_i 2 (β + 25 z²/(Δ_i^α)²) (log((1 + 25 z²/(β (Δ_i^α)²))² M K π²/(6 δ̃)) + 1), z = B m̄₂: Corollary 2.
 
-    A bound on all pulls for rewards linear around the median. With τ < 1 + 25 z²/(β Δ²) Theorem 1 gives
-    2 (β + 25 z²/Δ²)(log + 1/β); the paper writes 1 for 1/β. Since t̄ < 1/2 makes β > 4 always, that is valid,
-    and generous.
+    A bound on all pulls for rewards linear around the median.
     """
     total = 0.0
     for gap in effective_gaps(schedule, gaps, accuracy):

@@ -26,7 +26,6 @@ from frontguard.theory.threats import Threat, checked_t_bar, checked_threat
 MOST_PHASES = 5 * 10**7
 """Phases beyond which a schedule is refused: its tables would fill the memory, its pulls a lifetime."""
 
-_CHUNK = 1 << 18  # phases that are summed at a time, so that a total costs no memory
 _EXACT = 2.0**53  # pulls beyond which a float no longer counts in ones
 
 
@@ -40,8 +39,8 @@ class Schedule:
     >>> from frontguard.theory.spread import Subgaussian
     >>> from frontguard.theory.threats import Oblivious
     >>> schedule = Schedule(Oblivious(0.1), Subgaussian(0.2), arms=16, objectives=2, delta=0.1)
-    >>> schedule.first_pulls, schedule.phase_pulls(2), schedule.total_pulls(2)
-    (74, 105, 179)
+    >>> schedule.first_pulls, schedule.phase_pulls(2)
+    (74, 105)
     >>> round(schedule.bias, 4), round(schedule.width(10), 4)
     (0.4902, 0.0526)
     """
@@ -119,26 +118,6 @@ class Schedule:
             )
         whole = pulls.astype(np.int64)
         return int(whole) if phases.ndim == 0 else whole
-
-    @overload
-    def total_pulls(self, tau: int) -> int: ...
-    @overload
-    def total_pulls(self, tau: npt.NDArray[Any]) -> Ints: ...
-    def total_pulls(self, tau: int | npt.NDArray[Any]) -> int | Ints:
-        """N_τ = n_0 + Σ_{s=2..τ} n_s, the pulls of an arm after τ phases, summed exactly. O(τ) time."""
-        phases = _phases(tau)
-        totals = np.zeros(phases.shape, np.int64)
-        last, before = int(phases.max(initial=0)), 0
-        for start in range(1, last + 1, _CHUNK):
-            block = np.arange(start, min(start + _CHUNK, last + 1))
-            pulls = self.phase_pulls(block)
-            if before + float(pulls.max()) * len(block) > 2.0**62:
-                raise BadInput(f"{last} phases of {self!r} take more than 2^62 pulls")
-            running = before + np.cumsum(pulls)
-            here = (phases >= start) & (phases <= block[-1])
-            totals[here] = running[phases[here] - start]
-            before = int(running[-1])
-        return int(totals) if phases.ndim == 0 else totals
 
     @overload
     def width(self, tau: int) -> float: ...

@@ -158,11 +158,6 @@ class LinearAroundMedian(SpreadBound):
             positive_number(sigma, "sigma (σ) of LinearAroundMedian.of_normal") * quartile,
         )
 
-    @classmethod
-    def of_uniform(cls, width: float) -> LinearAroundMedian:
-        """Uniform rewards on an interval of the given width: B = 4, m₂ = width / 4, whatever t̄."""
-        return cls(4.0, positive_number(width, "width of LinearAroundMedian.of_uniform") / 4.0)
-
     def _values(self, levels: Floats) -> Floats:
         return self.slope * self.deviation * levels
 

@@ -39,14 +39,14 @@ class Threat(ABC):
     name: ClassVar[str]
     """What the model is called on command lines and in tables."""
 
-    has_lemmas: ClassVar[bool] = True
-    """Whether Lemmas 1 and 2 of the paper, and R-PSI, which rests on them, speak of the model."""
+    lemma_events: ClassVar[int] = 0
+    """How many rare events share δ in Lemmas 1 and 2 of the paper; 0 if they do not speak of the model."""
 
-    chooses_hits: ClassVar[bool]
-    """Whether the attacker chooses which measurements are replaced, so that this may have to do with their values."""
+    chooses_hits: ClassVar[bool] = True
+    """The attacker chooses which measurements are replaced, so that this may have to do with their values."""
 
     foresees: ClassVar[bool] = True
-    """Whether what replaces a measurement may give away what later ones will be."""
+    """What replaces a measurement may give away what later ones will be."""
 
     def __post_init__(self) -> None:
         """Refuse an ε outside [0, 1/2)."""
@@ -59,26 +59,45 @@ class Threat(ABC):
         object.__setattr__(self, "eps", value)
 
     @property
-    @abstractmethod
     def shift(self) -> float:
-        """h(ε): how far the attacker can move the median, in quantile levels of the clean rewards."""
+        """h(ε): how far the attacker can move the median, in quantile levels of the clean rewards.
+
+        ε where it chooses its hits: each takes a reward from one side of the median and puts it on the other.
+        """
+        return self.eps
+
+    def largest_eps(self, t_bar: float) -> float:
+        """The supremum, itself excluded, of the ε for which h(ε) < t̄ = `t_bar`."""
+        return checked_t_bar(t_bar)
 
     @property
-    @abstractmethod
+    def has_lemmas(self) -> bool:
+        """Whether Lemmas 1 and 2, and R-PSI, which rests on them, speak of the model."""
+        return self.lemma_events > 0
+
+    @property
     def confidence_parts(self) -> int:
-        """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4).
-
-        A model without lemmas refuses it.
-        """
-
-    @abstractmethod
-    def keep(self, p: float) -> float:
-        """Least probability that an event of the rewards, of probability `p`, happens and is not replaced by chance."""
+        """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4)."""
+        if not self.has_lemmas:
+            raise BadArgument(
+                "threat",
+                must="replace each measurement with probability eps for Lemmas 1 and 2, on which R-PSI rests: it "
+                "must be Oblivious(eps), Prescient(eps) or Malicious(eps)",
+                got=f"{self!r}, any share of the measurements, which the certified policy covers",
+            )
+        return self.lemma_events
 
     @property
     @abstractmethod
     def surviving(self) -> tuple[float, float]:
         """The numbers a and b of keep(p) = a p − b: what is left of a mean μ in [0, 1] is a μ − b likewise."""
+
+    def keep(self, p: float) -> float:
+        """Least probability that an event of the rewards, of probability `p`, happens and is not replaced by chance."""
+        if not 0.0 <= real_number(p, "p of keep") <= 1.0:
+            raise BadInput(f"p of keep must be a probability, 0 <= p <= 1; got {float(p)!r}")
+        factor, less = self.surviving
+        return max(0.0, factor * p - less)
 
     @property
     def taken(self) -> float:
@@ -93,14 +112,9 @@ class Threat(ABC):
         """
         return max(0.0, self.keep(p) - self.taken)
 
-    @abstractmethod
-    def largest_eps(self, t_bar: float) -> float:
-        """The supremum, itself excluded, of the ε for which h(ε) < t̄ = `t_bar`."""
-
     def check(self, t_bar: float) -> None:
         """Refuse an ε with which the median can be moved beyond the levels 1/2 ± t̄, where nothing bounds it.
 
-        >>> Malicious(0.3).check(0.49)
         >>> Malicious(0.3).check(0.25)
         Traceback (most recent call last):
         ...
@@ -120,21 +134,13 @@ class Threat(ABC):
 class _IndependentHits(Threat):
     """Hits are independent of the rewards: each is observed with probability 1 − ε, whatever it is."""
 
+    lemma_events: ClassVar[int] = 2
     chooses_hits: ClassVar[bool] = False
-
-    @property
-    def confidence_parts(self) -> int:
-        """2."""
-        return 2
 
     @property
     def shift(self) -> float:
         """h(ε) = ε / (2(1−ε)): replacements all on one side make the level 1/(2(1−ε)) the median."""
         return self.eps / (2.0 * (1.0 - self.eps))
-
-    def keep(self, p: float) -> float:
-        """(1−ε) p."""
-        return (1.0 - self.eps) * _probability(p)
 
     @property
     def surviving(self) -> tuple[float, float]:
@@ -177,36 +183,20 @@ class Prescient(_IndependentHits):
 class Malicious(Threat):
     """Chooses replacements and also which rewards to hit, with probability ε overall (man in the middle).
 
+    It keeps p − ε, and nothing where it can afford to hit every time that the event happens.
+
     >>> threat = Malicious(0.2)
     >>> threat.shift, round(threat.keep(0.5), 12), threat.confidence_parts
     (0.2, 0.3, 3)
     """
 
     name: ClassVar[str] = "malicious"
-    chooses_hits: ClassVar[bool] = True
-
-    @property
-    def confidence_parts(self) -> int:
-        """3."""
-        return 3
-
-    @property
-    def shift(self) -> float:
-        """h(ε) = ε: every hit takes a reward from one side of the median and puts it on the other."""
-        return self.eps
-
-    def keep(self, p: float) -> float:
-        """p − ε, and 0 where the attacker can afford to hit every time that the event happens."""
-        return max(0.0, _probability(p) - self.eps)
+    lemma_events: ClassVar[int] = 3
 
     @property
     def surviving(self) -> tuple[float, float]:
         """1 and ε."""
         return 1.0, self.eps
-
-    def largest_eps(self, t_bar: float) -> float:
-        """t̄, the solution of h(ε) = t̄."""
-        return checked_t_bar(t_bar)
 
 
 @dataclass(frozen=True)
@@ -222,48 +212,16 @@ class Share(Threat):
     """
 
     name: ClassVar[str] = "share"
-    has_lemmas: ClassVar[bool] = False
-    chooses_hits: ClassVar[bool] = True
-
-    @property
-    def confidence_parts(self) -> int:
-        """None: refused."""
-        raise BadArgument(
-            "threat",
-            must="replace each measurement with probability eps for Lemmas 1 and 2, on which R-PSI rests: it "
-            "must be Oblivious(eps), Prescient(eps) or Malicious(eps)",
-            got=f"{self!r}, any share of the measurements, which the certified policy covers",
-        )
-
-    @property
-    def shift(self) -> float:
-        """h(ε) = ε, that of the malicious attacker: a replacement goes from one side of the median to the other."""
-        return self.eps
-
-    def keep(self, p: float) -> float:
-        """Chance keeps p: what is taken away is taken afterwards."""
-        return _probability(p)
 
     @property
     def surviving(self) -> tuple[float, float]:
-        """1 and 0."""
+        """1 and 0: what is taken away is taken afterwards."""
         return 1.0, 0.0
 
     @property
     def taken(self) -> float:
         """ε."""
         return self.eps
-
-    def largest_eps(self, t_bar: float) -> float:
-        """t̄, the solution of h(ε) = t̄."""
-        return checked_t_bar(t_bar)
-
-
-def _probability(value: object) -> float:
-    p = real_number(value, "p of keep")
-    if not 0.0 <= p <= 1.0:
-        raise BadInput(f"p of keep must be a probability, 0 <= p <= 1; got {p!r}")
-    return p
 
 
 def checked_t_bar(value: object) -> float:
@@ -278,7 +236,7 @@ def checked_t_bar(value: object) -> float:
 
 
 def checked_threat(value: object) -> Threat:
-    """Return the threat model that this is; refuse whatever is none."""
+    """Return a threat model unchanged; refuse whatever is none."""
     if not isinstance(value, Threat):
         models = [f"{model.__name__}(eps)" for model in _BY_NAME.values()]
         raise BadArgument("threat", must=f"be {', '.join(models[:-1])} or {models[-1]}", got=repr(value))
@@ -292,21 +250,10 @@ USUAL = Prescient(0.1)
 """Against whom an answer holds, unless something else is said."""
 
 
-def threat_named(name: str, eps: float) -> Threat:
-    """Build the threat model that a table or a stored study calls `name`.
-
-    >>> threat_named("prescient", 0.1)
-    Prescient(eps=0.1)
-    """
-    return _model(name, "threat")(eps)
-
-
 def threat_of(
-    threat: Threat | str | None = None,
-    contamination: float | str | None = None,
-    usual: Threat = USUAL,
+    threat: Threat | str | None = None, contamination: float | str | None = None, usual: Threat = USUAL
 ) -> Threat:
-    """The threat model as everybody gives it: a name and ε, or a model with its ε; what is left out is as usual.
+    """Return the threat model of a name and ε, or of a model with its ε; what is left out is as usual.
 
     >>> threat_of(), threat_of("share"), threat_of("share", "5%"), threat_of(Malicious(0.2))
     (Prescient(eps=0.1), Share(eps=0.1), Share(eps=0.05), Malicious(eps=0.2))
@@ -322,13 +269,13 @@ def threat_of(
             must = f"be left out where threat has its own, as {threat!r}"
             raise BadArgument("contamination", must=must, got=repr(contamination))
         return threat
-    model = type(usual) if threat is None else _model(threat, "threat")
+    model = type(usual) if threat is None else _model(threat)
     return model(usual.eps if eps is None else eps)
 
 
-def _model(name: object, what: str) -> type[Threat]:
+def _model(name: object) -> type[Threat]:
     model = _BY_NAME.get(name.strip().lower()) if isinstance(name, str) else None
     if model is None:
         hint = did_you_mean(name, _BY_NAME) if isinstance(name, str) else ", or a model such as Prescient(0.1)"
-        raise BadArgument(what, must=f"be one of {', '.join(_BY_NAME)}{hint}", got=repr(name))
+        raise BadArgument("threat", must=f"be one of {', '.join(_BY_NAME)}{hint}", got=repr(name))
     return model
