@@ -20,7 +20,7 @@ from benchmarks.tables import Row, heading
 from frontguard import Malicious, Objective, Oblivious, Prescient, analyze, simulate
 from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
 from frontguard.policies import Certified
-from frontguard.simulation.adversaries import worst_case, worst_case_prescient
+from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
@@ -43,8 +43,7 @@ def next_best_in(threat: Threat, **settings: object) -> tuple[int, float]:
 def _pushed_apart(threat: Threat, medians: list[float], **settings: object) -> npt.NDArray[np.int8]:
     """Verdicts (R, K) on arms of which the first is pushed up, and the others down."""
     environment = gaussian([[each] for each in medians], sigma=1.0)
-    pushed = worst_case if isinstance(threat, Malicious) else worst_case_prescient
-    attack = pushed(environment, threat.eps, direction=[1, *[-1] * (len(medians) - 1)]) if threat.eps else None
+    attack = strongest(environment, threat, direction=[1, *[-1] * (len(medians) - 1)]) if threat.eps else None
     policy = Certified(
         len(medians), 1, independent=True, threat=threat, accuracy=0.0, delta=DELTA, max_pulls=PULLS,
         **settings,  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
-from frontguard.experiments.results import Score, judge, score
+from frontguard.experiments.results import figures_of, judge
 from frontguard.experiments.setup import (
     CONTESTANTS,
     DELTA,
@@ -72,12 +72,12 @@ Ints = npt.NDArray[np.int64]
 class Measured:
     """Runs of one policy in one setting: how good, how many pulls, and why they ended."""
 
-    score: Score
+    score: dict[str, Any]  # as in a row of `reproduce`
     stops: Counter[str]
 
     @property
     def pulls(self) -> float:
-        return self.score.sc.mean
+        return float(self.score["sc"])
 
     @property
     def ended_early(self) -> str:
@@ -122,7 +122,7 @@ def measure(
     ends = ends_of(policy, experiment.environment, setting.adversary, runs, first_run=first_run)
     medians = experiment.environment.medians
     judged = judge(ends.returned, medians, bias=setting.bias, accuracy=experiment.accuracy)
-    return Measured(score(judged, ends.pulls), ends.stops)
+    return Measured(figures_of(judged, ends.pulls), ends.stops)
 
 
 def spread_violations(setting: Setting) -> tuple[int, float]:
@@ -195,13 +195,13 @@ def cells(setting: Setting, old: Measured, new: Measured) -> list[str]:
         name_of(setting.experiment),
         f"{setting.eps:g}",
         f"{old.pulls:,.0f}",
-        f"{new.pulls:,.0f} ± {b.sc.error:,.0f}",
+        f"{new.pulls:,.0f} ± {b['sc_se']:,.0f}",
         f"{old.pulls / new.pulls:.2f}" if old.pulls < 10 * new.pulls else f"{old.pulls / new.pulls:.1f}",
-        both(a.rsr, b.rsr),
-        both(a.ro.mean, b.ro.mean),
-        both(a.rf1.mean, b.rf1.mean, 3),
-        both(a.size.mean, b.size.mean, 1),
-        both(a.off_front.mean, b.off_front.mean, 1),
+        both(a["rsr"], b["rsr"]),
+        both(a["ro"], b["ro"]),
+        both(a["rf1"], b["rf1"], 3),
+        both(a["returned"], b["returned"], 1),
+        both(a["returned_off_front"], b["returned_off_front"], 1),
     ]
 
 
@@ -224,11 +224,11 @@ def _side_by_side(every: Sequence[Setting], contestant: ExperimentPolicy, **chan
     for setting in every:
         old, new = rpsi(setting), measure(setting, contestant, **changed)
         ratios.append(old.pulls / new.pulls)
-        rsr.append(new.score.rsr)
-        rf1.append(new.score.rf1.mean - old.score.rf1.mean)
-        since.append(new.score.ro.mean - BEFORE_RO.get((name_of(setting.experiment), setting.eps), 1.0))
+        rsr.append(new.score["rsr"])
+        rf1.append(new.score["rf1"] - old.score["rf1"])
+        since.append(new.score["ro"] - BEFORE_RO.get((name_of(setting.experiment), setting.eps), 1.0))
         if setting.experiment.dataset != "movielens" or setting.eps < LARGE:
-            ro.append(new.score.ro.mean - old.score.ro.mean)
+            ro.append(new.score["ro"] - old.score["ro"])
         lines.append([*cells(setting, old, new), new.ended_early or "–"])
     rows = [
         Row("smallest ratio of a cell", min(ratios), at_least=6.5),
@@ -253,7 +253,7 @@ def short_list(every: Sequence[Setting]) -> tuple[list[Row], str]:
     for setting in every:
         old, new = rpsi(setting), measure(setting, CONTESTANTS["certified"], goal="list")
         ratios.append(old.pulls / new.pulls)
-        rsr.append(new.score.rsr)
+        rsr.append(new.score["rsr"])
         lines.append([*cells(setting, old, new), new.ended_early or "–"])
     rows = [
         Row("smallest ratio of a cell", min(ratios)),
@@ -292,8 +292,8 @@ def useful(setting: Setting, goal: float, budget: int) -> Useful:
     for factor in FACTORS:
         measured = with_factor(setting, factor, budget)
         if not measured.ended_early or nearest is None:
-            off = measured.score.off_front.mean
-            if nearest is None or off < nearest.measured.score.off_front.mean:
+            off = measured.score["returned_off_front"]
+            if nearest is None or off < nearest.measured.score["returned_off_front"]:
                 reached = off <= goal + 1e-9 and not measured.ended_early
                 nearest = Useful(factor, measured, reached)
                 if reached:
@@ -311,9 +311,9 @@ def equal_usefulness(every: Sequence[Setting]) -> tuple[list[Row], str]:
     for setting in every:
         old = rpsi(setting)
         budget = int(old.pulls)  # beyond R-PSI's own pulls there is nothing to be gained
-        found = useful(setting, old.score.off_front.mean, budget)
+        found = useful(setting, old.score["returned_off_front"], budget)
         # The factor was chosen by these very runs: others show what it is worth.
-        others = with_factor(setting, found.factor, budget, first_run=RUNS).score.off_front.mean
+        others = with_factor(setting, found.factor, budget, first_run=RUNS).score["returned_off_front"]
         reached = "yes" if found.reached else "no"
         row = [*cells(setting, old, found.measured), f"{found.factor:g}", reached, f"{others:.2f}"]
         lines.append(row)

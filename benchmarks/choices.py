@@ -90,7 +90,7 @@ def figures(choice: Choice) -> list[Figures]:
         measured = measure(setting, contestant, RUNS, first_run=FIRST_RUN, **changed)
         s = measured.score
         early = RUNS - measured.stops["certified"]
-        found.append(Figures(policy, s.sc.mean, s.sc.error, s.rsr, s.ro.mean, s.off_front.mean, early))
+        found.append(Figures(policy, s["sc"], s["sc_se"], s["rsr"], s["ro"], s["returned_off_front"], early))
     return found
 
 

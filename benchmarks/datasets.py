@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard.simulation import RewardSource
-from frontguard.simulation.adversaries import constant_attack
-from frontguard.simulation.environments import bootstrap
+from frontguard.simulation.adversaries import other_distribution
+from frontguard.simulation.environments import bootstrap, constant
 
 _ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("FRONTGUARD_SHARED_DATA", _ROOT.parent / "shared" / "data"))
@@ -31,4 +31,4 @@ def contaminated_table(eps: float) -> tuple[RewardSource, npt.NDArray[np.float64
         points = rng.normal(0, 1, (16, 2))[arms] + rng.normal(0, 0.17, (1024, 2)).round(2)
     environment = bootstrap(points, arms)
     value = np.where(environment.pareto_mask[:, None], -10.0, 10.0) * np.ones((1, 2))
-    return RewardSource(environment, constant_attack(eps, value)), points
+    return RewardSource(environment, other_distribution(eps, constant(value))), points

@@ -23,8 +23,9 @@ SHARES = (POLISH, 0.02)
 
 
 def cells(found: Measured) -> list[str]:
-    return [f"{found.pulls:,.0f}", f"{found.score.ro.mean:.2f}", f"{found.score.rsr:.2f}",
-            f"{found.score.size.mean:.1f}", f"{found.score.off_front.mean:.1f}", found.ended_early or "–"]  # fmt: skip
+    return [f"{found.pulls:,.0f}", f"{found.score['ro']:.2f}", f"{found.score['rsr']:.2f}",
+            f"{found.score['returned']:.1f}", f"{found.score['returned_off_front']:.1f}",
+            found.ended_early or "–"]  # fmt: skip
 
 
 def polished() -> tuple[list[Row], str]:
@@ -43,8 +44,8 @@ def polished() -> tuple[list[Row], str]:
                 ways.append((f"polished to {share:.0%}" if share else "certified", found))
                 if share == POLISH:
                     named = f"{name_of(experiment)}, attack {attack}: RO when polished"
-                    rows.append(Row(named, found.score.ro.mean, unit="", details=f"{found.pulls:,.0f} pulls"))
-                    rows.append(Row(f"{named}: RSR", found.score.rsr, at_least=0.9, unit=""))
+                    rows.append(Row(named, found.score["ro"], unit="", details=f"{found.pulls:,.0f} pulls"))
+                    rows.append(Row(f"{named}: RSR", found.score["rsr"], at_least=0.9, unit=""))
             for way, found in ways:
                 lines.append([name_of(experiment), attack, way, *cells(found)])
                 print(" | ".join(lines[-1]), flush=True)

@@ -64,14 +64,15 @@ def data_sets(runs: int = RUNS) -> tuple[list[Row], str]:
         truly = int(setting.experiment.environment.pareto_mask.sum())
         a, b = front.score, listed.score
         lines.append(
-            [name_of(setting.experiment), f"{setting.eps:g}", f"{truly}", f"{a.size.mean:.1f} / {b.size.mean:.1f}",
-             f"{a.off_front.mean:.1f} / {b.off_front.mean:.1f}", f"{front.pulls:,.0f} / {listed.pulls:,.0f}",
-             f"{listed.pulls / front.pulls:.2f}", f"{a.rsr:.2f} / {b.rsr:.2f}", listed.ended_early or "–"]
+            [name_of(setting.experiment), f"{setting.eps:g}", f"{truly}", f"{a['returned']:.1f} / {b['returned']:.1f}",
+             f"{a['returned_off_front']:.1f} / {b['returned_off_front']:.1f}",
+             f"{front.pulls:,.0f} / {listed.pulls:,.0f}",
+             f"{listed.pulls / front.pulls:.2f}", f"{a['rsr']:.2f} / {b['rsr']:.2f}", listed.ended_early or "–"]
         )  # fmt: skip
         print(" | ".join(lines[-1]), flush=True)
-        off.append(b.rsr)
+        off.append(b["rsr"])
         if setting.experiment.dataset == "diabetes" and setting.eps <= 0.2:
-            treatments.append((b.size.mean, b.off_front.mean))
+            treatments.append((b["returned"], b["returned_off_front"]))
     headings = ["data", "ε", "on the front", "returned", "off front", "pulls", "list / front", "RSR", "other ends"]
     rows = [Row("smallest RSR of a cell with the list", min(off), at_least=0.9)]
     rows += [

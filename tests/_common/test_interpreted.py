@@ -23,7 +23,7 @@ from frontguard.pareto.judge import judge
 from frontguard.policies.base import Policy
 from frontguard.policies.forecast import forecast
 from frontguard.simulation import simulate_one
-from frontguard.simulation.adversaries import review_bomber, worst_case, worst_case_share
+from frontguard.simulation.adversaries import review_bomber, strongest
 from frontguard.simulation.environments import gaussian
 from tests.pareto.columns import ArmIntervals
 from tests.policies.states import state_of
@@ -181,8 +181,8 @@ ENVIRONMENT = gaussian([[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], sigma=0.2)
 ATTACKS = {
     "clean": None,
     "prescient": review_bomber(ENVIRONMENT, 0.1, lowest=-3.0),
-    "malicious": worst_case(ENVIRONMENT, 0.1, direction=[-1, -1, 1]),
-    "share": worst_case_share(ENVIRONMENT, 0.1, direction=[-1, -1, 1]),
+    "malicious": strongest(ENVIRONMENT, fg.Malicious(0.1), direction=[-1, -1, 1]),
+    "share": strongest(ENVIRONMENT, fg.Share(0.1), direction=[-1, -1, 1]),
 }
 
 

@@ -15,6 +15,7 @@ from frontguard.evidence.confidence_sequences import read_rank
 from frontguard.evidence.intervals import HIGH, LOW, REFUTED
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation.streams import RewardSource, Streams
+from frontguard.theory.threats import Prescient
 from tests.evidence.test_intervals import real_interval
 from tests.support.guarantee import (
     ATTACKERS,
@@ -224,8 +225,8 @@ def test_either_side_misses_where_one_of_two_one_sided_attacks_does() -> None:
             missed = find_misses(both, 1, seed=seed, ranks=ranks, length=300)[0, 0, 0]
             for side, way in enumerate((FAR, -FAR)):
                 pushed = Cell("prescient: either side", law)
-                pushed.__dict__["adversary"] = adv.worst_case_prescient(
-                    environment, both.eps, np.full(2, np.sign(way)), distance=FAR
+                pushed.__dict__["adversary"] = adv.strongest(
+                    environment, Prescient(both.eps), np.full(2, np.sign(way)), distance=FAR
                 )
                 alone = find_misses(pushed, 1, seed=seed, ranks=ranks, length=300)[0, 0, 0]
                 assert missed[side] == alone[side]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.experiments.results import clopper_pearson, judge, robust_f1, score, spread_of
+from frontguard.experiments.results import clopper_pearson, figures_of, judge, robust_f1, spread_of
 from tests.support.snapshots import refused
 
 Point = list[float]
@@ -123,25 +121,18 @@ def test_clopper_pearson_refuses_the_impossible(snapshot: SnapshotAssertion) -> 
 def test_spread_against_scipy() -> None:
     values = np.array([3.0, 8.0, 1.0, 4.0])
     spread = spread_of(values)
-    assert spread.error == pytest.approx(stats.sem(values))
-    assert (spread.low, spread.high) == pytest.approx(stats.norm.interval(0.95, values.mean(), stats.sem(values)))
-
-
-def test_one_run_has_no_spread(snapshot: SnapshotAssertion) -> None:
-    spread = spread_of([4.0])
-    assert spread.mean == 4.0
-    assert math.isnan(spread.error)
-    with refused(ValueError, snapshot):
-        spread_of([])
-
-
-def test_score_sums_up() -> None:
-    verdict = judge([[True, False], [False, True]], [[1.0], [0.0]], bias=0.0, accuracy=0.1)
-    total = score(verdict, [10, 30])
-    assert (total.runs, total.rsr, total.sc.mean, total.ro.mean, total.off_front.mean) == (
-        2,
-        0.5,
-        20.0,
-        0.5,
-        0.5,
+    assert spread["_se"] == pytest.approx(stats.sem(values))
+    assert (spread["_low"], spread["_high"]) == pytest.approx(
+        stats.norm.interval(0.95, values.mean(), stats.sem(values))
     )
+
+
+def test_one_run_has_no_spread() -> None:
+    assert spread_of([4.0]) == {"": 4.0, "_std": None, "_se": None, "_low": None, "_high": None}
+
+
+def test_figures_sum_up() -> None:
+    verdict = judge([[True, False], [False, True]], [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+    total = figures_of(verdict, [10, 30])
+    wanted = {"runs": 2, "rsr": 0.5, "sc": 20.0, "ro": 0.5, "returned_off_front": 0.5}
+    assert {name: total[name] for name in wanted} == wanted

@@ -14,11 +14,12 @@ import frontguard
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets.sw_llvm import CompilerSettings
 from frontguard.experiments.runner import FILE_NAME, Run, RunStore, code_fingerprint, key_of
-from frontguard.experiments.setup import CONTESTANTS, Experiment, Setting, diabetes, gaussian_suite, sw_llvm
+from frontguard.experiments.setup import CONTESTANTS, Experiment, Setting, choose, diabetes, sw_llvm
 from frontguard.simulation.environments import gaussian
 from tests.support.snapshots import refused
 
 PACKAGE = Path(frontguard.__file__).parent
+SYNTHETIC = choose("synthetic", None).experiments[0]
 RUNS = [Run(120, (0, 3), 0.5), Run(99, (), 0.5)]
 
 
@@ -82,7 +83,7 @@ def test_the_key_knows_everything_that_determines_a_run() -> None:
             rpsi,
             0,
         ),
-        key_of(Setting(dataclasses.replace(experiment, attack=gaussian_suite()[0].attack), 0.1), rpsi, 0),
+        key_of(Setting(dataclasses.replace(experiment, attack=SYNTHETIC.attack), 0.1), rpsi, 0),
     ]
     assert len({base, *others}) == len(others) + 1
 

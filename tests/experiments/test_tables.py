@@ -13,7 +13,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Row, figures_of, judge, score
+from frontguard.experiments.results import Row, figures_of, judge
 from frontguard.experiments.setup import TABLE2
 from frontguard.experiments.tables import as_csv, as_json, as_markdown, terminal_tables, write_figures
 from tests.support.snapshots import refused, said
@@ -33,7 +33,8 @@ def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]
         pareto_arms=1,
         seconds=1.25,
         **figures_of(
-            score(verdict, pulls),
+            verdict,
+            pulls,
             TABLE2.get((dataset, policy, eps)) if variant != "as the theory demands" else None,
         ),
     )

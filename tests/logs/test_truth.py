@@ -175,10 +175,10 @@ def _pushing(kind: str, environment: env.Quantiled, eps: float, direction: float
     signs[0] = 0.0
     if kind == "oblivious":
         values = np.where(signs == 0.0, environment.medians, FAR * signs)
-        return adv.constant_attack(eps, values, environment)
+        return worlds.constant_attack(eps, values, environment)
     if kind == "prescient":
-        return adv.worst_case_prescient(environment, eps, signs, distance=FAR)
-    return adv.worst_case(environment, eps, signs, distance=FAR)
+        return adv.strongest(environment, Prescient(eps), signs, distance=FAR)
+    return adv.strongest(environment, Malicious(eps), signs, distance=FAR)
 
 
 def sharp_out(kind: str, law: str, level: float, *, arms: int = 7, **more: Any) -> Case:
@@ -299,16 +299,16 @@ def front_down(environment: env.Quantiled) -> Floats:
 
 ATTACKERS: dict[str, Callable[[env.Quantiled, float], Adversary | None]] = {
     "nobody": lambda _, eps: None,
-    "constant": lambda e, eps: adv.constant_attack(eps, FAR * front_down(e)[:, None] * np.ones(e.objectives), e),
+    "constant": lambda e, eps: worlds.constant_attack(eps, FAR * front_down(e)[:, None] * np.ones(e.objectives), e),
     "other law": lambda e, eps: adv.other_distribution(eps, env.gaussian(e.medians[::-1].copy(), 0.3)),
     "review bomber": lambda e, eps: adv.review_bomber(e, eps, lowest=-FAR),
     "push away": lambda e, eps: worlds.push(e, eps, toward_front=False, distance=3.0),
     "push toward": lambda e, eps: worlds.push(e, eps, toward_front=True, distance=3.0),
-    "worst prescient": lambda e, eps: adv.worst_case_prescient(e, eps, front_down(e), distance=FAR),
-    "worst prescient, joint": lambda e, eps: adv.worst_case_prescient(e, eps, front_down(e), distance=FAR, joint=True),
-    "worst malicious": lambda e, eps: adv.worst_case(e, eps, front_down(e), distance=FAR),
+    "worst prescient": lambda e, eps: adv.strongest(e, Prescient(eps), front_down(e), distance=FAR),
+    "worst prescient, joint": lambda e, eps: adv.strongest(e, Prescient(eps), front_down(e), distance=FAR, joint=True),
+    "worst malicious": lambda e, eps: adv.strongest(e, Malicious(eps), front_down(e), distance=FAR),
     "paper's malicious": lambda e, eps: worlds.papers_per_arm(e, eps),
-    "worst share": lambda e, eps: adv.worst_case_share(e, eps, front_down(e), distance=FAR),
+    "worst share": lambda e, eps: adv.strongest(e, Share(eps), front_down(e), distance=FAR),
 }
 
 

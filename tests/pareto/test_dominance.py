@@ -12,13 +12,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
 from frontguard.pareto import dominance
-from frontguard.pareto.dominance import Strictness, best_leads, dominators, maxima, pareto_mask, worst_lead
+from frontguard.pareto.dominance import best_leads, dominators, maxima, pareto_mask, worst_lead
 from tests.support.snapshots import refused
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-HOW: tuple[Strictness, ...] = ("nowhere", "somewhere", "everywhere")
 VALUES = st.sampled_from([-np.inf, -1.0, 0.0, 0.1, 0.2, 0.30000000000000004, 0.3, 1.0, np.inf])
 
 
@@ -53,27 +52,20 @@ def clouds() -> list[tuple[str, Floats]]:
 every_cloud = pytest.mark.parametrize("points", [points for _, points in clouds()], ids=[name for name, _ in clouds()])
 
 
-def pairs(queries: Floats, points: Floats, strict: Strictness) -> Bools:
+def pairs(queries: Floats, points: Floats) -> Bools:
     """Which points (columns) dominate which queries (rows)."""
-    as_large: Bools = np.asarray((points >= queries[:, None]).all(axis=2))
-    larger = points > queries[:, None]
-    if strict == "somewhere":
-        as_large &= larger.any(axis=2)
-    if strict == "everywhere":
-        as_large &= larger.all(axis=2)
-    return as_large
+    as_large = (points >= queries[:, None]).all(axis=2)
+    return np.asarray(as_large & (points > queries[:, None]).any(axis=2))
 
 
-@given(few(), st.sampled_from(HOW), st.booleans())
-def test_a_dominator_is_named_where_there_is_one(
-    sets: tuple[Floats, Floats], strict: Strictness, excluding: bool
-) -> None:
+@given(few(), st.booleans())
+def test_a_dominator_is_named_where_there_is_one(sets: tuple[Floats, Floats], excluding: bool) -> None:
     queries, points = sets
     own = np.arange(len(queries)) % max(1, len(points)) if excluding else None
-    dominating = pairs(queries, points, strict)
+    dominating = pairs(queries, points)
     if own is not None and len(points):
         dominating[np.arange(len(queries)), own] = False
-    found = dominators(queries, points, strict=strict, exclude=own)
+    found = dominators(queries, points, exclude=own)
     np.testing.assert_array_equal(found >= 0, dominating.any(axis=1))
     for q in np.flatnonzero(found >= 0):
         assert dominating[q, found[q]]
@@ -85,15 +77,14 @@ def test_clouds_of_every_kind(points: Floats) -> None:
     asked = np.arange(0, len(points), 1 + len(points) // 20)
     for shift in (0.0, 0.3):
         queries = points[asked] - shift
-        for strict in HOW:
-            dominating = pairs(queries, points, strict)
-            found = dominators(np.repeat(queries, 90, axis=0), points, strict=strict)[::90]  # many, so that guards help
-            np.testing.assert_array_equal(found >= 0, dominating.any(axis=1))
-            assert dominating[np.flatnonzero(found >= 0), found[found >= 0]].all()
-            dominating[np.arange(len(asked)), asked] = False
-            found = dominators(queries, points, strict=strict, exclude=asked)
-            np.testing.assert_array_equal(found >= 0, dominating.any(axis=1))
-            assert dominating[np.flatnonzero(found >= 0), found[found >= 0]].all()
+        dominating = pairs(queries, points)
+        found = dominators(np.repeat(queries, 90, axis=0), points)[::90]  # many, so that guards help
+        np.testing.assert_array_equal(found >= 0, dominating.any(axis=1))
+        assert dominating[np.flatnonzero(found >= 0), found[found >= 0]].all()
+        dominating[np.arange(len(asked)), asked] = False
+        found = dominators(queries, points, exclude=asked)
+        np.testing.assert_array_equal(found >= 0, dominating.any(axis=1))
+        assert dominating[np.flatnonzero(found >= 0), found[found >= 0]].all()
 
 
 @every_cloud
@@ -166,10 +157,8 @@ def test_thirty_thousand_hard_points_take_no_pair_of_each(kind: str) -> None:
         "one coordinate tied": np.column_stack([at, np.zeros(N), -at]),
     }[kind]
     assert (dominators(points, points) < 0).all()
-    assert (dominators(points, points, strict="nowhere") >= 0).all()
     assert len(maxima(points)) == (1 if kind == "all equal" else N)
-    without = dominators(points, points, strict="nowhere", exclude=np.arange(N))
-    assert (without >= 0).all() if kind == "all equal" else (without < 0).all()
+    assert (dominators(points, points, exclude=np.arange(N)) < 0).all()
 
 
 def test_what_cannot_be_compared_is_refused(snapshot: SnapshotAssertion) -> None:
@@ -182,7 +171,5 @@ def test_what_cannot_be_compared_is_refused(snapshot: SnapshotAssertion) -> None
         dominators(fine, np.zeros((3, 3)))
     with refused(BadInput, snapshot):
         dominators(fine, fine, exclude=[0, 1])
-    with refused(BadInput, snapshot):
-        dominators(fine, fine, strict="always")  # type: ignore[arg-type]
     with refused(BadInput, snapshot):
         best_leads(fine, fine, [0.0])

@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Row, figures_of, judge, score
+from frontguard.experiments.results import Row, figures_of, judge
 from frontguard.experiments.setup import TABLE2
 from frontguard.plot.picture import Lines, Panel, Points, Spans
 from tests.support.snapshots import refused
@@ -27,7 +27,7 @@ def row(dataset: str, policy: str, eps: float, pulls: list[int], good: int | Non
         told_threat="oblivious",
         pareto_arms=1,
         seconds=1.25,
-        **figures_of(score(verdict, pulls), TABLE2.get((dataset, policy, eps))),
+        **figures_of(verdict, pulls, TABLE2.get((dataset, policy, eps))),
     )
 
 

@@ -19,11 +19,11 @@ from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import relations as records
 from frontguard.pareto import rule
 from frontguard.simulation import Adversary, simulate_one
-from frontguard.simulation.adversaries import constant_attack, worst_case, worst_case_prescient, worst_case_share
+from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import categorical, gaussian
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused
-from tests.support.worlds import cauchy, skewed
+from tests.support.worlds import cauchy, constant_attack, skewed
 
 Floats = npt.NDArray[np.float64]
 
@@ -154,14 +154,14 @@ def test_it_always_stops_and_says_why(
     adversary: Adversary | None = None
     if attacked and threat.eps:
         adversary = (
-            worst_case(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
+            strongest(environment, Malicious(threat.eps), np.where(np.arange(arms) % 2, 1, -1))
             if isinstance(threat, Malicious)
             else constant_attack(threat.eps, 50.0, environment)
         )
         if isinstance(threat, Share):
-            adversary = worst_case_share(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
+            adversary = strongest(environment, Share(threat.eps), np.where(np.arange(arms) % 2, 1, -1))
         if isinstance(threat, Prescient):
-            adversary = worst_case_prescient(environment, threat.eps, np.where(np.arange(arms) % 2, 1, -1))
+            adversary = strongest(environment, Prescient(threat.eps), np.where(np.arange(arms) % 2, 1, -1))
     policy = Certified(
         arms, objectives, threat=threat, accuracy=tolerance, spread=Gaussian(0.3) if with_spread else None,
         max_pulls_per_arm=1200, goal=goal,
@@ -191,7 +191,7 @@ def test_a_goal_beyond_the_attackers_reach_is_called_unreachable_with_what_can_b
     live = simulate_one(policy, environment, seed=3)
     assert isinstance(live, Certified)
     assert live.result().status == "unreachable"
-    floor = live.floors[..., 1] - live.floors[..., 0]
+    floor = np.diff(rule.floors(live.standing.intervals))[..., 0]
     width = 2 * sigma * 0.5244  # Φ⁻¹(0.7) = 0.5244: the levels 1/2 ± ε that a malicious attacker can reach
     np.testing.assert_allclose(floor, width, atol=0.25)
     best = live.reachable()
@@ -312,7 +312,7 @@ def test_no_shape_is_assumed(environment: object) -> None:
     assert isinstance(environment, type(gaussian([[0.0]], 1.0)))
     direction = np.where(environment.pareto_mask, -1, 1)
     policy = Certified(3, 2, threat=Malicious(0.1), accuracy=0.5, coverage=0.5)
-    runs = simulate(policy, environment, worst_case(environment, 0.1, direction), runs=20)
+    runs = simulate(policy, environment, strongest(environment, Malicious(0.1), direction), runs=20)
     assert runs.returned[:, :2].all()
     assert not runs.returned[:, 2].any()
 

@@ -10,7 +10,7 @@ import pytest
 from frontguard import Certified, Gaussian, Malicious, Prescient, Share
 from frontguard.policies.forecast import PullForecast, forecast, likely
 from frontguard.simulation import RewardSource, Streams, simulate_one
-from frontguard.simulation.adversaries import worst_case_prescient
+from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian, uniform
 from tests.policies.states import state_of
 from tests.support.worlds import bimodal, cauchy, skewed
@@ -25,7 +25,7 @@ def _medians(run: int, arms: int, objectives: int) -> np.ndarray:
 def _attack(environment):
     """Every other arm is moved up as far as it goes, the others down."""
     signs = np.where(np.arange(environment.arms) % 2 == 0, 1.0, -1.0)[:, None]
-    return worst_case_prescient(environment, 0.1, signs * np.ones(environment.medians.shape))
+    return strongest(environment, Prescient(0.1), signs * np.ones(environment.medians.shape))
 
 
 CASES = {

@@ -73,11 +73,13 @@ def test_the_next_arm_is_one_of_largest_width_and_sampling_rounds_differ_by_at_m
     medians = rng.uniform(0, 1, (12, 2))
     while not policy.done:
         batch = policy.ask()
-        if policy.next_arm is not None:
+        phases, control = policy.standing.arms["phases"], policy.standing.control
+        if control["phase"][0]:
+            following, widths = int(control["next"][0]), policy.phase_widths[phases]
             undecided = policy.result().verdict_codes == 0
-            assert policy.widths[policy.next_arm] == policy.widths[undecided].max()
-            assert np.ptp(policy.phases[undecided]) <= 1
-            assert set(batch) == {policy.next_arm}
+            assert widths[following] == widths[undecided].max()
+            assert np.ptp(phases[undecided]) <= 1
+            assert set(batch) == {following}
         policy.tell(batch, medians[batch] + 0.02 * rng.normal(size=(len(batch), 2)))
 
 
@@ -94,7 +96,8 @@ def test_the_result_names_boxes_rivals_and_the_papers_guarantee(snapshot: Snapsh
     assert result.certificate.confidence == pytest.approx(0.95)
     assert (result.certificate.threat, result.certificate.contamination) == ("malicious", 0.1)
     assert result.to_dict()["decided_by"]["worst"] in ("best", "close")
-    np.testing.assert_allclose(result.upper - result.lower, 2 * (policy.bias + policy.widths)[:, None] * [1, 1])
+    widths = policy.phase_widths[policy.standing.arms["phases"]]
+    np.testing.assert_allclose(result.upper - result.lower, 2 * (policy.bias + widths)[:, None] * [1, 1])
     assert said(result.certificate) == snapshot
 
 
@@ -168,7 +171,7 @@ def test_it_stops_in_the_very_phase_in_which_every_width_is_a_quarter_of_alpha(f
     while not policy.done:
         policy.tell(batch := policy.ask(), np.where(batch == 0, 0.0, 4 * width + 0.05)[:, None])
     assert policy.result().verdicts == {"0": "matched", "1": "keep"}
-    assert policy.phases.tolist() == [phases, phases]
+    assert policy.standing.arms["phases"].tolist() == [phases, phases]
 
 
 def test_many_arms_never_leave_the_schedule() -> None:
@@ -182,7 +185,7 @@ def test_many_arms_never_leave_the_schedule() -> None:
         while not live.done:
             batch = live.ask()
             live.tell(batch, streams.take_batch(batch))
-        seen = max(seen, int(live.phases.max()))
+        seen = max(seen, int(live.standing.arms["phases"].max()))
         assert simulate_one(policy, environment, seed=0, run=run).result().pulls == live.result().pulls
         if seen > last:
             break

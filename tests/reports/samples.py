@@ -13,7 +13,7 @@ from frontguard import Objective, Prescient, Study
 from frontguard._common.entries import json_pieces
 from frontguard.demo.cases import analyze_flags
 from frontguard.evidence.measurements import Ordered
-from frontguard.experiments.results import Row, Score, Spread, figures_of
+from frontguard.experiments.results import Row
 from frontguard.experiments.setup import Published
 from frontguard.experiments.tables import as_json
 from frontguard.logs.answer import answer
@@ -77,9 +77,9 @@ def rows() -> list[Row]:
     """Rows as `reproduce` makes them: one policy that succeeds, one that does not, with and without published ones."""
 
     def row(policy: str, eps: float, rsr: float, samples: float, paper: Published | None) -> Row:
-        spread = Spread(samples, 10.0, 3.0, samples - 6.0, samples + 6.0)
-        one = Spread(1.0, 0.0, 0.0, 1.0, 1.0)
-        score = Score(10, rsr, max(0.0, rsr - 0.3), min(1.0, rsr + 0.1), spread, one, one, one, one)
+        spread: dict[str, Any] = {"sc_std": 10.0, "sc_se": 3.0, "sc_low": samples - 6.0, "sc_high": samples + 6.0}
+        for name in ("ro", "rf1", "returned", "returned_off_front"):
+            spread |= {name: 1.0, f"{name}_std": 0.0, f"{name}_se": 0.0, f"{name}_low": 1.0, f"{name}_high": 1.0}
         return Row(
             dataset="movielens",
             variant="margin",
@@ -90,7 +90,13 @@ def rows() -> list[Row]:
             told_threat="prescient",
             pareto_arms=7,
             seconds=1.5,
-            **figures_of(score, paper),
+            runs=10,
+            rsr=rsr,
+            rsr_low=max(0.0, rsr - 0.3),
+            rsr_high=min(1.0, rsr + 0.1),
+            sc=samples,
+            **spread,
+            **{f"published_{name}": value for name, value in (paper._asdict() if paper else {}).items()},
         )
 
     return [

@@ -24,6 +24,7 @@ from frontguard.simulation.streams import RewardSource, Streams
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 from tests.support import worlds
 from tests.support.snapshots import refused
+from tests.support.worlds import constant_attack
 
 EPS = 0.15
 BLOCKS = 120
@@ -44,18 +45,20 @@ OTHER = env.uniform(MEDIANS + 20.0, 2.0)
 Build = Callable[[env.Quantiled, float], Adversary]
 
 INDEPENDENT: dict[str, Build] = {
-    "constant": lambda e, eps: adv.constant_attack(eps, [-10.0, 30.0], e),
-    "constant, joint": lambda e, eps: adv.constant_attack(eps, -10.0, e, joint=True),
+    "constant": lambda e, eps: constant_attack(eps, [-10.0, 30.0], e),
+    "constant, joint": lambda e, eps: constant_attack(eps, -10.0, e, joint=True),
     "other distribution": lambda e, eps: adv.other_distribution(eps, OTHER),
     "review bomber": lambda e, eps: adv.review_bomber(e, eps),
     "review bomber, joint": lambda e, eps: adv.review_bomber(e, eps, joint=True),
     "push toward": lambda e, eps: worlds.push(e, eps, toward_front=True, distance=3.0),
     "push away": lambda e, eps: worlds.push(e, eps, toward_front=False, distance=3.0),
-    "worst case, prescient": lambda e, eps: adv.worst_case_prescient(e, eps, [-1, 0, 1, 1]),
+    "worst case, prescient": lambda e, eps: adv.strongest(e, Prescient(eps), [-1, 0, 1, 1]),
 }
 COUPLING: dict[str, Build] = {
-    "worst case": lambda e, eps: adv.worst_case(e, eps, [-1, 1, -1, 1]),
-    "worst case, at rest in places": lambda e, eps: adv.worst_case(e, eps, [[-1, 0], [0, 1], [0, 0], [1, -1]]),
+    "worst case": lambda e, eps: adv.strongest(e, Malicious(eps), [-1, 1, -1, 1]),
+    "worst case, at rest in places": lambda e, eps: adv.strongest(
+        e, Malicious(eps), [[-1, 0], [0, 1], [0, 0], [1, -1]]
+    ),
     "paper's, per arm": lambda e, eps: worlds.papers_per_arm(e, eps),
 }
 WITHIN_MODEL = INDEPENDENT | COUPLING
@@ -114,7 +117,7 @@ def test_what_is_not_hit_is_untouched(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERYONE)
 def test_clean_rewards_do_not_depend_on_the_attacker(name: str) -> None:
-    reference = trace(GAUSSIAN, adv.constant_attack(0.4, 0.0, GAUSSIAN), 2, 10)[0]
+    reference = trace(GAUSSIAN, constant_attack(0.4, 0.0, GAUSSIAN), 2, 10)[0]
     assert traced(name, "gaussian", 2)[0][: len(reference)].tobytes() == reference.tobytes()
 
 
@@ -201,12 +204,9 @@ def test_constants_may_be_given_in_three_shapes() -> None:
         (table, [4.0, 5.0]),
     ]
     for value, expected in cases:
-        _, observed, hits = trace(GAUSSIAN, adv.constant_attack(EPS, value, GAUSSIAN), 2, 10)
+        _, observed, hits = trace(GAUSSIAN, constant_attack(EPS, value, GAUSSIAN), 2, 10)
         for d in range(2):
             assert set(observed[hits[:, d], d].tolist()) == {expected[d]}
-    replacements = adv.constant_attack(EPS, table).replacements
-    assert replacements is not None
-    assert replacements.medians.tolist() == table.tolist()
 
 
 def test_oblivious_replacements_follow_their_law_and_know_nothing_of_the_reward() -> None:
@@ -268,8 +268,8 @@ def test_worst_cases_move_the_median_by_exactly_the_quantile_deviation(eps: floa
     """Down and up, to the levels of Lemmas 1 and 2, computed here by scipy alone."""
     signs = np.array([[-1, 1], [1, -1], [0, 0], [-1, -1]])
     cases = [
-        (adv.worst_case(GAUSSIAN, eps, signs), eps),
-        (adv.worst_case_prescient(GAUSSIAN, eps, signs), eps / (2 * (1 - eps))),
+        (adv.strongest(GAUSSIAN, Malicious(eps), signs), eps),
+        (adv.strongest(GAUSSIAN, Prescient(eps), signs), eps / (2 * (1 - eps))),
     ]
     for adversary, shift in cases:
         for arm in range(4):
@@ -292,8 +292,8 @@ FAMILIES: dict[str, env.Quantiled] = {
 def test_worst_cases_work_on_every_family(name: str) -> None:
     environment = FAMILIES[name]
     for adversary in (
-        adv.worst_case(environment, 0.2, [-1, 1]),
-        adv.worst_case_prescient(environment, 0.2, [-1, 1]),
+        adv.strongest(environment, Malicious(0.2), [-1, 1]),
+        adv.strongest(environment, Prescient(0.2), [-1, 1]),
     ):
         for arm, sign in enumerate((-1, 1)):
             clean, observed, hits = trace(environment, adversary, arm)
@@ -310,7 +310,7 @@ def test_worst_cases_on_atoms_by_hand() -> None:
     assert environment.medians.item() == 3.0
     for eps, expected in [(0.15, 3.0), (0.25, 2.0), (0.45, 1.0)]:
         assert adv.moved_medians(environment, Malicious(eps), [-1]).item() == expected
-        clean, observed, hits = trace(environment, adv.worst_case(environment, eps, [-1]), 0)
+        clean, observed, hits = trace(environment, adv.strongest(environment, Malicious(eps), [-1]), 0)
         assert np.median(observed) == expected
         if eps <= 0.3:  # fits into the best atom: a part of it, nothing else
             assert set(clean[hits].tolist()) == {4.0}
@@ -320,14 +320,14 @@ def test_worst_cases_on_atoms_by_hand() -> None:
             assert not hits[clean <= 2.0].any()
     # prescient: 1/2 − 0.15/1.7 = 0.41 is still 3; 1/2 − 0.4/1.2 = 0.17 is 2
     for eps, expected in [(0.15, 3.0), (0.4, 2.0)]:
-        _, observed, _ = trace(environment, adv.worst_case_prescient(environment, eps, [-1]), 0)
+        _, observed, _ = trace(environment, adv.strongest(environment, Prescient(eps), [-1]), 0)
         assert np.median(observed) == expected
 
 
 def test_where_the_worst_case_rests_nothing_is_seen() -> None:
     for adversary in (
-        adv.worst_case(GAUSSIAN, EPS, [0] * 4),
-        adv.worst_case_prescient(GAUSSIAN, EPS, [0] * 4),
+        adv.strongest(GAUSSIAN, Malicious(EPS), [0] * 4),
+        adv.strongest(GAUSSIAN, Prescient(EPS), [0] * 4),
     ):
         clean, observed, hits = trace(GAUSSIAN, adversary, 0)
         assert hits.any()
@@ -336,7 +336,7 @@ def test_where_the_worst_case_rests_nothing_is_seen() -> None:
 
 
 def test_the_worst_case_hits_exactly_the_best_or_the_worst() -> None:
-    adversary = adv.worst_case(GAUSSIAN, EPS, np.where(GAUSSIAN.pareto_mask, -1, 1), distance=10.0)
+    adversary = adv.strongest(GAUSSIAN, Malicious(EPS), np.where(GAUSSIAN.pareto_mask, -1, 1), distance=10.0)
     for arm in range(4):
         clean, observed, hits = trace(GAUSSIAN, adversary, arm)
         for d in range(2):
@@ -385,25 +385,15 @@ def test_the_paper_s_attack_needs_no_laws() -> None:
 # --- bad input -------------------------------------------------------------------------------------------
 
 BAD: list[tuple[str, Callable[[], object], str]] = [
-    ("eps too large", lambda: adv.constant_attack(0.5, 0.0, GAUSSIAN), "eps"),
-    (
-        "constant without environment",
-        lambda: adv.constant_attack(EPS, 1.0),
-        r"value must have the shape \(K, M\)",
-    ),
-    (
-        "constant of wrong shape",
-        lambda: adv.constant_attack(EPS, [1.0] * 3, GAUSSIAN),
-        r"value .* got \(3,\)",
-    ),
+    ("eps too large", lambda: adv.other_distribution(0.5, GAUSSIAN), "eps"),
     ("lowest of wrong shape", lambda: adv.review_bomber(GAUSSIAN, EPS, [1.0] * 3), "lowest"),
     (
         "no distance",
-        lambda: adv.worst_case(GAUSSIAN, EPS, [1, 1, 1, 1], distance=0.0),
+        lambda: adv.strongest(GAUSSIAN, Malicious(EPS), [1, 1, 1, 1], distance=0.0),
         "distance must be positive",
     ),
-    ("direction of wrong shape", lambda: adv.worst_case(GAUSSIAN, EPS, [1, 1]), r"direction .* got \(2,\)"),
-    ("direction of wrong size", lambda: adv.worst_case(GAUSSIAN, EPS, [1, 1, 2, 0]), "made of -1, 0 and"),
+    ("direction of wrong shape", lambda: adv.strongest(GAUSSIAN, Malicious(EPS), [1, 1]), r"direction .* got \(2,\)"),
+    ("direction of wrong size", lambda: adv.strongest(GAUSSIAN, Malicious(EPS), [1, 1, 2, 0]), "made of -1, 0 and"),
     ("factor too large", lambda: adv.paper_malicious(GAUSSIAN, 0.49, -1.0), "factor must be positive"),
     (
         "rate above 1",
@@ -412,8 +402,8 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ),
     (
         "unknown law",
-        lambda: adv.worst_case(Environment(draw_gaussian, MEDIANS), EPS, [1] * 4),
-        "worst_case needs an environment with known quantiles",
+        lambda: adv.strongest(Environment(draw_gaussian, MEDIANS), Malicious(EPS), [1] * 4),
+        "an environment with known quantiles",
     ),
 ]
 
@@ -452,7 +442,7 @@ def test_a_share_never_hits_more_than_its_budget_at_any_n(eps: float) -> None:
 def test_the_worst_share_is_within_its_budget_and_spends_it_where_it_counts(place: str) -> None:
     environment = PLACES[place]
     signs = [[-1, 0], [1, 1], [0, -1], [1, -1]]
-    adversary = adv.worst_case_share(environment, EPS, signs)
+    adversary = adv.strongest(environment, Share(EPS), signs)
     low, high = environment.law.quantile(0.5), environment.law.right_quantile(0.5)
     for arm in range(4):
         clean, observed, hits = trace(environment, adversary, arm)
@@ -471,7 +461,7 @@ def test_the_worst_share_is_within_its_budget_and_spends_it_where_it_counts(plac
 
 
 def test_a_budget_goes_on_from_take_to_take() -> None:
-    adversary = adv.worst_case_share(GAUSSIAN, 0.3, [1, -1, 1, -1])
+    adversary = adv.strongest(GAUSSIAN, Share(0.3), [1, -1, 1, -1])
     at_once = Streams(RewardSource(GAUSSIAN, adversary), 5)
     piece_by_piece = Streams(RewardSource(GAUSSIAN, adversary), 5)
     whole = [at_once.take(arm, 1000) for arm in (0, 1)]
@@ -480,9 +470,3 @@ def test_a_budget_goes_on_from_take_to_take() -> None:
         for arm in (0, 1):
             parts[arm].append(piece_by_piece.take(arm, size))
     assert all(np.array_equal(np.concatenate(parts[arm]), whole[arm]) for arm in (0, 1))
-
-
-def test_the_strongest_of_a_share_is_its_worst_case() -> None:
-    ours = adv.strongest(GAUSSIAN, Share(0.2), [-1, 1, 0, 1])
-    assert ours.threat == Share(0.2)
-    assert ours.reals.tobytes() == adv.worst_case_share(GAUSSIAN, 0.2, [-1, 1, 0, 1]).reals.tobytes()

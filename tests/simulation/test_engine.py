@@ -25,13 +25,14 @@ from frontguard import (
 from frontguard.errors import BadArgument
 from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, RewardSource, Streams
-from frontguard.simulation.adversaries import constant_attack, review_bomber, worst_case, worst_case_share
+from frontguard.simulation.adversaries import review_bomber, strongest
 from frontguard.simulation.engine import Runs
 from frontguard.simulation.environments import bootstrap, categorical, gaussian
 from frontguard.theory.bounds import theorem1_gap_dependent, theorem1_worst_case
 from frontguard.theory.schedule import Schedule
 from frontguard.verdicts import Verdict
 from tests.support.snapshots import refused, said
+from tests.support.worlds import constant_attack
 
 RNG = np.random.default_rng(11)
 MEDIANS = RNG.uniform(0, 1, (7, 2))
@@ -54,9 +55,13 @@ CASES: list[tuple[str, Environment, Adversary | None]] = [
     ("clean", _gaussian(), None),
     ("oblivious", _gaussian(), constant_attack(0.1, -3.0, environment=_gaussian())),
     ("prescient", _stars(), review_bomber(_stars(), 0.15)),
-    ("malicious", _gaussian(), worst_case(_gaussian(), 0.1, np.where(_gaussian().pareto_mask, -1, 1), distance=10.0)),
-    ("share", _gaussian(), worst_case_share(_gaussian(), 0.1, [-1, 1, 0, 1, -1, 1, 0], distance=0.3)),
-    ("oblivious on a table", _table(), constant_attack(0.2, np.full((7, 2), 3.0))),
+    (
+        "malicious",
+        _gaussian(),
+        strongest(_gaussian(), Malicious(0.1), np.where(_gaussian().pareto_mask, -1, 1), distance=10.0),
+    ),
+    ("share", _gaussian(), strongest(_gaussian(), Share(0.1), [-1, 1, 0, 1, -1, 1, 0], distance=0.3)),
+    ("oblivious on a table", _table(), constant_attack(0.2, np.full((7, 2), 3.0), _table())),
 ]
 
 
@@ -166,9 +171,9 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
     direction = np.where(environment.pareto_mask, -1, 1)
     adversary: Adversary | None = None
     if isinstance(threat, Malicious):
-        adversary = worst_case(environment, threat.eps, direction)
+        adversary = strongest(environment, Malicious(threat.eps), direction)
     elif threat.eps:
-        adversary = constant_attack(threat.eps, np.where(environment.pareto_mask[:, None], -5.0, 5.0) * np.ones((1, 2)))
+        adversary = constant_attack(threat.eps, np.where(environment.pareto_mask[:, None], -5.0, 5.0), environment)
     policy = RPSI(10, 2, threat=threat, spread=Subgaussian(sigma), accuracy=accuracy, delta=delta)
     schedule = Schedule(threat, Subgaussian(sigma), 10, 2, delta)
     good = 0

@@ -45,7 +45,7 @@ from frontguard.simulation import environments as env
 from frontguard.simulation.draws import BLOCK, STATE
 from frontguard.simulation.streams import RewardSource, fill_block, run_streams
 from frontguard.theory.spread import CustomSpread, Gaussian, SpreadBound
-from frontguard.theory.threats import Prescient
+from frontguard.theory.threats import Malicious, Prescient, Share
 from tests.support import worlds
 
 Bools = npt.NDArray[np.bool_]
@@ -81,12 +81,12 @@ def directions(environment: env.Quantiled) -> Floats:
 
 def constant_far(environment: env.Quantiled, eps: float) -> Adversary:
     """Oblivious: a constant far above or far below."""
-    return adv.constant_attack(eps, FAR * directions(environment), environment)
+    return worlds.constant_attack(eps, FAR * directions(environment), environment)
 
 
 def worst_prescient(environment: env.Quantiled, eps: float) -> Adversary:
     """Prescient: medians moved as far as Lemma 1 lets it."""
-    return adv.worst_case_prescient(environment, eps, directions(environment), distance=FAR)
+    return adv.strongest(environment, Prescient(eps), directions(environment), distance=FAR)
 
 
 def either_side(environment: env.Quantiled, eps: float) -> Adversary:
@@ -103,12 +103,12 @@ def either_side(environment: env.Quantiled, eps: float) -> Adversary:
 
 def worst_malicious(environment: env.Quantiled, eps: float) -> Adversary:
     """Malicious: the lowest ε of the rewards reappear far above, or the highest far below."""
-    return adv.worst_case(environment, eps, directions(environment), distance=FAR)
+    return adv.strongest(environment, Malicious(eps), directions(environment), distance=FAR)
 
 
 def worst_share(environment: env.Quantiled, eps: float, levels: Sequence[float]) -> Adversary:
     """Any share: of what counts for the side under attack, one is taken away whenever there is room for it."""
-    return adv.worst_case_share(environment, eps, directions(environment), distance=FAR, level=levels)
+    return adv.strongest(environment, Share(eps), directions(environment), distance=FAR, level=levels)
 
 
 ATTACKERS: dict[str, Callable[[env.Quantiled, float, Sequence[float]], Adversary]] = {

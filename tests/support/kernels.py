@@ -16,7 +16,7 @@ import pandas as pd
 import frontguard as fg
 from frontguard._common.compiled import COMPILED, kernels
 from frontguard.policies.forecast import forecast
-from frontguard.simulation.adversaries import worst_case
+from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian
 
 RATE = fg.Objective("rate", "maximize", statistic="mean", bounds=(0, 1), tolerance=0.3)
@@ -25,7 +25,7 @@ RATE = fg.Objective("rate", "maximize", statistic="mean", bounds=(0, 1), toleran
 def simulate() -> None:
     """The engine with every policy, and an attacker."""
     environment = gaussian([[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], sigma=0.1)
-    threat, attacker = fg.Malicious(0.1), worst_case(environment, 0.1, direction=[-1, -1, 1])
+    threat, attacker = fg.Malicious(0.1), strongest(environment, fg.Malicious(0.1), direction=[-1, -1, 1])
     for policy in (
         fg.RPSI(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),
         fg.Certified(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),

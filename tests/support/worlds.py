@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.pareto.dominance import as_points
-from frontguard.simulation.adversaries import Adversary, hit_and_replace, replace
+from frontguard.simulation.adversaries import Adversary, hit_and_replace, other_distribution, replace
 from frontguard.simulation.draws import DrawKernel, Words, draw_kernel, fill_normals, fill_words, unit
 from frontguard.simulation.environments import (
     Atoms,
@@ -19,6 +19,7 @@ from frontguard.simulation.environments import (
     NoisyAtoms,
     Quantiled,
     categorical,
+    constant,
     per_entry,
 )
 from frontguard.theory.threats import Malicious, Prescient
@@ -169,3 +170,9 @@ def papers_per_arm(environment: Quantiled, eps: float, value: float = 10.0) -> A
     at = lower_part * under + (1.0 - lower_part) * over
     reals = np.stack([middle, under, at, over, np.where(front, -value, value)], axis=-1).ravel()
     return Adversary(Malicious(eps), attack=hit_and_replace, reals=reals, ints=np.zeros(front.size, np.int64))
+
+
+def constant_attack(eps: float, value: npt.ArrayLike, environment: Environment, *, joint: bool = False) -> Adversary:
+    """Oblivious: replaces by a constant, one for all, for each objective, or for each arm and objective."""
+    values = np.broadcast_to(np.asarray(value, np.float64), environment.medians.shape)
+    return other_distribution(eps, constant(values), joint=joint)

@@ -4,9 +4,8 @@
 the safe range. A saboteur replaces a share ε of the records of the five best treatments by the worst that can be
 recorded; our policy and a mean-based method see the same records.
 
-The review log is ours: reviews of twelve movies by two age groups, drawn from the bundled score counts, and then a
-campaign of one-star reviews against the one that leads (`examples/review-log/make_log.py` makes it again). It is read
-and answered as `frontguard analyze` does, without the packages that other logs need.
+The review log holds reviews of twelve movies by two age groups, drawn from the bundled score counts, and a campaign of
+one-star reviews against the one that leads (`examples/review-log/make_log.py`).
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ class Demo:
     seconds: float
 
     def found(self, result: Answer) -> list[str]:
-        """The treatments of the true front that a result returns."""
+        """Return the treatments of the true front that a result returns."""
         return [name for name in self.truth if name in result.pareto_set]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for machines: the robust result, with the mean-based one and the truth beside it."""
+        """Return plain values: the robust result, with the mean-based one and the truth beside it."""
         return {
             **self.robust.to_dict(),
             "true_pareto_set": self.truth,
@@ -75,7 +74,7 @@ class Demo:
 
     @property
     def answer(self) -> str:
-        """How many of those that either method returns are on the true front."""
+        """The answer: how many of those that either method returns are on the true front."""
         robust, by_means, total = self.robust, self.by_means, len(self.truth)
         said = (
             f"Of the {len(robust.pareto_set)} of {len(robust.arms)} treatments that {robust.policy} lists, "
@@ -95,7 +94,7 @@ class Demo:
 
     @property
     def certain(self) -> str:
-        """What is promised, and which listed treatment does for each of the true front that is not listed."""
+        """The promise, and which listed treatment does for each of the true front that is not listed."""
         said = [guarantee(self.robust)]
         for name in self.truth:
             instead = take_instead(self.robust, self.robust.arms.index(name))
@@ -107,10 +106,7 @@ class Demo:
 
 
 def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
-    """Let the certified policy and Auer-A1 pull the sabotaged treatments until each stops; then read two logs.
-
-    The certified policy aims for the short list, as `run` and `identify` do.
-    """
+    """Let the certified policy and Auer-A1 pull the sabotaged treatments until each stops; then read two logs."""
     started = time.perf_counter()
     threat = Prescient(contamination)
     treatments = bundled_treatments()
@@ -138,7 +134,7 @@ def run_demo(contamination: float = 0.2, seed: int = 0) -> Demo:
 
 
 def _in_minutes(result: Answer, treatments: Treatments) -> Answer:
-    """A result on the standardised scale in minutes, of which fewer are better."""
+    """Return a result on the standardised scale in minutes, of which fewer are better."""
     centre, deviation, certificate = treatments.centre, treatments.deviation, result.certificate
     return replace(
         result,
@@ -152,7 +148,7 @@ def _in_minutes(result: Answer, treatments: Treatments) -> Answer:
 
 
 def analyze_flags() -> Answer:
-    """The short list of the bundled compiler flags, from the pulls that were made beside the noisy neighbour."""
+    """Return the short list of compiler flags, from the pulls that were made beside the noisy neighbour."""
     time_and_size = (Objective("time", "minimize", "5%"), Objective("bytes", "minimize", "1%"))
     return answer(bundled_recording().sorted_by_arm(neighbour=True), Question(time_and_size, Prescient(0.15)))
 
@@ -160,16 +156,13 @@ def analyze_flags() -> Answer:
 FILE = "review_log.csv.gz"
 AGES = ("19-25", "26-35")
 BOMBED = "Star Wars (1977)"
-HALF_A_STAR = 0.5
-"""The difference that does not matter. Medians are whole stars, so that many are equal in one age group or in both."""
-
-CONTAMINATION = 0.2
-"""With which probability a review may be a lie, as the answer is told; the campaign wrote 18 % of one movie's."""
+HALF_A_STAR = 0.5  # the tolerance: medians are whole stars, so that many are equal
+CONTAMINATION = 0.2  # as the answer is told; the campaign wrote 18 % of one movie's reviews
 
 
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """What the log says, by means and by medians; `true_means` (K, 2) are those of the scores it was drawn from."""
+    """The answer to the log; `true_means` (K, 2) are those of the scores it was drawn from."""
 
     analysis: Answer
     true_means: Floats
@@ -187,7 +180,7 @@ class Reviews:
 
     @property
     def bombs(self) -> int:
-        """One-star reviews that the campaign wrote: what the bombed movie has more than others."""
+        """One-star reviews that the campaign wrote: those that the bombed movie has more than others."""
         pulls = self.analysis.pulls_per_arm
         return len(AGES) * int(pulls[self.analysis.arms.index(BOMBED)] - pulls.min())
 
@@ -197,7 +190,7 @@ class Reviews:
         return self.bombs / len(AGES) / float(self.analysis.pulls_per_arm[self.analysis.arms.index(BOMBED)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for machines."""
+        """Return plain values."""
         return {
             **self.analysis.to_dict(),
             "bombed": [BOMBED],
@@ -207,12 +200,7 @@ class Reviews:
 
 
 def read_reviews() -> Ordered:
-    """The bundled log by movie, the stars of each age group sorted.
-
-    >>> log = read_reviews()
-    >>> len(log.arms), log.metrics, int(log.pulls.min())
-    (12, ('19-25', '26-35'), 350)
-    """
+    """Return the bundled log by movie, the stars of each age group sorted."""
     stars: dict[str, tuple[list[float], ...]] = {}
     for row in bundled_rows(FILE):
         stars.setdefault(row["movie"], tuple([] for _ in AGES))[AGES.index(row["age"])].append(float(row["stars"]))
@@ -224,7 +212,7 @@ def read_reviews() -> Ordered:
 
 
 def analyze_reviews() -> Reviews:
-    """The short list of the bundled log, whatever a prescient attacker wrote into 20 % of each movie's reviews."""
+    """Return the short list of the bundled log, whatever was written into 20 % of each movie's reviews."""
     medians = tuple(Objective(age, "maximize", tolerance=HALF_A_STAR, quantile=0.5) for age in AGES)  # ties and all
     question = Question(medians, Prescient(CONTAMINATION), anytime=False)
     found = answer(read_reviews(), question)
@@ -233,7 +221,7 @@ def analyze_reviews() -> Reviews:
 
 
 def score_counts(titles: Sequence[str]) -> Floats:
-    """How often these movies got each score from the viewers of each age, (K, 2, 5)."""
+    """Return how often these movies got each score from the viewers of each age, (K, 2, 5)."""
     counts = {}
     for row in bundled_rows("movielens24_counts.csv"):
         counts[row["title"], row["age_group"]] = [float(row[f"n{score}"]) for score in SCORES]

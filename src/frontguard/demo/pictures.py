@@ -33,7 +33,7 @@ _BEATEN = replace(parts.BEATEN, label="")
 
 
 def _by_verdict(codes: Ints) -> Iterator[tuple[parts.Look, Ints]]:
-    """Where each verdict stands among codes (n,), and its look; what matters most comes last and lies on top."""
+    """Give the places of each verdict among codes (n,), and its look; what matters most lies on top."""
     for verdict in (Verdict.BEATEN, Verdict.MATCHED, Verdict.UNDECIDED, Verdict.KEEP):
         (some,) = np.nonzero(codes == verdict)
         if some.size:
@@ -41,7 +41,7 @@ def _by_verdict(codes: Ints) -> Iterator[tuple[parts.Look, Ints]]:
 
 
 def _legend(panels: Sequence[parts.Panel], *others: parts.Look) -> tuple[parts.Look, ...]:
-    """The looks that occur in the panels: verdicts first, then the others."""
+    """Return the looks that occur in the panels: verdicts first, then the others."""
     drawn = parts.looks_of([layer for panel in panels for layer in panel.layers])
     return tuple(look for look in (*_LOOKS.values(), *others) if look in drawn)
 
@@ -50,14 +50,13 @@ def _legend(panels: Sequence[parts.Panel], *others: parts.Look) -> tuple[parts.L
 
 
 def demo_picture(demo: Demo) -> parts.Picture:
-    """What medians with a guarantee and what means found, side by side, in minutes; rings are the truth."""
+    """Return the picture of what medians with a guarantee and means found, side by side; rings are the truth."""
     total, share = len(demo.truth), percent(demo.contamination)
     attacked = demo.contamination > 0.0
     ring = replace(parts.TRUTH, label=f"truly on the front{', and attacked' if attacked else ''}")
     robust, by_means = demo.robust, demo.by_means
     panels = [
-        _method(demo, robust, ring, "Medians with a guarantee",
-                true_values(robust, "intervals")),
+        _method(demo, robust, ring, "Medians with a guarantee", true_values(robust, "intervals")),
         _method(demo, by_means, ring, "Means",
                 f"intervals are what it takes for certain{', although records lie' if attacked else ''}"),
     ]  # fmt: skip
@@ -104,7 +103,6 @@ def _method(demo: Demo, result: Answer, ring: parts.Look, title: str, note: str)
 
 
 def _kept(demo: Demo, result: Answer) -> str:
-    """How many of the returned treatments are on the true front."""
     kept = len(demo.found(result))
     return {0: "none", len(result.pareto_set): "all"}.get(kept, str(kept))
 
@@ -128,7 +126,7 @@ def _on_the_same_axes(panels: list[parts.Panel]) -> list[parts.Panel]:
 
 
 def reviews_picture(reviews: Reviews) -> parts.Picture:
-    """The review log's movies by means, where the campaign moves one, and by medians with their intervals."""
+    """Return the picture of the reviews: means, one of which the campaign moves, and medians with intervals."""
     found = reviews.analysis
     panels = (_means(reviews), _medians(reviews))
     return parts.Picture(
@@ -144,7 +142,7 @@ def reviews_picture(reviews: Reviews) -> parts.Picture:
 
 
 def _means(reviews: Reviews) -> parts.Panel:
-    """Where means put the movies: those they call the front ringed, and how far the campaign moved the bombed one."""
+    """Return the panel of means: their front ringed, and how far the campaign moved the bombed one."""
     found = reviews.analysis
     bombed = found.arms.index(BOMBED)
     way = np.stack([reviews.true_means[bombed], reviews.log.means[bombed]], axis=1)
@@ -172,7 +170,7 @@ def _stars(reviews: Reviews, i: int) -> str:
 
 
 def _medians(reviews: Reviews) -> parts.Panel:
-    """Intervals of the medians, a pair for each movie, in the order of the table."""
+    """Return the panel of medians with their intervals, a pair for each movie, in the order of the table."""
     found = reviews.analysis
     estimates, low, high = found.estimates, found.lower, found.upper
     order = arm_table.order(found, reviews.log.mean_front)

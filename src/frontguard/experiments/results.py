@@ -7,7 +7,6 @@ Pareto optimal arm is *matched* by a returned arm i when m_j − m_i ⪯ 2D (Def
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -36,23 +35,19 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The verdict on every run: arrays of length R.
+    """The verdict on every run: arrays of length R."""
 
-    `success` is Definition 5 (the run counts in RSR), `optimal_ratio` is RO, `robust_f1` is r-F1, `size` is
-    |P| and `off_front` is |P \\ P*|, the returned arms that are not Pareto optimal.
-    """
-
-    success: Bools
-    optimal_ratio: Floats
-    robust_f1: Floats
-    size: Ints
-    off_front: Ints
+    success: Bools  # by Definition 5: the run counts in RSR
+    optimal_ratio: Floats  # RO
+    robust_f1: Floats  # r-F1
+    size: Ints  # |P|
+    off_front: Ints  # |P \\ P*|, the returned arms that are not Pareto optimal
 
 
 def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accuracy: float) -> Judgement:
     """Judge the returned sets by the true medians, the unavoidable bias D (`bias`) and α (`accuracy`).
 
-    An empty set covers nothing, so it never succeeds: RO and r-F1 are 0. (P* itself is never empty.)
+    An empty set covers nothing: it never succeeds, and RO and r-F1 are 0.
 
     >>> verdict = judge([[True, False, False], [False, False, True]],
     ...                 [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], bias=0.0, accuracy=0.1)
@@ -91,44 +86,44 @@ def robust_f1(hits: npt.ArrayLike, uncovered: npt.ArrayLike, wrong: npt.ArrayLik
 
 
 def _uncovered(sets: Bools, points: Floats, front: Bools, margin: float) -> Ints:
-    """How many Pareto optimal arms of each run no returned arm covers within `margin`: |Π_{r\\P}|."""
+    """Return how many Pareto optimal arms of each run no returned arm covers within `margin`: |Π_{r\\P}|."""
     coverers = (points[front][:, None, :] - points[None, :, :] <= margin).all(axis=2)  # (front, K): row j by column i
     covered = sets.astype(np.int64) @ coverers.T.astype(np.int64) > 0
     uncovered: Ints = (~covered).sum(axis=1)
     return uncovered
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A mean over runs with its standard deviation, standard error and 95 % interval."""
+def figures_of(judgement: Judgement, pulls: npt.ArrayLike, paper: Published | None = None) -> dict[str, Any]:
+    """Return the runs of one experiment, policy and ε, and what the paper printed, as fields of a row."""
+    runs, successes = len(judgement.success), int(judgement.success.sum())
+    low, high = clopper_pearson(successes, runs)
+    figures: dict[str, Any] = {"runs": runs, "rsr": successes / runs, "rsr_low": low, "rsr_high": high}
+    for name, values in (
+        ("sc", pulls), ("ro", judgement.optimal_ratio), ("rf1", judgement.robust_f1), ("returned", judgement.size),
+        ("returned_off_front", judgement.off_front),
+    ):  # fmt: skip
+        figures |= {f"{name}{part}": value for part, value in spread_of(values).items()}
+    return figures | {f"published_{name}": value for name, value in (paper._asdict() if paper else {}).items()}
 
-    mean: float
-    deviation: float
-    error: float
-    low: float
-    high: float
 
-
-def spread_of(values: npt.ArrayLike) -> Spread:
-    """Mean over runs; deviation with R − 1, normal interval. One run has no measurable spread: deviation NaN.
+def spread_of(values: npt.ArrayLike) -> dict[str, float | None]:
+    """Return the mean over runs, and its deviation (by R − 1), standard error and 95 % interval; None for one run.
 
     >>> spread_of([1.0, 3.0])
-    Spread(mean=2.0, deviation=1.41..., error=1.0, low=0.04..., high=3.95...)
+    {'': 2.0, '_std': 1.41..., '_se': 1.0, '_low': 0.04..., '_high': 3.95...}
     """
     array = np.asarray(values, np.float64)
-    if array.ndim != 1 or len(array) == 0:
-        raise ValueError(f"values must be one number a run, at least one run; got the shape {array.shape}")
     mean = float(array.mean())
     if len(array) == 1:
-        return Spread(mean, float("nan"), float("nan"), float("nan"), float("nan"))
+        return {"": mean, "_std": None, "_se": None, "_low": None, "_high": None}
     deviation = float(array.std(ddof=1))
     error = deviation / float(np.sqrt(len(array)))
     reach = float(special.ndtri(0.975)) * error
-    return Spread(mean, deviation, error, mean - reach, mean + reach)
+    return {"": mean, "_std": deviation, "_se": error, "_low": mean - reach, "_high": mean + reach}
 
 
 def clopper_pearson(successes: int, runs: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a success probability (Clopper and Pearson 1934): never shorter than promised.
+    """Return the exact interval of a success probability (Clopper and Pearson 1934).
 
     >>> low, high = clopper_pearson(100, 100)
     >>> round(low, 4), high
@@ -140,43 +135,6 @@ def clopper_pearson(successes: int, runs: int, *, confidence: float = 0.95) -> t
     low = 0.0 if successes == 0 else float(special.betaincinv(successes, runs - successes + 1, tail))
     high = 1.0 if successes == runs else float(special.betaincinv(successes + 1, runs - successes, 1 - tail))
     return low, high
-
-
-@dataclass(frozen=True)
-class Score:
-    """One row of Table 2 with the spread over its runs.
-
-    `rsr` is the ratio of successful runs with its exact 95 % interval; `sc` the samples a run; `ro`, `rf1`,
-    `size` and `off_front` the spreads of the judgement's arrays.
-    """
-
-    runs: int
-    rsr: float
-    rsr_low: float
-    rsr_high: float
-    sc: Spread
-    ro: Spread
-    rf1: Spread
-    size: Spread
-    off_front: Spread
-
-
-def score(judgement: Judgement, pulls: npt.ArrayLike) -> Score:
-    """Sum up the runs of one experiment, policy and ε."""
-    runs = len(judgement.success)
-    successes = int(judgement.success.sum())
-    low, high = clopper_pearson(successes, runs)
-    return Score(
-        runs=runs,
-        rsr=successes / runs,
-        rsr_low=low,
-        rsr_high=high,
-        sc=spread_of(pulls),
-        ro=spread_of(judgement.optimal_ratio),
-        rf1=spread_of(judgement.robust_f1),
-        size=spread_of(judgement.size),
-        off_front=spread_of(judgement.off_front),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +214,7 @@ class Row:
 
     @property
     def published(self) -> Published | None:
-        """What the paper printed, if anything."""
+        """The numbers that the paper printed, if any."""
         found = [self.published_rsr, self.published_sc, self.published_ro, self.published_rf1]
         known = [each for each in found if each is not None]
         return Published(*known) if len(known) == len(found) else None
@@ -280,25 +238,12 @@ def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run
         told_threat=setting.threat.name,
         bias=setting.bias,
         accuracy=experiment.accuracy,
-        **figures_of(score(judgement, [run.pulls for run in runs]), setting.published(contestant.name)),
+        **figures_of(judgement, [run.pulls for run in runs], setting.published(contestant.name)),
     )
 
 
-def figures_of(ours: Score, paper: Published | None) -> dict[str, Any]:
-    """A score, and what the paper printed, as fields of a row."""
-    figures: dict[str, Any] = {"runs": ours.runs, "rsr": ours.rsr, "rsr_low": ours.rsr_low, "rsr_high": ours.rsr_high}
-    for name, spread in (
-        ("sc", ours.sc), ("ro", ours.ro), ("rf1", ours.rf1), ("returned", ours.size),
-        ("returned_off_front", ours.off_front),
-    ):  # fmt: skip
-        figures[name] = spread.mean
-        parts = {"std": spread.deviation, "se": spread.error, "low": spread.low, "high": spread.high}
-        figures |= {f"{name}_{part}": None if math.isnan(value) else value for part, value in parts.items()}
-    return figures | {f"published_{name}": value for name, value in (paper._asdict() if paper else {}).items()}
-
-
 def rows_of(values: Any, where: str = "JSON") -> list[Row]:
-    """The rows that `asdict` gave, be it through JSON; the error says where in `where` there are none."""
+    """Return the rows that `asdict` gave, be it through JSON; the error says where in `where` there are none."""
     from frontguard._common.reading import read
 
     if not 0 < len(values) <= MOST_ROWS:

@@ -1,11 +1,9 @@
 """Running a plan: every setting with every policy, in chunks that are stored as soon as they are finished.
 
-Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later,
-with more runs, other policies or another number of workers.
-
-Finished runs are a table of an SQLite file: the key of what was run, the number of the run, its pulls and the returned
-arms. Metrics are computed from the runs, so that a change of judgement needs no new run. The key is a hash of
-everything that determines a run, the code included.
+Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later, with more
+runs, other policies or another number of workers. Finished runs are a table of an SQLite file, by a key that is a hash
+of everything that determines a run, the code included. Metrics are computed from the runs: another judgement needs no
+new run.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import metadata, resources
 from itertools import takewhile
 from pathlib import Path
@@ -102,7 +100,11 @@ class Campaign:
                 before = self.done
                 pace = (time.perf_counter() - began) / (before - resumed) if before > resumed else None
                 left = None if pace is None else pace * (self.total - before)
-                show = partial(_show, progress, cell.name, before, self.total, left)
+
+                def show(finished: int, name: str = cell.name, before: int = before, left: float | None = left) -> None:
+                    if progress is not None:
+                        progress.show(name, before + finished, self.total, left)
+
                 show(0)
                 runs = _simulated(cell, chunk, seed=self.seed, workers=workers, on_run=show)
                 self.store.add(cell.key, chunk.start, runs)
@@ -112,13 +114,6 @@ class Campaign:
     def results(self) -> list[Row]:
         """The rows of all cells that have any run."""
         return [result_of(cell.setting, cell.contestant, cell.runs) for cell in self.cells if cell.runs]
-
-
-def _show(
-    progress: ProgressDisplay | None, name: str, before: int, total: int, left: float | None, finished: int
-) -> None:
-    if progress is not None:
-        progress.show(name, before + finished, total, left)
 
 
 def _simulated(
@@ -170,7 +165,7 @@ class RunStore:
         self._after = last if fresh else 0
 
     def runs(self, key: str) -> dict[int, Run]:
-        """Number of the run → run, for all finished runs of a key."""
+        """Return the finished runs of a key by their numbers."""
         with self._open() as db:
             rows = db.execute(
                 "SELECT run, pulls, returned, seconds FROM runs WHERE key = ? AND rowid > ?", (key, self._after)
@@ -191,10 +186,9 @@ class RunStore:
 
 
 def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
-    """A hash of all that determines the runs: code, environment, attacker, policy and seed.
+    """Return a hash of all that determines the runs: code, environment, attacker, policy and seed.
 
-    Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no
-    threat.
+    Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no threat.
     """
     experiment = setting.experiment
     parts = (experiment.environment, setting.adversary, *sorted(contestant.arguments(setting).items()))
@@ -203,7 +197,7 @@ def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
 
 
 def _content(thing: Any) -> object:
-    """A value by its content: arrays by their bytes, records by their fields, kernels by their names."""
+    """Return a value by its content: arrays by their bytes, records by their fields, kernels by their names."""
     if isinstance(thing, np.ndarray):
         return thing.dtype.str, thing.shape, thing.tobytes()
     if isinstance(thing, Environment):  # what its kernel reads; the rest of it is derived truth
@@ -219,12 +213,12 @@ def _content(thing: Any) -> object:
 
 
 _DECIDING = ("_common/compiled.py", "theory", "evidence", "pareto", "policies", "simulation")
-"""Where it is decided what a run is: whatever a policy, an environment or an adversary computes."""
+"""The sources that decide what a run is."""
 
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """The library's version and a hash of the sources that decide what a run is: an edited library recomputes."""
+    """Return the version and a hash of the sources that decide what a run is: an edited library recomputes."""
     package = Path(str(resources.files("frontguard")))
     digest = hashlib.sha256()
     for part in _DECIDING:

@@ -77,7 +77,7 @@ class Setting:
 
     @property
     def bias_override(self) -> float | None:
-        """What D is set to instead of R(h), if anything."""
+        """D where it is not R(h)."""
         return self.experiment.bias(self.eps)
 
     @property
@@ -110,9 +110,9 @@ def movielens(movies: Movies) -> Experiment:
 
 
 def sw_llvm(settings: CompilerSettings) -> list[Experiment]:
-    """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1. Two rows:
+    """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1.
 
-    as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
+    Two rows: as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
     malicious ones.
     """
     demanded = _under_the_papers_attack("sw-llvm", AS_THEORY, settings.points, settings.arm_of_row)
@@ -127,10 +127,7 @@ def sw_llvm(settings: CompilerSettings) -> list[Experiment]:
 
 
 def compiler_flags() -> Experiment:
-    """20 sets of GCC flags, recorded, under the attack on SW-LLVM with the theory's constants. σ = 0.2, α = 0.1.
-
-    Our own stand-in for SW-LLVM: nothing is published of it.
-    """
+    """20 sets of GCC flags, recorded, under the attack on SW-LLVM with the theory's constants. σ = 0.2, α = 0.1."""
     return _under_the_papers_attack("compiler-flags", "recorded pulls", *bundled_recording().points())
 
 
@@ -140,7 +137,7 @@ def _under_the_papers_attack(dataset: str, variant: str, points: Floats, arm_of_
         dataset=dataset,
         variant=variant,
         environment=environment,
-        attack=lambda eps: paper_malicious(environment, eps, factor=1.25, value=10.0),
+        attack=lambda eps: paper_malicious(environment, eps),
         threat=Malicious,
         spread=Subgaussian(0.2),
         accuracy=0.1,
@@ -171,12 +168,8 @@ SIDE = 2.0
 0.24 to 0.31 wide."""
 
 
-def gaussian_suite() -> list[Experiment]:
-    """Synthetic instances over K and M; the attacker drags the Pareto arms below all (prescient). σ = α = 0.1."""
-    return [_gaussian_instance(arms, objectives) for arms, objectives in SUITE]
-
-
 def _gaussian_instance(arms: int, objectives: int) -> Experiment:
+    """A synthetic instance; the attacker drags the Pareto arms below all (prescient). σ = α = 0.1."""
     generator = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(arms, objectives)))
     environment = gaussian(generator.uniform(0.0, SIDE, (arms, objectives)), 0.1)
     return Experiment(
@@ -200,7 +193,7 @@ class Selection:
 
 
 def choose(dataset: str, data: Path | None, selection: str = "margin") -> Selection:
-    """Build the experiments that a data set's name stands for; `all` is the three of Table 2."""
+    """Return the experiments of a data set; `all` is the three of Table 2."""
     if dataset not in (*DATASETS, "all"):
         raise _unknown("dataset", dataset, (*DATASETS, "all"))
     if data is not None and not data.exists():
@@ -219,13 +212,13 @@ def choose(dataset: str, data: Path | None, selection: str = "margin") -> Select
         "sw-llvm": lambda: compilers,
         "diabetes": lambda: [diabetes()],
         "compiler-flags": lambda: [compiler_flags()],
-        "synthetic": gaussian_suite,
+        "synthetic": lambda: [_gaussian_instance(arms, objectives) for arms, objectives in SUITE],
     }
     return Selection(built[dataset](), [])
 
 
 def settings_of(experiments: Sequence[Experiment], epsilons: Sequence[float]) -> list[Setting]:
-    """Every experiment at every ε (the levels of Table 2 if none is given), each ε checked against what is allowed."""
+    """Return every experiment at every ε (the levels of Table 2 if none is given); refuse an ε that is too large."""
     levels = list(dict.fromkeys(epsilons)) or list(EPSILONS)
     for experiment in experiments:
         model = experiment.threat(0.0)
@@ -243,8 +236,7 @@ def _unknown(what: str, got: str, known: Sequence[str]) -> BadArgument:
     return BadArgument(what, f"wanted one of {', '.join(known)}{did_you_mean(got, known)}; got {got!r}")
 
 
-# The numbers of the paper's Table 2, as printed (Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification
-# With Contaminated Bandit Feedback", arXiv 2206.02666). Averages over 100 runs.
+# The numbers of the paper's Table 2, as printed (arXiv 2206.02666): averages over 100 runs.
 
 
 class Published(NamedTuple):
@@ -303,11 +295,7 @@ def _rpsi(setting: Setting) -> dict[str, Any]:
 
 def _certified(setting: Setting) -> dict[str, Any]:
     """The guarantee that R-PSI gives: accuracy 2D + α, coverage 2D."""
-    return {
-        **_certified_without_spread(setting),
-        "spread": setting.experiment.spread,
-        "t_bar": T_BAR,
-    }
+    return {**_certified_without_spread(setting), "spread": setting.experiment.spread, "t_bar": T_BAR}
 
 
 def _certified_without_spread(setting: Setting) -> dict[str, Any]:
@@ -334,9 +322,7 @@ CONTESTANTS: dict[str, ExperimentPolicy] = {
     for contestant in (
         ExperimentPolicy("rpsi", "R-PSI", RPSI, _rpsi),
         ExperimentPolicy("certified", "certified", Certified, _certified),
-        ExperimentPolicy(
-            "certified-no-r", "certified without R", Certified, _certified_without_spread, by_default=False
-        ),
+        ExperimentPolicy("certified-no-r", "certified without R", Certified, _certified_without_spread, False),
         ExperimentPolicy("auer-a1", "Auer-A1", AuerA1, _auer),
         ExperimentPolicy("auer-a1-m", "Auer-A1-M", AuerA1M, _auer),
     )
@@ -344,7 +330,7 @@ CONTESTANTS: dict[str, ExperimentPolicy] = {
 
 
 def contestants_named(names: Sequence[str]) -> list[ExperimentPolicy]:
-    """The policies of these names in this order; those that run by default if none is given."""
+    """Return the policies of these names in this order; those that run by default if none is given."""
     for name in names:
         if name not in CONTESTANTS:
             raise _unknown("policy", name, list(CONTESTANTS))

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """A list of flat rows."""
+    """Return the rows as JSON, a list of flat objects."""
     return json.dumps([asdict(row) for row in rows], indent=1, allow_nan=False)
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """The same rows with a header; what does not exist is left empty."""
+    """Return the rows as CSV with a header; what does not exist is left empty."""
     records = [asdict(row) for row in rows]
     text = io.StringIO()
     if records:
@@ -40,7 +40,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of each data set and variant by their title, in their order: a block of the paper's table each."""
+    """Return the rows of each data set and variant by their title: a block of the paper's table each."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.title, []).append(row)
@@ -48,7 +48,7 @@ def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A ratio in the paper's manner: as many decimals as it needs, at least one.
+    """Return a ratio as the paper prints it: as many decimals as it needs, at least one.
 
     >>> number(1.0), number(0.97), number(0.5)
     ('1.0', '0.97', '0.5')
@@ -58,11 +58,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def with_error(mean: float, error: float | None) -> str:
-    """Samples with their standard error, where there is one.
-
-    >>> with_error(54935.1, 10.0), with_error(54935.1, None)
-    ('54935 ± 10', '54935')
-    """
+    """Return samples with their standard error, where there is one."""
     return f"{mean:.0f}" if error is None else f"{mean:.0f} ± {error:.0f}"
 
 
@@ -71,12 +67,12 @@ _PUBLISHED = ("paper RSR", "paper SC", "paper RO", "paper r-F1", "SC ours/paper"
 
 
 def row_headings(rows: Sequence[Row]) -> list[str]:
-    """Those of ours, and of the published numbers where there are any."""
+    """Return the headings of our numbers, and of the published ones where there are any."""
     return ["policy", *_HEADINGS, *(_PUBLISHED if any(row.published for row in rows) else ())]
 
 
 def row_cells(row: Row) -> list[str]:
-    """Under all of these headings but the policy's; a table may have fewer columns."""
+    """Return the cells under all of these headings but the policy's; a table may have fewer columns."""
     paper, printed = row.published, [""] * len(_PUBLISHED)
     if paper is not None:
         printed = [*_printed(paper), f"{row.sc / paper.sc:.2f}"]
@@ -93,17 +89,17 @@ def row_cells(row: Row) -> list[str]:
 
 
 def _printed(figures: Published) -> list[str]:
-    """RSR, SC, RO and r-F1 as the paper prints them, but whole samples."""
+    """Return RSR, SC, RO and r-F1 as the paper prints them, but whole samples."""
     return [number(figures.rsr), f"{figures.sc:.0f}", number(figures.ro), number(figures.rf1)]
 
 
 def terminal_tables(rows: Sequence[Row], *, width: int) -> list[Group]:
-    """One table for every data set and variant, published numbers in brackets beside ours."""
+    """Return a table for every data set and variant, published numbers in brackets beside ours."""
     return [_table(title, own, width) for title, own in groups_of(rows).items()]
 
 
 def _table(title: str, rows: Sequence[Row], width: int) -> Group:
-    """A policy's name stands at its first row. Spreads come last: they give way on a narrow terminal."""
+    """Return a table: a policy's name at its first row, spreads last, as they give way on a narrow terminal."""
     policies = [row.policy_title for row in rows]
     first = [name if name != before else "" for before, name in pairwise(["", *policies])]
     cells = zip(*map(_terminal_cells, rows), strict=True)
@@ -134,7 +130,7 @@ _IN_MARKDOWN = {"|P|": "returned"}  # a bar would end the cell
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """The terminal's tables for documentation."""
+    """Return the terminal's tables for documentation."""
     blocks = []
     for title, own in groups_of(rows).items():
         headings = [_IN_MARKDOWN.get(each, each) for each in row_headings(own)]
@@ -149,7 +145,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def write_figures(rows: Sequence[Row], directory: Path) -> list[Path]:
-    """One picture for every data set and variant; returns their paths. Needs the extra `plot`."""
+    """Write a picture for every data set and variant; return their paths. Needs the extra `plot`."""
     groups = groups_of(rows).values()
     return [sample_complexity(own).save(directory / f"{_slug(own[0].dataset, own[0].variant)}.png") for own in groups]
 

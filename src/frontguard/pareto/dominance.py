@@ -4,11 +4,9 @@ Only *maxima* matter as dominators: whatever a point dominates, one of the maxim
 points are left out first, those that the maxima of a sample dominate; the rest are kept in a tree. A node knows the
 largest coordinates of the points below it, its upper corner: where that does not reach a query, nothing below does.
 Before the tree stand a few *guards*, the maxima that dominate most of a sample of the queries: they settle most in one
-comparison. Neither work nor memory grows with the square of anything, unless all points are maxima of many objectives,
-where the tree prunes less.
+comparison. Work and memory do not grow with the square of anything, unless all points are maxima of many objectives.
 
-Everything is a function of the arrays that are given, in their order: there is no chance in it. Larger is better
-throughout; infinite coordinates are welcome, NaN is refused.
+Results depend on the arrays alone, in their order. Larger is better; infinite coordinates are welcome, NaN is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +32,7 @@ LEAF = 8
 
 NOBODY = np.empty(0, np.int64)
 
-NOWHERE, SOMEWHERE, EVERYWHERE, UNLESS_EARLIER = range(4)
+NOWHERE, SOMEWHERE, UNLESS_EARLIER = range(3)
 """Where a point has to be strictly larger than what it dominates: the last is somewhere, unless its owner is before."""
 
 
@@ -51,7 +49,7 @@ class BoxTree(NamedTuple):
 
 
 def plant(points: Floats, owners: Ints, guards: Ints = NOBODY) -> BoxTree:
-    """The tree over the points `owners`, with those of them that are `guards` in front."""
+    """Return the tree over the points `owners`, with those of them that are `guards` in front."""
     ordered, order = np.ascontiguousarray(points[owners]), np.arange(len(owners))
     leaves = 1
     while leaves * LEAF < len(owners):
@@ -123,10 +121,10 @@ def _order_leaves(points: Floats, order: Ints, leaves: int, corners: Floats) -> 
 
 @inlined
 def dominates(points: Floats, n: int, queries: Floats, q: int, strict: int) -> bool:
-    """Whether point n is at least as large as query q everywhere, and strictly so nowhere, somewhere or everywhere."""
+    """Tell whether point n is at least as large as query q everywhere, and strictly so somewhere or nowhere."""
     enough, strictly = True, strict != SOMEWHERE
     for d in range(queries.shape[1]):
-        if points[n, d] < queries[q, d] or (strict == EVERYWHERE and points[n, d] == queries[q, d]):
+        if points[n, d] < queries[q, d]:
             enough = False
             break
         if points[n, d] > queries[q, d]:
@@ -136,7 +134,7 @@ def dominates(points: Floats, n: int, queries: Floats, q: int, strict: int) -> b
 
 @inlined
 def _settles(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: int) -> bool:
-    """Whether point n of the tree dominates query q, which is of the point `own`."""
+    """Tell whether point n of the tree dominates query q, which is of the point `own`."""
     if strict == UNLESS_EARLIER:
         return dominates(tree.points, n, queries, q, NOWHERE if tree.owners[n] < own else SOMEWHERE)
     return dominates(tree.points, n, queries, q, strict) and tree.owners[n] != own
@@ -144,7 +142,7 @@ def _settles(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: i
 
 @kernel(over="queries", deep=True)
 def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
-    """For each query a point of the tree that dominates it, or −1: a guard if one does, else the first on the way.
+    """Return for each query a point of the tree that dominates it, or −1: a guard, else the first on the way.
 
     `exclude` says which point each query is itself, or is empty.
     """
@@ -195,11 +193,10 @@ def _lead(points: Floats, n: int, query: Floats, tolerance: Floats) -> float:
 def _find_lead(
     tree: BoxTree, query: Floats, tolerance: Floats, own: int, least: float, settled: float, stack: Ints, bounds: Floats
 ) -> tuple[int, float]:
-    """The point of the tree that leads a query (M,) by most, and by how much; the first one that leads by `settled`.
+    """Return the point that leads a query (M,) by most, or the first that leads by `settled`, and its lead.
 
-    −1 and −∞ if none leads by at least `least`.
-
-    Rounding keeps the order, so the lead of a node's corner is never below that of a point in it.
+    −1 and −∞ if none leads by at least `least`. Rounding keeps the order, so the lead of a node's corner is never below
+    that of a point in it.
     """
     points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
@@ -233,7 +230,7 @@ def _find_lead(
 def find_leads(
     tree: BoxTree, queries: Floats, tolerance: Floats, exclude: Ints, least: float, settled: float
 ) -> tuple[Ints, Floats]:
-    """For each query the point that leads it by most (or the first by `settled`), and by how much."""
+    """Return for each query the point that leads it by most (or the first by `settled`), and by how much."""
     who, leads = np.empty(queries.shape[0], np.int64), np.empty(queries.shape[0])
     stack, bounds = np.empty(128, np.int64), np.empty(128)
     for q in range(queries.shape[0]):
@@ -244,7 +241,7 @@ def find_leads(
 
 @kernel(over="queries", deep=True)
 def find_worst(tree: BoxTree, queries: Floats, tolerance: Floats) -> float:
-    """The least over queries of the greatest lead: a query is left as soon as it cannot be the least any more."""
+    """Return the least over queries of the greatest lead; a query is left once it cannot be the least any more."""
     worst = np.inf
     stack, bounds = np.empty(128, np.int64), np.empty(128)
     for q in range(queries.shape[0]):
@@ -254,9 +251,6 @@ def find_worst(tree: BoxTree, queries: Floats, tolerance: Floats) -> float:
 
 
 T = TypeVar("T")
-Strictness = Literal["nowhere", "somewhere", "everywhere"]
-
-_STRICTNESS: dict[str, int] = {"nowhere": NOWHERE, "somewhere": SOMEWHERE, "everywhere": EVERYWHERE}
 _SCANNED = 256  # maxima up to which a plain scan is as fast as a tree
 _FEW = 8192  # points of a sample; up to four times as many are searched as they are
 _SAMPLE = 512  # queries on which guards are tried
@@ -270,7 +264,7 @@ _PORTION = 20_000  # queries that are worth a thread of their own
 
 
 def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> Ints:
-    """Of the points `among`, one after another the one that dominates most of the queries that are left.
+    """Choose of the points `among`, one after another, the one that dominates most of the queries that are left.
 
     >>> points, queries = np.array([[3.0, 1.0], [1.0, 3.0], [0.0, 0.0]]), np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 2.0]])
     >>> _choose_guards(points, np.array([2, 1, 0]), queries, 3).tolist()
@@ -290,7 +284,7 @@ def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> I
 
 @kernel(over="order", deep=True)
 def scan(points: Floats, order: Ints, strict: int) -> Ints:
-    """Of points in an order in which none is dominated by a later one, those that no earlier one dominates."""
+    """Return the points that no earlier one dominates, in an order in which no later one dominates any."""
     kept = np.empty(order.size, np.int64)
     size = 0
     for n in order:
@@ -306,7 +300,7 @@ def scan(points: Floats, order: Ints, strict: int) -> Ints:
 
 
 def _sweep(points: Floats, kept: Ints) -> Ints:
-    """The maxima of two coordinates of the points `kept`, which rise, by the first from the largest; one of equal ones.
+    """Return the maxima in two coordinates of the points `kept`, which rise, by the first coordinate, largest first.
 
     Without a kernel: to interpret one would take longer than all that is asked of the maxima.
     """
@@ -325,7 +319,7 @@ def _sweep(points: Floats, kept: Ints) -> Ints:
 
 
 def _best_first(points: Floats, kept: Ints) -> Ints:
-    """The points `kept` by the sum of their coordinates, in scales of their own: none is dominated by a later one.
+    """Return the points `kept` by the sum of their scaled coordinates: none is dominated by a later one.
 
     Rounding keeps the order of sums, up to ties; these are broken by the coordinates and at last by the index.
     """
@@ -347,7 +341,7 @@ def _best_first(points: Floats, kept: Ints) -> Ints:
 
 
 def _layered(points: Floats, order: Ints) -> Ints:
-    """The maxima of points in such an order: in portions that grow with what is kept, each past a tree of it."""
+    """Return the maxima of points in such an order: in portions that grow, each past a tree of what is kept."""
     kept = scan(points, order[:_SCANNED], NOWHERE)
     start = _SCANNED
     while start < len(order):
@@ -360,14 +354,14 @@ def _layered(points: Floats, order: Ints) -> Ints:
 
 
 def _ordered_maxima(points: Floats, kept: Ints) -> Ints:
-    """The maxima of the points `kept`, one of equal ones (the first)."""
+    """Return the maxima of the points `kept`, one of equal ones (the first)."""
     if points.shape[1] == 2:
         return _sweep(points, kept) if len(kept) else kept
     return _layered(points, _best_first(points, kept))
 
 
 def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
-    """The tree over the points `among`, with guards if there are many queries."""
+    """Return the tree over the points `among`, with guards if there are many queries."""
     if len(queries) < _SAMPLE:
         return plant(points, among)
     here = np.ascontiguousarray(points[among])
@@ -377,13 +371,13 @@ def _tree_with_guards(points: Floats, among: Ints, queries: Floats) -> BoxTree:
 
 
 def _below(points: Floats, among: Ints, tree: BoxTree) -> Bools:
-    """Which of the points `among` some point of the tree dominates, or equals and comes before."""
+    """Tell which of the points `among` some point of the tree dominates, or equals and comes before."""
     queries = points if len(among) == len(points) else points[among]
     return np.concatenate(_shared(lambda queries, own: find(tree, queries, UNLESS_EARLIER, own), queries, among)) >= 0
 
 
 def _thinned(points: Floats, layers: int) -> Ints:
-    """The points without most of those that at least `layers` others dominate, if most points are such.
+    """Leave out most of the points that at least `layers` others dominate, if most points are such.
 
     The maxima of a sample, and those of the rest of it if two are asked for, dominate nearly all that is not a maximum,
     unless there are many objectives that are traded off against each other. Whoever is left out has as many above it
@@ -410,7 +404,7 @@ def _thinned(points: Floats, layers: int) -> Ints:
 
 
 def _maxima(points: Floats) -> Ints:
-    """The maxima, one of equal ones (the first)."""
+    """Return the maxima, one of equal ones (the first)."""
     if len(points) == 0:
         return NOBODY
     if points.shape[1] == 1:
@@ -419,7 +413,7 @@ def _maxima(points: Floats) -> Ints:
 
 
 def _candidates(points: Floats, exclude: Ints) -> Ints:
-    """Those among which a dominator is to be found: all maxima at least.
+    """Return the points among which a dominator is to be found: all maxima at least.
 
     Where a query's own point does not count, what only one other dominates is kept: that one may be the query's own.
     """
@@ -428,20 +422,16 @@ def _candidates(points: Floats, exclude: Ints) -> Ints:
     return _thinned(points, 2)
 
 
-def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Ints:
-    """As `dominators`, for the maxima of two coordinates in the order of the first: the second falls.
+def _on_stairs(steps: Floats, owners: Ints, queries: Floats) -> Ints:
+    """Return `dominators` among the maxima of two coordinates in the order of the first: the second falls.
 
     Of the steps that reach a query in the first coordinate, the nearest reaches highest in the second.
     """
-    nearest = np.searchsorted(steps[:, 0], queries[:, 0], "right" if strict == EVERYWHERE else "left")
+    nearest = np.searchsorted(steps[:, 0], queries[:, 0])
     reached = np.flatnonzero(nearest < len(steps))
     step, asked = steps[nearest[reached]], queries[reached]
-    if strict == EVERYWHERE:
-        enough = step[:, 1] > asked[:, 1]
-    else:
-        enough = step[:, 1] >= asked[:, 1]
-        if strict == SOMEWHERE:
-            enough &= (step[:, 0] > asked[:, 0]) | (step[:, 1] > asked[:, 1])
+    enough = step[:, 1] >= asked[:, 1]
+    enough &= (step[:, 0] > asked[:, 0]) | (step[:, 1] > asked[:, 1])
     found = np.full(len(queries), -1)
     found[reached[enough]] = owners[nearest[reached[enough]]]
     return found
@@ -451,7 +441,7 @@ def _on_stairs(steps: Floats, owners: Ints, queries: Floats, strict: int) -> Int
 
 
 def maxima(points: npt.ArrayLike) -> Ints:
-    """Indices of the points that no other point dominates, ascending; of equal points only the first.
+    """Return the indices of the points that no other point dominates, ascending; of equal points only the first.
 
     >>> maxima([[1.0, 3.0], [2.0, 2.0], [1.0, 2.0], [2.0, 2.0]])
     array([0, 1])
@@ -459,37 +449,25 @@ def maxima(points: npt.ArrayLike) -> Ints:
     return np.sort(_maxima(_checked(points, "points")))
 
 
-def dominators(
-    queries: npt.ArrayLike,
-    points: npt.ArrayLike,
-    *,
-    strict: Strictness = "somewhere",
-    exclude: npt.ArrayLike | None = None,
-) -> Ints:
-    """For each query (Q, M) the index of a point (N, M) that is at least as large in every coordinate, or −1.
+def dominators(queries: npt.ArrayLike, points: npt.ArrayLike, *, exclude: npt.ArrayLike | None = None) -> Ints:
+    """Return for each query (Q, M) the index of a point (N, M) that dominates it, or −1.
 
-    `strict` says where it has to be strictly larger: in some coordinate at least, everywhere, or nowhere. `exclude`
-    (Q,) gives for each query the index of a point that does not count, such as its own. The dominator named is a guard
-    if one dominates the query, else the first on the way through the tree (with two coordinates, the maximum nearest in
-    the first); it may be dominated itself. It depends on the arrays alone.
+    It is at least as large in every coordinate, and larger in one. `exclude` (Q,) gives for each query the index of a
+    point that does not count, such as its own. The dominator named may be dominated itself.
 
     >>> dominators([[1.0, 1.0], [2.0, 2.0], [0.0, 3.0]], [[2.0, 2.0], [0.0, 1.0]])
     array([ 0, -1, -1])
-    >>> dominators([[1.0, 1.0], [2.0, 2.0]], [[2.0, 2.0], [0.0, 1.0]], strict="nowhere", exclude=[0, 1])
-    array([-1,  0])
     """
     asked, given, without = _checked_all(queries, points, exclude)
-    if strict not in _STRICTNESS:
-        raise BadArgument("strict", must=f"be one of {', '.join(_STRICTNESS)}", got=repr(strict))
     among = _candidates(given, without)
     if not len(among):
         return np.full(len(asked), -1, np.int64)
     if given.shape[1] == 2 and not without.size:
         stairs = among[np.argsort(given[among, 0])]
-        steps, how = given[stairs], _STRICTNESS[strict]
-        return np.concatenate(_shared(lambda queries, _: _on_stairs(steps, stairs, queries, how), asked, without))
+        steps = given[stairs]
+        return np.concatenate(_shared(lambda queries, _: _on_stairs(steps, stairs, queries), asked, without))
     tree = _tree_with_guards(given, among, asked)
-    return np.concatenate(_shared(lambda queries, own: find(tree, queries, _STRICTNESS[strict], own), asked, without))
+    return np.concatenate(_shared(lambda queries, own: find(tree, queries, SOMEWHERE, own), asked, without))
 
 
 def best_leads(
@@ -502,7 +480,7 @@ def best_leads(
     settled: float = np.inf,
     tree: BoxTree | None = None,
 ) -> tuple[Ints, Floats]:
-    """For each query i the point j with the greatest lead min_d (points_j − queries_i − tolerance)_d, and that lead.
+    """Return for each query i the point j with the greatest lead min_d (points_j − queries_i − tolerance)_d, and that.
 
     −1 and −∞ where no point leads by at least `least`. A point that leads by `settled` is good enough: the search ends
     there, and the lead is only known to be at least that. Differences are rounded in the order in which they are
@@ -523,17 +501,13 @@ def best_leads(
 
 
 def tree_of_rivals(points: npt.ArrayLike) -> BoxTree:
-    """Those among which the point is that leads any query by most, the query's own point left out: for `best_leads`.
-
-    >>> tree_of_rivals([[1.0, 3.0], [2.0, 2.0]]).owners.tolist()
-    [0, 1]
-    """
+    """Return the tree in which `best_leads` finds who leads any query by most, the query's own point left out."""
     given = _checked(points, "points")
     return plant(given, _thinned(given, 2))
 
 
 def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.ArrayLike) -> float:
-    """The least over queries of their greatest leads, without finding each of these; +∞ for no query.
+    """Return the least over queries of their greatest leads, without finding each of these; +∞ for no query.
 
     >>> worst_lead([[1.0, 1.0], [3.0, 0.0]], [[2.0, 2.0], [3.5, 0.5]], [0.25, 0.25])
     0.25
@@ -558,13 +532,10 @@ def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.Arr
 
 
 def as_points(points: npt.ArrayLike, *, name: str = "points") -> Floats:
-    """Check that `points` is a (K, M) array of numbers without NaN and return it as contiguous float64."""
-    array = np.ascontiguousarray(points, dtype=np.float64)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} must have the shape (K, M) = (arms, objectives), both at least 1; got {array.shape}")
-    if np.isnan(array).any():
-        row, column = np.argwhere(np.isnan(array))[0]
-        raise ValueError(f"{name} must not contain NaN; got one at arm {row}, objective {column}")
+    """Return `points` as a contiguous array (K, M) of one arm at least; refuse NaN."""
+    array = _checked(points, name)
+    if not len(array):
+        raise BadInput(f"{name} must have a row for each arm, at least one; got {array.shape}")
     return array
 
 
@@ -601,7 +572,7 @@ def suboptimality_gaps(points: npt.ArrayLike) -> Floats:
 
 
 def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -> list[T]:
-    """The work on portions of the queries, in threads; what comes of a query does not depend on the others."""
+    """Do the work on portions of the queries, in threads; what comes of a query does not depend on the others."""
     workers = min(usable_cores(), 1 + len(queries) // _PORTION)
     ends = [len(queries) * part // workers for part in range(workers + 1)]
     portions = [(queries[low:high], exclude[low:high]) for low, high in itertools.pairwise(ends)]

@@ -1,19 +1,16 @@
 """Verdicts on intervals where nothing more will be measured, for a million arms: the rule of `pareto.rule`, at scale.
 
-It is that of `rule.decide`, read as a final decision: no bound can still gain anything.
-
-- *out*: some arm dominates it for certain. All others are *alive*.
+- *beaten*: some arm dominates it for certain. All others are *alive*.
 - *Candidates*, where the goal is the front, are the alive arms that no alive arm beats by the margin in every
-  objective, beyond doubt. Where it is the list, from the best down those that no candidate before them covers, or seems
-  to; after these, those that could be in and that no candidate which is in covers; and at last those that could be in
-  and alone cover what would be open otherwise.
-- *in*: a candidate that no other alive arm can beat by more than γ in every objective.
-- *matched*: any other alive arm that some arm which is in covers.
+  objective, beyond doubt. Where it is the list: from the best down, those that no candidate before them covers, or
+  seems to; then those that could be kept and that no kept candidate covers; at last those that could be kept and alone
+  cover what would be open otherwise.
+- *keep*: a candidate that no other alive arm can beat by more than γ in every objective.
+- *matched*: any other alive arm that some kept arm covers.
 - *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
 
-What "dominates", "beats" and "covers" mean is written once, in `pareto.relations`; what limits change in
-`pareto.relations`: who is certainly beyond one is *out*, and of the others it is judged by the intervals that those
-leave.
+`pareto.relations` says what "dominates", "beats" and "covers" mean, and what constraints change: infeasible arms are
+*beaten*, and the others are judged by the intervals that those leave.
 """
 
 from __future__ import annotations
@@ -62,18 +59,18 @@ _ENOUGH = 10**6  # pulls of an arm after which the rule hopes for no more
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """How K arms came on the list, or did not.
+    """The steps by which K arms came on the list, or did not.
 
     `step` (K,) is 0 for those that are no candidates; 1 for those that no candidate before them covers, or seems to; 2
-    for those kept and that none of the former which is in covers; 3 for those kept and alone cover an arm
-    that would be open otherwise. `inside` (K,) says which could be in, listed or not.
+    for those that could be kept and that no kept one of the former covers; 3 for those that could be kept and alone
+    cover an arm that would be open otherwise. `inside` (K,) says which could be kept, listed or not.
     """
 
     step: Ints
     inside: Bools
 
     def among(self, arms: Ints, count: int) -> Choice:
-        """The same where its arms are the `arms` of so many."""
+        """Return the same where its arms are the `arms` of so many."""
         step, inside = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         step[arms], inside[arms] = self.step, self.inside
         return Choice(step, inside)
@@ -83,13 +80,11 @@ class Choice:
 class Verdicts:
     """A verdict for each of K arms, and what holds.
 
-    `decided_by` is, for a beaten arm, an alive arm that is certainly better (none, if it is beyond a limit); for
-    a candidate, in or undecided,
-    the alive arm that could beat it most; for a covered one, a kept arm and covers it; for another undecided
-    one, the returned arm that leads it most in the point estimates; −1 for none.
+    `decided_by` is, for a beaten arm, an alive arm that is certainly better (none, if it is infeasible); for a
+    candidate, the alive arm that could beat it most; for a matched one, a kept arm that covers it; for another
+    undecided one, the returned arm that leads it most in the point estimates; −1 for none.
 
-    The accuracy γ + `accuracy_slack` and the coverage c + `coverage_slack` hold now for the arms `returned`: those that
-    are in, and the undecided candidates.
+    The accuracy γ + `accuracy_slack` and the coverage c + `coverage_slack` hold now for the arms `returned`.
     """
 
     codes: Ints
@@ -107,13 +102,13 @@ class Verdicts:
 
     @property
     def returned(self) -> Bools:
-        """The kept arms, and the candidates that are open: what the slacks speak of."""
+        """The kept arms, and the undecided candidates."""
         returned: Bools = self.candidates & (self.codes != Verdict.MATCHED)
         return returned
 
     @property
     def undecided(self) -> Bools:
-        """The arms that are open."""
+        """The undecided arms."""
         undecided: Bools = self.codes == Verdict.UNDECIDED
         return undecided
 
@@ -130,9 +125,8 @@ def judge(
 ) -> Verdicts:
     """Return the verdicts on these intervals, for inner tolerances γ, c and the margin (M,), and a goal: see `Goal`.
 
-    With limits, of which there must be one at least, intervals have columns for what is limited behind those of the M
-    objectives, and tolerances are one for each of these. `briefly` takes half of the time, and does not ask who decides
-    an arm, nor by how much.
+    With limits, one at least, intervals have columns for what is limited behind those of the M objectives. `briefly`
+    takes half of the time, and does not ask who decides an arm, nor by how much.
 
     >>> def interval(low, high):
     ...     middle = (np.asarray(low) + np.asarray(high)) / 2
@@ -153,7 +147,7 @@ def judge(
 
 
 def _judge_alone(intervals: ArmIntervals, asked: Goal, briefly: bool) -> Verdicts:
-    """The verdicts where there is no evidence on pairs."""
+    """Return the verdicts where there is no evidence on pairs."""
     lower, upper = intervals.lower, intervals.upper
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.BEATEN), int(Verdict.UNDECIDED))
@@ -205,7 +199,7 @@ def _judge_alone(intervals: ArmIntervals, asked: Goal, briefly: bool) -> Verdict
 def _checked(
     intervals: ArmIntervals, accuracy: npt.ArrayLike, coverage: npt.ArrayLike, margin: npt.ArrayLike, goal: str
 ) -> Goal:
-    """What is asked, for as many objectives as the intervals have, none of which may be empty."""
+    """Return the goal for as many objectives as the intervals have; refuse empty intervals."""
     gamma, cover, least_lead = (
         checked_tolerance(given, intervals.lower.shape[1], name)
         for given, name in ((accuracy, "accuracy"), (coverage, "coverage"), (margin, "margin"))
@@ -219,7 +213,7 @@ def _checked(
 
 
 def _judge_pairs(intervals: ArmIntervals, goal: Goal) -> Verdicts:
-    """The verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule itself."""
+    """Return the verdicts where there is evidence on pairs, of a few hundred arms at most: those of the rule."""
     control = np.zeros(1, CONTROL)
     control["max_pulls"] = control["max_per_arm"] = np.iinfo(np.int64).max
     standing = new_standing(len(intervals.lower), intervals.as_columns(), control)
@@ -238,7 +232,7 @@ def _judge_pairs(intervals: ArmIntervals, goal: Goal) -> Verdicts:
 
 
 def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
-    """The places of `arms`, whose estimates are given row by row, in the order of `rule.best_first`."""
+    """Return the places of `arms`, whose estimates are given row by row, in the order of `rule.best_first`."""
     total = np.zeros(len(arms))
     for d in np.flatnonzero(coverage > 0.0):
         with np.errstate(over="ignore"):
@@ -249,7 +243,7 @@ def find_best_first(estimates: Floats, arms: Ints, coverage: Floats) -> Ints:
 
 
 def _sorted_by(keys: Sequence[Floats | Ints]) -> Ints:
-    """Places in the order of the first key, and of equal ones in that of the next: few are equal, and sorted again.
+    """Return places in the order of the first key, and of equal ones in that of the next: few are sorted again.
 
     >>> _sorted_by([np.array([1.0, 0.0, 1.0, 0.0]), np.array([2, 3, 1, 3]), np.arange(4)]).tolist()
     [1, 3, 2, 0]
@@ -264,7 +258,7 @@ def _sorted_by(keys: Sequence[Floats | Ints]) -> Ints:
 
 
 class Measured(NamedTuple):
-    """What a list is chosen by: between what point estimates are, and intervals; all (K, M)."""
+    """Both ends of point estimates and of intervals (K, M), by which a list is chosen."""
 
     low: Floats
     high: Floats
@@ -274,7 +268,7 @@ class Measured(NamedTuple):
 
 @kernel
 def _scan(seen: Measured, order: Ints, margin: Floats, coverage: Floats, seem: bool) -> Ints:
-    """The arms that are kept of those in `order`, each compared with those that were kept before it."""
+    """Return the arms of `order` that are kept, each compared with those that were kept before it."""
     kept = np.empty(order.size, np.int64)
     size = 0
     for i in order:
@@ -295,10 +289,7 @@ def _scan(seen: Measured, order: Ints, margin: Floats, coverage: Floats, seem: b
 
 
 def keep_needed(seen: Measured, order: Ints, margin: Floats, coverage: Floats, *, seem: bool = True) -> Ints:
-    """The arms of `order`, by their rows, that are kept: none kept before does for them.
-
-    One does for another that covers it for certain, or (unless `seem` is False) that is `near` it.
-    """
+    """Return the arms of `order`, by their rows, that none kept before covers, or (if it may `seem` to) is `near`."""
     kept = _scan(seen, order[:_SCANNED], margin, coverage, seem)
     start = _SCANNED
     while start < len(order):  # in portions that grow, each past a tree of what is kept
@@ -314,7 +305,7 @@ def keep_needed(seen: Measured, order: Ints, margin: Floats, coverage: Floats, *
 
 
 def _choose_list(intervals: ArmIntervals, arms: Ints, asked: Goal, rivals_of: BoxTree) -> Choice:
-    """Which of these alive arms are candidates for the list."""
+    """Return which of these alive arms are candidates for the list."""
     lower, upper, coverage, margin = intervals.lower, intervals.upper, asked.coverage, asked.margin
     seen = Measured(*likely_ends(intervals), lower, upper)
     order = find_best_first(intervals.estimates, arms, coverage)
@@ -323,7 +314,7 @@ def _choose_list(intervals: ArmIntervals, arms: Ints, asked: Goal, rivals_of: Bo
     step = np.zeros(len(arms), np.int64)
     step[chosen] = 1
     spare = inside & (step == 0)
-    if spare.any():  # otherwise there is nobody else who could be in
+    if spare.any():  # otherwise no other arm could be kept
         rest = order[spare[order]]
         rest = rest[find_covering(upper[rest], lower[chosen[inside[chosen]]], coverage) < 0]
         step[keep_needed(seen, rest, margin, coverage, seem=False)] = 2
@@ -332,7 +323,7 @@ def _choose_list(intervals: ArmIntervals, arms: Ints, asked: Goal, rivals_of: Bo
 
 
 def _needed_by_others(lower: Floats, upper: Floats, order: Ints, inside: Bools, out: Bools, coverage: Floats) -> Ints:
-    """The arms that could be in, and are left out, though they alone cover arms that would be open otherwise."""
+    """Return the arms that could be kept, and are left out, though they alone cover arms that would be open."""
     spare, returned = order[(inside & out)[order]], np.flatnonzero(inside & ~out)
     others = order[~inside[order]]
     others = others[find_covering(upper[others], lower[returned], coverage) < 0]
@@ -346,10 +337,10 @@ def _needed_by_others(lower: Floats, upper: Floats, order: Ints, inside: Bools, 
 
 
 def _with_limits(found: Verdicts, left: Ints, keeping: Ints) -> Verdicts:
-    """The verdicts on all K arms, of those `left` that are not beyond a limit, judged by what may be read of them.
+    """Return the verdicts on all K arms, of those `left` that are not infeasible, judged by what may be read of them.
 
-    Those beyond are out, and decide nobody. One that is open has lower ends of −∞, with which it is in only if it has
-    no rival at all: that is not enough.
+    The others are beaten, and decide no arm. One that is open has lower ends of −∞, with which it is kept only if it
+    has no rival at all: that is not enough.
     """
     lonely = (found.codes == Verdict.KEEP) & (keeping[left] == OPEN)
     codes, decided_by = np.full(len(keeping), int(Verdict.BEATEN)), np.full(len(keeping), -1)
@@ -371,9 +362,9 @@ def front_of_estimates(
     limits: LimitRule | None = None,
     goal: str = "front",
 ) -> Bools:
-    """Which of these arms (K,) would be in if the estimates (K, M) were exact: a guess, of which nothing is proved.
+    """Tell which of these arms (K,) would be kept if the estimates (K, M) were exact: a guess, nothing is proved.
 
-    Arms without an estimate of every objective are left out of it.
+    Arms without an estimate of every objective are left out.
 
     >>> points = np.array([[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [np.nan, 9.0]])
     >>> front_of_estimates(points, np.ones(4, np.bool_), 0.1, 0.1, 0.0)
@@ -388,15 +379,15 @@ def front_of_estimates(
 
 
 def _named(arms: Ints, found: Ints) -> Ints:
-    """The arms that were found among others by their place; −1 where none was."""
+    """Return the arms that were found among others by their place; −1 where none was."""
     return np.where(found >= 0, arms[found], -1) if len(arms) else found
 
 
 def _put_out(lower: Floats, upper: Floats) -> Ints:
-    """For each arm an alive one that puts it out, or −1.
+    """Return for each arm an alive one that beats it, or −1.
 
-    If the highest of a sample put most arms out, only the rest have to be compared with each other: whatever an arm
-    that is out puts out, the arm that put it out does so as well.
+    If the highest of a sample beat most arms, only the rest have to be compared with each other: an arm that beats a
+    beaten arm beats whatever that one beats.
     """
     decided_by = np.full(len(lower), -1)
     step = len(lower) // _SAMPLE
@@ -412,7 +403,7 @@ def _put_out(lower: Floats, upper: Floats) -> Ints:
 
 
 def _follow(decided_by: Ints) -> None:
-    """Name an alive arm: if j puts i out and k puts j out, then H_i ≼ L_j ≼ H_j ≼ L_k, and k puts i out too."""
+    """Name an alive arm: if j beats i and k beats j, then H_i ≼ L_j ≼ H_j ≼ L_k, and k beats i too."""
     some = np.flatnonzero(decided_by >= 0)
     while len(some):  # each time, the way to it is half as long
         by = decided_by[decided_by[some]]
@@ -420,11 +411,10 @@ def _follow(decided_by: Ints) -> None:
         decided_by[some] = by
 
 
-# What is promised of the kept arms -----------------------------------------------------------------------------
-# One slack is what holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned.
-# An exact value has no doubt that a slack would have to make up for; where the same s is true of the others alone,
-# exact objectives are promised as they were asked for. That is looked at, and not assumed: where what is known exactly
-# is just what an arm is beaten by, it needs the slack like any other. Proof: docs/theory.md, (o).
+# The promise for the kept arms ---------------------------------------------------------------------------------------
+# One slack holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned. Where
+# the same s is true of the others alone, exact objectives are promised as they were asked for. That is looked at, and
+# not assumed: where an arm is beaten by just what is known exactly, it needs the slack too. Proof: theory.md, (o).
 
 
 def promised_now(
@@ -438,10 +428,10 @@ def promised_now(
     *,
     exact: Bools,
 ) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) with which the kept arms could be returned, whatever else is open."""
+    """Return accuracy and coverage (M,) with which the kept arms could be returned, whatever else is open."""
     alive = np.flatnonzero(verdicts.codes != Verdict.BEATEN)
     wanted, M = Goal.of(accuracy, coverage, goal, margin), len(accuracy)
-    # Arms that are in are certainly within, and of the others upper ends alone are read: limits change nothing here.
+    # Kept arms are feasible, and of the others upper ends alone are read: limits change nothing here.
     if intervals.apart is not None:
         columns = intervals.as_columns()[:, :, :M]
         return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
@@ -451,8 +441,7 @@ def promised_now(
 
 
 def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
-    """Slacks of accuracy and coverage with which the arms `inside` could be returned, of alive arms with these
-    intervals.
+    """Return the slacks of accuracy and coverage with which the arms `inside` could be returned, of these alive arms.
 
     The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
     """
@@ -462,7 +451,7 @@ def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[f
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
-    """Accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these intervals (K, M).
+    """Return accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these intervals (K, M).
 
     `exact` (M,) are the objectives whose values are exact.
 
@@ -487,12 +476,12 @@ def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, ex
 
 
 def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:
-    """What was wanted, with the slack, rounded up, where it is not exact."""
+    """Return what was wanted, with the slack, rounded up, where it is not exact."""
     return np.where(exact, wanted, np.nextafter(wanted + slack, np.inf))
 
 
 def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
-    """The same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs of them."""
+    """Return the same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs."""
     more, missing = _slacks_of_pairs(intervals, alive, inside, goal.accuracy, goal.coverage)
     return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
 
@@ -501,7 +490,7 @@ def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal)
 def _slacks_of_pairs(
     intervals: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
 ) -> tuple[float, float]:
-    """`promised` of the alive arms (n,), of which some are `inside` (n,), by what pairs of them say."""
+    """Return `promised` of the alive arms (n,), of which some are `inside` (n,), by what pairs of them say."""
     within, missed = (-np.inf if inside.any() else 0.0), -np.inf
     for a in range(alive.shape[0]):
         nearest = np.inf
@@ -516,7 +505,7 @@ def _slacks_of_pairs(
 
 
 def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats | None:
-    """Upper bounds (K, 2, M) of what an arm is ahead of the one that decides it, and that one of the arm; ∞ for none.
+    """Return upper bounds (K, 2, M) of an arm less the one that decides it, and of that one less the arm; ∞ for none.
 
     None without evidence on pairs.
     """
@@ -533,7 +522,6 @@ def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats
 
 
 def pair_bounds(intervals: Floats, objectives: int) -> Floats | None:
-    """Upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
-    return (
-        None if intervals.shape[1] == COLUMNS else intervals[:, COLUMNS : COLUMNS + len(intervals), :objectives].copy()
-    )
+    """Return upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
+    K = len(intervals)
+    return None if intervals.shape[1] == COLUMNS else intervals[:, COLUMNS : COLUMNS + K, :objectives].copy()

@@ -1,22 +1,18 @@
-"""Where arms stand, to each other and to limits: the records and the relations by which the rule decides.
+"""The records and the relations by which the rule decides: how arms stand to each other and to constraints.
 
-Each relation is written for one pair, and right below it for a million arms.
+Each relation is written for one pair, and right below it for a million arms: kernels read an array of intervals (K,
+COLUMNS, M) for a pair; functions take arrays (n, M) for many arms at once, and ask `pareto.dominance`, which does not
+look at all pairs. `tests/pareto/test_relations.py` holds one form against the other.
 
-What is known of arms i and j in one objective is an upper bound of m_j − m_i, the `difference`. With intervals [L, H]
-it is H_j − L_i; evidence on pairs of arms brings bounds of its own (see `evidence.intervals`), for a few hundred arms
-at most, and only kernels read them. Differences are rounded as they are written, first the difference and then the
-tolerance, in both forms alike: `tests/pareto/test_relations.py` holds one against the other, and fails where only one
-is changed.
+What is known of arms i and j in one objective is an upper bound of m_j − m_i. With intervals [L, H] it is H_j − L_i;
+evidence on pairs of arms brings bounds of its own (see `evidence.intervals`), for a few hundred arms at most, and only
+kernels read them. Both forms round alike: first the difference, then the tolerance.
 
-For one pair, kernels read an array of intervals (K, COLUMNS, M); for many arms at once, functions take arrays (n, M) of
-the columns that they need, and ask `pareto.dominance`, which does not look at all pairs.
-
-An arm is *within* if all its limits' intervals lie within, *beyond* if one lies outside, and *open* otherwise. The
-front is that of the arms that truly are within, so one that is open can neither put out, nor cover, nor be in: in what
-the rule reads, its lower ends are −∞ (docs/theory.md (p)). What it may still become is said by the floors, from which
-the rule sees what more pulls can bring: they stay as they are if its limits would be kept for ever, the upper ones are
-as low as can be if one would not be, and the lower ones −∞ unless all would. Columns are those of the M objectives, and
-behind them what only limits ask for.
+An arm is *feasible* if all its constraints' intervals lie within, *infeasible* if one lies outside, and *open*
+otherwise. The front is that of the feasible arms, so one that is open can neither beat, nor cover, nor be kept: in what
+the rule reads, its lower ends are −∞ (docs/theory.md (p)). The floors say what it may still become: they stay as they
+are if its constraints would hold for ever, the upper ones are as low as can be if one would not, and the lower ones −∞
+unless all would. Columns are those of the M objectives, and behind them what only constraints ask for.
 """
 
 from __future__ import annotations
@@ -56,7 +52,7 @@ FRONT, LIST = range(2)
 """Goals, as `GOALS` names them."""
 
 NOT_RETURNED, RETURNED, GIVEN_UP = range(3)
-"""What is meant to become of an arm: left out; returned; a candidate that cannot be brought in."""
+"""Plans for an arm: left out; returned; a candidate that cannot be shown to be kept."""
 
 ARM = np.dtype(
     [
@@ -90,7 +86,7 @@ CONTROL = np.dtype(
 
 
 class Goal(NamedTuple):
-    """What is to be certified: inner tolerances, each (M,), and of which set.
+    """The set that is to be certified, and its inner tolerances, each (M,).
 
     `margin` is about point estimates. For the front: by how much an arm has to be beaten not to be returned. For the
     list: by how much one that is listed may be worse than an arm that is left out for it.
@@ -103,10 +99,9 @@ class Goal(NamedTuple):
 
     @classmethod
     def of(cls, accuracy: Floats, coverage: Floats, goal: str, margin: Floats | None = None) -> Goal:
-        """A goal by its name. Unless a margin is given: half of γ − c for the front, half of c for the list.
+        """Return a goal by its name. The margin is half of γ − c for the front, half of c for the list, unless given.
 
-        With half of c, both an arm that is left out and one that is kept have at least half a tolerance to spare:
-        docs/theory.md.
+        With half of c, both an arm that is left out and one that is kept have half a tolerance to spare (theory.md).
 
         >>> Goal.of(np.array([0.4]), np.array([0.2]), "list").margin.tolist()
         [0.1]
@@ -118,12 +113,12 @@ class Goal(NamedTuple):
 
     @property
     def name(self) -> str:
-        """front or list."""
+        """The goal's name: front or list."""
         return GOALS[int(self.kind[0])]
 
 
 class Standing(NamedTuple):
-    """Where K arms stand: what the rule reads and writes."""
+    """The state of K arms: what the rule reads and writes."""
 
     arms: Table  # (K,) of `ARM`
     intervals: Floats  # (K, COLUMNS, M), see `evidence.intervals`
@@ -133,13 +128,13 @@ class Standing(NamedTuple):
     scales: Floats  # (M,): how far apart arms are in each objective, see `measure_scales`
 
     def copy(self) -> Standing:
-        """The same in arrays of its own."""
+        """Return the same in arrays of its own."""
         copied = {name: array.copy() for name, array in self._asdict().items()}
         return self._replace(**copied)
 
 
 def new_standing(arms: int, intervals: Floats, control: Table) -> Standing:
-    """Arms with these intervals, all of them alive and wanted."""
+    """Return arms with these intervals, all of them alive and wanted."""
     records = np.zeros(arms, ARM)
     records["wanted"], records["decided_by"], records["rival"], records["cost"] = 1, -1, -1, 1.0
     control["alive"] = arms
@@ -147,7 +142,7 @@ def new_standing(arms: int, intervals: Floats, control: Table) -> Standing:
 
 
 def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Floats:
-    """A tolerance for each objective (M,), from one for all or one for each; finite and not negative."""
+    """Return a tolerance for each objective (M,), from one for all or one for each; finite and not negative."""
     return one_for_each(value, objectives, name, lambda array: array >= 0.0, "finite and not negative")
 
 
@@ -163,8 +158,7 @@ WARY = 2.0
 
 @inlined
 def _by_pairs(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
-    """What is known of m_j − m_i beside intervals: of the pair, and unless `every` is asked for, of rivals; ∞ for
-    none."""
+    """Return the bound of m_j − m_i beside intervals: of the pair and, unless `every` is asked for, of rivals; or ∞."""
     K, bound = intervals.shape[0], np.inf
     if intervals.shape[1] > COLUMNS:
         bound = intervals[j, COLUMNS + i, d]
@@ -175,63 +169,52 @@ def _by_pairs(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
 
 @inlined
 def bound_of(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
-    """The bound of m_j − m_i that counts: where `every` objective must come down, `difference`, else that of rivals.
+    """Return an upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less.
 
-    Of an arm that has no interval (any more, or that the rule may read) nothing is believed that pairs say.
+    Bounds of best rivals say whether an arm is kept, and nothing else: they are left aside where `every` objective must
+    come down. Of an arm that has no interval (any more, or that the rule may read) nothing is believed that pairs say.
     """
     alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
     return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
-def difference(intervals: Floats, j: int, i: int, d: int) -> float:
-    """An upper bound of m_j − m_i in objective d: H_j − L_i, or what pairs say, where that is less."""
-    return bound_of(intervals, j, i, d, True)
-
-
-@inlined
-def rival_difference(intervals: Floats, j: int, i: int, d: int) -> float:
-    """The same if j is the best rival of i: enough to know for whether i is in, and for nothing else."""
-    return bound_of(intervals, j, i, d, False)
-
-
-@inlined
 def sharper(intervals: Floats, j: int, i: int, d: int, every: bool) -> bool:
-    """Whether evidence on pairs says more of m_j − m_i in objective d than intervals do."""
+    """Tell whether evidence on pairs says more of m_j − m_i in objective d than intervals do."""
     alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
     return bound_of(intervals, j, i, d, every) < alone
 
 
 @inlined
 def lasting_difference(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
-    """What more pulls can bring that bound down to, if the samples go on as they are."""
+    """Return what more pulls can bring that bound down to, if the samples go on as they are."""
     alone: float = intervals[j, HIGH_FLOOR, d] - intervals[i, LOW_FLOOR, d]
     return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
 def gain_below(intervals: Floats, i: int, d: int) -> float:
-    """How much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
+    """Return by how much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""
     gain = intervals[i, LOW_FLOOR, d] - intervals[i, LOW, d]
     return gain if gain == gain else (0.0 if intervals[i, REFUTED, d] == 2.0 else np.inf)
 
 
 @inlined
 def gain_above(intervals: Floats, j: int, d: int) -> float:
-    """How much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
+    """Return by how much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
     gain = intervals[j, HIGH, d] - intervals[j, HIGH_FLOOR, d]
     return gain if gain == gain else (0.0 if intervals[j, REFUTED, d] == 2.0 else np.inf)
 
 
-# Out ---------------------------------------------------------------------------------------------------------------
+# Beaten --------------------------------------------------------------------------------------------------------------
 
 
 @inlined
 def dominated(intervals: Floats, i: int, j: int) -> bool:
-    """Whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
+    """Tell whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
     below, strictly = True, False
     for d in range(intervals.shape[2]):
-        bound = difference(intervals, i, j, d)
+        bound = bound_of(intervals, i, j, d, True)
         if bound > 0.0:
             below = False
             break
@@ -240,23 +223,23 @@ def dominated(intervals: Floats, i: int, j: int) -> bool:
 
 
 def find_dominating(upper: Floats, lower: Floats) -> Ints:
-    """For each arm, given by its H, one of those given by their L that it is `dominated` by; −1 for none."""
+    """Return for each arm, given by its H, one of those given by their L that it is `dominated` by; −1 for none."""
     return dominators(upper, lower)
 
 
-# In ----------------------------------------------------------------------------------------------------------------
+# Kept ----------------------------------------------------------------------------------------------------------------
 
 
 @inlined
 def shortfall(intervals: Floats, accuracy: Floats, i: int, j: int) -> float:
-    """min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective.
+    """Return min over objectives of H_j − L_i − γ: at most 0 if j cannot beat i by more than γ in every objective.
 
     Where γ = 0, to be as good is not enough for i: j may be as good there and better elsewhere. So a minimum of 0 that
     is such a tie becomes the least number above it, unless j is certainly nowhere better.
     """
     least, settled, ahead = np.inf, False, False
     for d in range(accuracy.shape[0]):
-        bound = rival_difference(intervals, j, i, d)
+        bound = bound_of(intervals, j, i, d, False)
         missing = bound - accuracy[d]
         least = min(least, missing)
         settled |= missing <= 0.0 and accuracy[d] > 0.0
@@ -273,7 +256,7 @@ def find_strongest_rivals(
     enough: float = np.inf,
     tree: BoxTree | None = None,
 ) -> tuple[Ints, Floats]:
-    """For each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
+    """Return for each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
 
     `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other. A rival with a shortfall
     of `enough` ends the search. `tree`: `tree_of_rivals(upper)`, where it is there already.
@@ -292,26 +275,26 @@ def find_strongest_rivals(
     return rivals, shortfalls
 
 
-# Covered -----------------------------------------------------------------------------------------------------------
+# Matched -------------------------------------------------------------------------------------------------------------
 
 
 @inlined
 def uncovered(intervals: Floats, coverage: Floats, i: int, k: int) -> float:
-    """max over objectives of H_i − L_k − c: at most 0 if k covers i."""
+    """Return max over objectives of H_i − L_k − c: at most 0 if k covers i."""
     most = -np.inf
     for d in range(coverage.shape[0]):
-        most = max(most, difference(intervals, i, k, d) - coverage[d])
+        most = max(most, bound_of(intervals, i, k, d, True) - coverage[d])
     return most
 
 
 def find_covering(upper: Floats, lower: Floats, coverage: Floats) -> Ints:
-    """For each arm, given by its H, one of those given by their L by which it is not `uncovered`; −1 for none."""
+    """Return for each arm, given by its H, one of those given by their L that covers it; −1 for none."""
     covering, _ = best_leads(upper, lower, -coverage, least=0.0, settled=0.0)
     return covering
 
 
 def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
-    """How far the worst of the arms, given by their H, is `uncovered` by the nearest of those given by their L.
+    """Return how far the worst of the arms, given by their H, is `uncovered` by the nearest of those given by their L.
 
     −∞ for no arm; +∞ where there is none to cover it.
     """
@@ -323,7 +306,7 @@ def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
 
 @inlined
 def beaten(intervals: Floats, margin: Floats, i: int, j: int) -> bool:
-    """Whether j beats i in the estimates, beyond their doubt: by the margin, and by more than nothing, everywhere."""
+    """Tell whether j beats i in the estimates, beyond their doubt: by the margin, and by more than nothing."""
     behind = True
     for d in range(margin.shape[0]):
         ahead = intervals[j, DOUBT_LOW, d] - intervals[i, DOUBT_HIGH, d]
@@ -332,7 +315,7 @@ def beaten(intervals: Floats, margin: Floats, i: int, j: int) -> bool:
 
 
 def find_beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
-    """Which of these arms are `beaten` by some other of them."""
+    """Tell which of these arms are `beaten` by some other of them."""
     known = doubt_low[(doubt_low > -np.inf).all(axis=1)]  # one of which nothing is known beats nobody
     by, _ = best_leads(doubt_high, known, np.maximum(margin, _SMALLEST), least=0.0, settled=0.0)
     return by >= 0
@@ -340,7 +323,7 @@ def find_beaten(doubt_low: Floats, doubt_high: Floats, margin: Floats) -> Bools:
 
 @inlined
 def lead(intervals: Floats, k: int, i: int) -> float:
-    """min over objectives of the point estimates of k less those of i."""
+    """Return min over objectives of the point estimates of k less those of i."""
     least = np.inf
     for d in range(intervals.shape[2]):
         least = min(least, intervals[k, ESTIMATE, d] - intervals[i, ESTIMATE, d])
@@ -348,7 +331,7 @@ def lead(intervals: Floats, k: int, i: int) -> float:
 
 
 def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
-    """For each arm which of the others has the greatest `lead` over it; the first one if none has all estimates."""
+    """Return for each arm who of the others has the greatest `lead` over it; the first if none has all estimates."""
     known = np.flatnonzero((of_others > -np.inf).all(axis=1))
     if not len(known):
         return np.full(len(estimates), 0 if len(of_others) else -1)
@@ -361,9 +344,9 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
 
 @inlined
 def near(intervals: Floats, margin: Floats, i: int, k: int) -> bool:
-    """Whether k seems to do for i: by the point estimates it is nowhere worse by more than the margin, beyond doubt.
+    """Tell whether k seems to do for i: its point estimates are nowhere worse by more than the margin, beyond doubt.
 
-    Where i seems to be better by more, but that may be noise, it is not believed: a list is to be short.
+    What may be noise is not believed: a list is to be short.
     """
     enough = True
     for d in range(margin.shape[0]):
@@ -379,7 +362,7 @@ def near(intervals: Floats, margin: Floats, i: int, k: int) -> bool:
 
 
 def likely_ends(intervals: ArmIntervals) -> tuple[Floats, Floats]:
-    """Between what estimates (K, M) are by the doubt that `near` allows for; −∞ where there are none."""
+    """Return both ends of estimates (K, M) by the doubt that `near` allows for; −∞ where there are none."""
     known, centre = intervals.estimates > -np.inf, intervals.estimates
     with np.errstate(invalid="ignore"):
         low, high = centre - WARY * (centre - intervals.doubt_low), centre + WARY * (intervals.doubt_high - centre)
@@ -387,7 +370,7 @@ def likely_ends(intervals: ArmIntervals) -> tuple[Floats, Floats]:
 
 
 def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:
-    """Which of these arms, by their lower `likely_ends`, have one among the others, by the upper ones, `near` them."""
+    """Tell which arms, by their lower `likely_ends`, have one among the others, by the upper ones, `near` them."""
     known = high_of_others[(high_of_others > -np.inf).all(axis=1)]
     by, _ = best_leads(low, known, -margin, least=0.0, settled=0.0)
     return by >= 0
@@ -396,13 +379,13 @@ def find_near(low: Floats, high_of_others: Floats, margin: Floats) -> Bools:
 def find_inside(
     lower: Floats, upper: Floats, accuracy: Floats, own: Ints | None = None, tree: BoxTree | None = None
 ) -> Bools:
-    """Which arms, by their L, fall short of no other of those given by their H: `find_strongest_rivals`, and sooner."""
+    """Tell which arms, by their L, fall short of no other of those given by their H."""
     own = np.arange(len(lower)) if own is None else own
     _, shortfalls = find_strongest_rivals(lower, upper, accuracy, own, enough=_SMALLEST, tree=tree)
     return shortfalls <= 0.0
 
 
-# Limits --------------------------------------------------------------------------------------------------------------
+# Constraints ---------------------------------------------------------------------------------------------------------
 
 
 LOWEST = -1e300
@@ -410,15 +393,15 @@ LOWEST = -1e300
 
 
 class LimitRule(NamedTuple):
-    """Q limits by the columns of intervals that they read, and the inner values that are asked of these."""
+    """Q constraints by the columns of intervals that they read, and the inner values that are asked of these."""
 
     columns: Ints  # (Q,)
-    within: Floats  # (Q,): an arm keeps to it whose lower end is at least this ...
-    beyond: Floats  # (Q,): ... and is beyond if its upper end is below this
+    within: Floats  # (Q,): an arm is feasible whose lower end is at least this ...
+    beyond: Floats  # (Q,): ... and infeasible if its upper end is below this
 
     @classmethod
     def of(cls, gates: Sequence[Gate]) -> LimitRule:
-        """These limits."""
+        """Return these constraints."""
         return cls(
             np.array([gate.column for gate in gates], np.int64),
             np.array([gate.within for gate in gates], np.float64),
@@ -426,7 +409,7 @@ class LimitRule(NamedTuple):
         )
 
     def check(self, width: int) -> None:
-        """Refuse limits of columns that there are not."""
+        """Refuse columns that do not exist."""
         if not len(self.columns) == len(self.within) == len(self.beyond):
             raise BadInput("limits must have a column and two ends each")
         if not ((self.columns >= 0) & (self.columns < width)).all():
@@ -435,7 +418,7 @@ class LimitRule(NamedTuple):
 
 @kernel
 def _keeping(intervals: Floats, i: int, low: int, high: int, limits: LimitRule) -> int:
-    """How arm i stands to its limits, if the ends of its intervals are those of the columns `low` and `high`."""
+    """Return how arm i stands to its constraints, by the columns `low` and `high` of its intervals."""
     worst = FEASIBLE
     for q in range(limits.columns.shape[0]):
         d = limits.columns[q]
@@ -445,14 +428,14 @@ def _keeping(intervals: Floats, i: int, low: int, high: int, limits: LimitRule) 
 
 
 def keeping_of(lower: Floats, upper: Floats, limits: LimitRule) -> Ints:
-    """How each of K arms stands to each of Q limits (K, Q), by its intervals (K, C)."""
+    """Return how each of K arms stands to each of Q constraints (K, Q), by its intervals (K, C)."""
     low, high = lower[:, limits.columns], upper[:, limits.columns]
     return np.where(low >= limits.within, FEASIBLE, np.where(high < limits.beyond, INFEASIBLE, OPEN))
 
 
 @kernel
 def veil_arm(intervals: Floats, i: int, limits: LimitRule, arms: Table, veiled: Floats) -> None:
-    """Bring what the rule reads of arm i, intervals (K, COLUMNS, M) and its record, up to date with its intervals."""
+    """Update what the rule reads of arm i, intervals (K, COLUMNS, M) and its record, from its intervals."""
     M = veiled.shape[2]
     for column in range(intervals.shape[1]):
         for d in range(M):
@@ -468,7 +451,7 @@ def veil_arm(intervals: Floats, i: int, limits: LimitRule, arms: Table, veiled: 
             veiled[i, LOW_FLOOR, d] = -np.inf
         if in_the_end == INFEASIBLE:
             veiled[i, HIGH_FLOOR, d] = LOWEST
-        if seems != FEASIBLE:  # it beats nobody, and is no candidate where another is
+        if seems != FEASIBLE:  # it beats no arm, and is no candidate where another is
             veiled[i, ESTIMATE, d] = veiled[i, DOUBT_LOW, d] = veiled[i, DOUBT_HIGH, d] = -np.inf
 
 
@@ -480,7 +463,7 @@ def veil(intervals: Floats, limits: LimitRule, arms: Table, veiled: Floats) -> N
 
 
 def veiled_intervals(intervals: ArmIntervals, limits: LimitRule, objectives: int) -> tuple[ArmIntervals, Ints]:
-    """What is read of K arms with intervals (K, C), in the M objectives, and how each arm stands to its limits (K,)."""
+    """Return what is read of K arms with intervals (K, C), in M objectives, and how they stand to constraints (K,)."""
     keeping = keeping_of(intervals.lower, intervals.upper, limits).max(axis=1)
     seems = keeping_of(intervals.estimates, intervals.estimates, limits).max(axis=1)
     apart = None if intervals.apart is None else intervals.apart[:, :, :objectives]

@@ -1,11 +1,11 @@
-"""The decision rule: who is out, to be returned, in or covered, and what to sample next; live and in simulation alike.
+"""The decision rule: verdicts, candidates, and what to sample next; live and in simulation alike.
 
 Every arm has an interval [L, H] that contains its true quantiles at every number of pulls at once
 (`evidence.intervals`). With tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are
-not out (*alive*):
+not beaten (*alive*):
 
-- *out* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
-- *in* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ, or < 0 where γ = 0, or j is nowhere
+- *beaten* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
+- *keep* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ, or < 0 where γ = 0, or j is nowhere
   better; then no arm beats i by more than γ;
 - *matched* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
 
@@ -13,17 +13,17 @@ What is returned is chosen by the point estimates and allowed by the intervals. 
 *candidates* (`choose_candidates`) are the alive arms that no alive arm beats by a margin, beyond their doubt. Where it
 is the *list*, they are as few as seem to do (`choose_list`): from the best down, an arm is left out if one that was
 chosen before covers it, or seems to by the point estimates with a margin of the tolerance to spare. The rule is
-satisfied when every candidate is in and every other alive arm is covered by one. Until then each arm that stands in the
-way wants (`want`) itself or the rival that decides it to be sampled, by whose bound more can still be gained per pull;
-sampled are those of which most is missing (`next_batch`), as what they tell often settles others. A candidate that no
-number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show to be covered is
-returned instead where the goal is the list (`return_instead`). Whenever it is looked at, a kept arm and that
-none on the list covers so far is on it as well (`list_now`).
+satisfied when every candidate is kept and every other alive arm is covered by one. Until then each arm that stands in
+the way wants (`want`) itself or the rival that decides it to be sampled, by whose bound more can still be gained per
+pull; sampled are those of which most is missing (`next_batch`), as what they tell often settles others. A candidate
+that no number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show to be
+covered is returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that could
+be kept, and that none on the list covers so far, is on it as well (`list_now`).
 
-Where there are limits, intervals are those that `pareto.relations` leaves to be read: an arm that is certainly beyond
-one is out, and one of which that is open has lower ends of −∞, so that it does nothing to others and is not in.
+Where there are constraints, intervals are those that `pareto.relations` leaves to be read: infeasible arms are beaten,
+and open ones have lower ends of −∞, so that they do nothing to others and are not kept.
 
-What each relation between two arms means is written in `pareto.relations`. `decide` is the whole rule, step by step.
+`pareto.relations` says what each relation between two arms means. `decide` is the whole rule, step by step.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from frontguard.verdicts import BEATEN, EXCLUDED, INFEASIBLE, KEEP, MATCHED, OPE
 LARGE = 1e300
 """Of either sign: what is beyond is as good as it, and sums stay numbers."""
 
-# Who is alive ------------------------------------------------------------------------------------------------------
+# Alive arms ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -109,11 +109,10 @@ def strongest(intervals: Floats, column: int, alive: Ints, count: int, front: In
 
 @kernel
 def put_out(standing: Standing) -> None:
-    """Put out every arm that another one dominates. Only arms with the highest lower bounds can do that.
+    """Beat every arm that another one dominates. Only arms with the highest lower bounds can do that.
 
-    Where pairs say it, one that was put out a moment before is not asked: who put it out is alive, and named.
-
-    Before, those that are beyond a limit: nobody decides these, and they decide nobody.
+    Infeasible arms come first: no arm decides these, and they decide none. Where pairs say it, one that was beaten a
+    moment before is not asked: who beat it is alive, and named.
     """
     arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = 0
@@ -143,14 +142,14 @@ def put_out(standing: Standing) -> None:
             alive[kept] = i
             kept += 1
             continue
-        while arms[arms[i].decided_by].status == BEATEN:  # by one that was put out after it
+        while arms[arms[i].decided_by].status == BEATEN:  # by one that was beaten after it
             arms[i].decided_by = arms[arms[i].decided_by].decided_by
     standing.control[0].alive = kept
 
 
 @kernel
 def revive(standing: Standing) -> None:
-    """Let every arm be alive again: what may have put one out was found to be false, or is excluded."""
+    """Let every arm be alive again: what may have beaten one was found to be false, or is excluded."""
     arms, record = standing.arms, standing.control[0]
     count = 0
     for i in range(arms.shape[0]):
@@ -162,7 +161,7 @@ def revive(standing: Standing) -> None:
     record.revive = 0
 
 
-# Who is to be returned, and may be ---------------------------------------------------------------------------------
+# Candidates ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -239,9 +238,9 @@ def choose_list(standing: Standing, goal: Goal) -> None:
 
 @kernel
 def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
-    """A candidate is in if even the rival that could beat it most cannot beat it by more than γ in every objective.
+    """Keep the candidates that even the rival that could beat them most cannot beat by more than γ everywhere.
 
-    Whether that holds is also asked of `every` other alive arm, if so wanted.
+    `every` other alive arm is asked as well, if so wanted.
     """
     arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = standing.control[0].alive
@@ -275,7 +274,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
 def want_in(standing: Standing, goal: Goal, i: int) -> bool:
     """Want what brings arm i in. Returns False if no number of pulls does, or need do.
 
-    Of one that may be beyond a limit, that has to be known first, whoever its rivals are.
+    Of one that may be infeasible, that has to be known first, whoever its rivals are.
     """
     arms, rival = standing.arms, standing.arms[i].rival
     limited = arms[i].keeping == OPEN
@@ -301,7 +300,7 @@ def count_short(standing: Standing, goal: Goal, i: int) -> None:
 def pursue(standing: Standing, goal: Goal) -> int:
     """Want what brings the open candidates in, or give them up: how many are still open.
 
-    Given up are those that no number of pulls can bring in, and, after many pulls, those that one which is in covers.
+    Given up are those that no number of pulls can bring in, and, after many pulls, those that a kept one covers.
     """
     arms, alive = standing.arms, standing.alive
     still_open = 0
@@ -318,12 +317,12 @@ def pursue(standing: Standing, goal: Goal) -> int:
     return still_open
 
 
-# Who may be left out -----------------------------------------------------------------------------------------------
+# Matched arms --------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
-    """Whether a kept arm covers arm i."""
+    """Tell whether a kept arm covers arm i."""
     for a in range(standing.control[0].alive):
         k = standing.alive[a]
         if k != i and standing.arms[k].status == KEEP and uncovered(standing.intervals, coverage, i, k) <= 0.0:
@@ -333,9 +332,9 @@ def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
 
 @kernel
 def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) -> tuple[int, float]:
-    """Of the arms `among`, the one that comes nearest to covering i, and how far i is uncovered by it.
+    """Return of the arms `among` the one that comes nearest to covering i, and how far i is uncovered by it.
 
-    If kept one covers i, that one is named. −1 and ∞ if there are none.
+    If a kept one covers i, that one is named. −1 and ∞ if there are none.
     """
     nearest, least, covering = -1, np.inf, -1
     for k in among:
@@ -349,7 +348,7 @@ def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) 
 
 @kernel
 def leading(intervals: Floats, among: Ints, i: int) -> int:
-    """Of the arms `among`, the one that leads i most in the point estimates; −1 if none can be compared."""
+    """Return of the arms `among` the one that leads i most in the point estimates; −1 if none can be compared."""
     leader, most = -1, -np.inf
     for k in among:
         by = lead(intervals, k, i)
@@ -371,7 +370,7 @@ def collect_returned(standing: Standing) -> int:
 
 @kernel
 def hoped_for(standing: Standing, goal: Goal, returned: Ints, nearest: int, i: int) -> int:
-    """By which of the returned arms an arm that none of them covers is to be covered, one at least.
+    """Return by which of the returned arms an arm that none of them covers yet is to be covered.
 
     The one for which it was left out of the list; else the one that leads it most in the point estimates, or failing
     that the nearest.
@@ -388,7 +387,7 @@ def hoped_for(standing: Standing, goal: Goal, returned: Ints, nearest: int, i: i
 
 @kernel
 def cannot_be_covered(standing: Standing, goal: Goal, returned: Ints, i: int) -> bool:
-    """Whether none of the returned arms covers i, and no number of pulls shows that the one it is hoped of does."""
+    """Tell whether no returned arm covers i, and no number of pulls shows that the one it is hoped of does."""
     nearest, missing = nearest_covering(standing, goal.coverage, returned, i)
     if missing <= 0.0:
         return False
@@ -400,21 +399,19 @@ def cannot_be_covered(standing: Standing, goal: Goal, returned: Ints, i: int) ->
 
 @kernel
 def spare_covering(standing: Standing, coverage: Floats, order: Ints, i: int) -> int:
-    """The first arm in this order that may be returned, is not meant to be, and covers i; −1 for none."""
-    arms, spare = standing.arms, -1
+    """Return the first arm in this order that may be returned, is not meant to be, and covers i; −1 for none."""
+    arms = standing.arms
     for k in order:
         if arms[k].inside == 1 and arms[k].status != KEEP and uncovered(standing.intervals, coverage, i, k) <= 0.0:
-            spare = k
-            break
-    return spare
+            return int(k)
+    return -1
 
 
 @kernel
 def return_instead(standing: Standing, goal: Goal) -> int:
-    """Return the arms that were left out of the list and that no number of pulls can show to be covered.
+    """Return the arms that were left out of the list and that no number of pulls can show to be covered: how many open.
 
-    How many of these are still open. In the place of one that cannot be brought in either, kept one and covers it
-    is returned, if there is any.
+    In the place of one that cannot be brought in either, one that may be returned and covers it is, if there is any.
     """
     arms = standing.arms
     order = best_first(standing.intervals, standing.alive[: standing.control[0].alive], goal.coverage)
@@ -481,9 +478,9 @@ def cover(standing: Standing, goal: Goal) -> tuple[int, int]:
 
 @kernel
 def list_now(standing: Standing, goal: Goal) -> None:
-    """What is on the list if nothing more is measured: also those kept, and that none that is on it covers.
+    """Put on the list, as if nothing more were measured, also arms that could be kept and that none on it covers.
 
-    So are those kept and alone cover what would be open otherwise.
+    So are those that could be kept and alone cover what would be open otherwise.
     """
     arms, intervals = standing.arms, standing.intervals
     order = best_first(intervals, standing.alive[: standing.control[0].alive], goal.coverage)
@@ -492,7 +489,7 @@ def list_now(standing: Standing, goal: Goal) -> None:
         if arms[i].status == KEEP:
             standing.front[size] = i
             size += 1
-    for adding in range(2):  # those kept may join, and then the others are looked at
+    for adding in range(2):  # those that could be kept may join, and then the others are looked at
         for i in order:
             if arms[i].status != UNDECIDED or (adding == 0 and arms[i].inside == 0):
                 continue
@@ -514,7 +511,7 @@ def list_now(standing: Standing, goal: Goal) -> None:
 
 @kernel
 def decide(standing: Standing, goal: Goal) -> None:
-    """Verdicts, candidates, the certificate that holds now, and which arms to sample next.
+    """Update verdicts, candidates, the certificate that holds now, and which arms to sample next.
 
     O(alive · |front|): beaten arms cost nothing.
     """
@@ -546,13 +543,13 @@ def decide(standing: Standing, goal: Goal) -> None:
 
 
 def floors(intervals: Floats) -> Floats:
-    """Intervals (K, M, 2) that endless samples which go on as they are would leave of the intervals."""
+    """Return the intervals (K, M, 2) that endless samples which go on as they are would leave."""
     ends = np.stack([intervals[:, LOW_FLOOR], intervals[:, HIGH_FLOOR]], axis=-1)
     return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
 
 
 def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
-    """Slacks of accuracy and coverage that the present candidates would have for ever, if samples go on as they are."""
+    """Return the slacks of accuracy and coverage that candidates would have for ever, if samples go on as they are."""
     alive = standing.alive[: standing.control["alive"][0]]
     lasting = floors(standing.intervals[alive])
     low, high = lasting[..., 0], lasting[..., 1]

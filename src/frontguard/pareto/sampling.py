@@ -1,4 +1,4 @@
-"""What to sample next: of each obstacle the arm by whose bound more can still be gained per cost, the hardest first.
+"""The choice of what to sample next: the arm by whose bound more can still be gained per cost, the hardest first.
 
 Nothing here is part of a proof: whatever is sampled, the intervals hold. `pareto.rule` says which arms stand in the
 way.
@@ -34,8 +34,8 @@ LONG_PATIENCE = 5000
 """The same for an arm of which nothing is known because so many of its pulls fail: that may change with a few more."""
 
 WEARY = 1000
-"""Pulls after which a candidate that is not in, but covered by one that is, need not be brought in; and after which
-it is believed that no number of them says whether an arm keeps to its limits."""
+"""Pulls after which a candidate that a kept arm covers is given up; and after which it is believed that no number of
+them says whether an arm is feasible."""
 
 POLISH = 0.1
 """The share of a tolerance by which an estimate may still move over a doubling of pulls to be called steady."""
@@ -49,7 +49,7 @@ AT_A_TIME = 0.03
 
 @inlined
 def who_gains(intervals: Floats, arms: Table, i: int, j: int, d: int, pulls_of_i: float, pulls_of_j: float) -> int:
-    """By whose next pull H_j − L_i falls more for its cost in objective d: 0 that of i, 1 that of j, 2 either's alike.
+    """Return by whose next pull H_j − L_i falls more for its cost in objective d: 0 that of i, 1 that of j, 2 alike.
 
     Ends come nearer to where they will be like 1/√n, so that a pull takes about 1/(2n) off what can still be gained.
     """
@@ -60,7 +60,7 @@ def who_gains(intervals: Floats, arms: Table, i: int, j: int, d: int, pulls_of_i
 
 @inlined
 def where_it_counts(intervals: Floats, tolerance: Floats, i: int, j: int, every: bool) -> tuple[int, float]:
-    """The objective in which H_j − L_i comes nearest to its tolerance in the long run, and what will be missing.
+    """Return the objective in which H_j − L_i comes nearest to its tolerance for ever, and what will be missing.
 
     If `every` objective has to come down to its tolerance: the one in which it is farthest from it now, and what will
     be missing in the worst.
@@ -82,7 +82,7 @@ def where_it_counts(intervals: Floats, tolerance: Floats, i: int, j: int, every:
 
 @kernel
 def helpful(arms: Table, intervals: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
-    """By whose pulls more is gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 either's.
+    """Return by whose pulls more is gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 both.
 
     −1 if there is nothing to be gained that would be enough.
     """
@@ -130,7 +130,7 @@ def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> 
 
 @kernel
 def measure_scales(standing: Standing) -> None:
-    """How far apart the estimates of the alive arms are in each objective; 1 where that says nothing.
+    """Measure how far apart the estimates of the alive arms are in each objective; 1 where that says nothing.
 
     Objectives have units of their own: what is missing in one is compared with what is missing in another by these.
     """
@@ -146,12 +146,10 @@ def measure_scales(standing: Standing) -> None:
 
 @inlined
 def want_itself(arms: Table, intervals: Floats, i: int) -> bool:
-    """Want an arm until it is known whether it keeps to its limits. Returns False if that will never be known."""
-    if (
-        arms[i].pulls >= WEARY
-        and intervals[i, LOW_FLOOR, 0] == -np.inf  # it would not be within for ever ...
-        and intervals[i, HIGH_FLOOR, 0] > LOWEST  # ... nor beyond
-    ):
+    """Want an arm until it is known whether it is feasible. Returns False if that will never be known."""
+    never_feasible = intervals[i, LOW_FLOOR, 0] == -np.inf
+    never_infeasible = intervals[i, HIGH_FLOOR, 0] > LOWEST
+    if arms[i].pulls >= WEARY and never_feasible and never_infeasible:
         return False
     ask_for(arms, i, np.inf)
     return True
@@ -159,7 +157,7 @@ def want_itself(arms: Table, intervals: Floats, i: int) -> bool:
 
 @inlined
 def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
-    """The wanted arms, in order, and how many pulls each would get in a batch.
+    """Return the wanted arms, in order, and how many pulls each would get in a batch.
 
     An arm's first batch goes on until it can have an interval; later ones grow with what it has.
     """
@@ -178,7 +176,7 @@ def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
 
 @inlined
 def next_batch(standing: Standing) -> tuple[Ints, Ints]:
-    """The most urgent of the wanted arms, in order, and how many pulls each gets in the next batch.
+    """Return the most urgent of the wanted arms, in order, and how many pulls each gets in the next batch.
 
     All that are equally urgent, and no fewer than the share `AT_A_TIME`.
     """
@@ -215,13 +213,13 @@ def keep_to_budget(standing: Standing) -> None:
         record.stop = BUDGET
 
 
-# For so many workers, and for what pulls cost ------------------------------------------------------------------------
+# Several workers, and costs of pulls ---------------------------------------------------------------------------------
 
 
 def relative_costs(costs: npt.ArrayLike) -> Floats:
-    """Costs of pulls (K,) as they are weighed against what pulls gain: shares of the largest, from `CHEAPEST` up.
+    """Return costs of pulls (K,) as shares of the largest, from `CHEAPEST` up.
 
-    Those that are not known, NaN, are taken to be as the median of the others; where none is, all are alike.
+    Unknown ones, NaN, count as the median of the others; where none is known, all are alike.
 
     >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
     ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
@@ -236,10 +234,9 @@ def relative_costs(costs: npt.ArrayLike) -> Floats:
 
 
 def most_urgent(standing: Standing, outstanding: Ints, at_least: int) -> tuple[Ints, Ints]:
-    """The next batch, and of the other wanted arms the most urgent ones until there are so many pulls to be made.
+    """Return the next batch, with more of the wanted arms, the most urgent first, until there are so many pulls.
 
-    Arms, and up to how many pulls each; `outstanding` (K,) are out already. With many workers, the few hardest: what is
-    out already keeps nobody else busy.
+    Arms, and up to how many pulls each; `outstanding` (K,) are out already.
     """
     batch, batch_counts = next_batch(standing)
     if np.maximum(batch_counts - outstanding[batch], 0).sum() >= at_least:
@@ -252,7 +249,7 @@ def most_urgent(standing: Standing, outstanding: Ints, at_least: int) -> tuple[I
 
 
 def worth_pulling(standing: Standing, outstanding: Ints, at_least: int, probe: int | None) -> Ints:
-    """Arms worth pulling next, `at_least` so many pulls, whatever is out already.
+    """Return arms worth pulling next, `at_least` so many pulls, whatever is out already.
 
     An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
     """
@@ -272,14 +269,12 @@ def worth_pulling(standing: Standing, outstanding: Ints, at_least: int, probe: i
 
 
 def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
-    """Arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`.
+    """Return arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`.
 
     Fewer where no arm may have more than `most`.
 
     >>> spread_evenly(4, np.array([3, 7]), np.array([5, 6]), 8).tolist()
     [3, 3, 3, 7]
-    >>> spread_evenly(4, np.array([3]), np.array([5]), 8).tolist()
-    [3, 3, 3]
     """
     at = at.copy()
     asked = np.empty(pulls, np.int64)
@@ -293,29 +288,28 @@ def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
     return np.sort(asked)
 
 
-# Polishing: after the certificate, whose estimates still move ---------------------------------------------------------
+# Polishing: estimates that still move after the certificate ----------------------------------------------------------
 # An arm is looked at whenever its pulls have doubled. Once none of its estimates has moved by more than a share of the
 # tolerance since, it is *steady*, for good.
 
 
 class Steadiness(NamedTuple):
-    """What is known of how K arms' M estimates move."""
+    """How far K arms' M estimates have come to rest."""
 
-    steady: Bools  # (K,): whether they have come to rest
-    marked: Ints  # (K,): pulls at which they were noted last; 0 for never ...
+    steady: Bools  # (K,)
+    marked: Ints  # (K,): pulls at which estimates were noted last; 0 for never ...
     marks: Floats  # (K, M): ... and what they were
 
 
 def nothing_steady(arms: int, objectives: int) -> Steadiness:
-    """That of arms which were not looked at yet."""
+    """Return the steadiness of arms that were not looked at yet."""
     return Steadiness(np.zeros(arms, np.bool_), np.zeros(arms, np.int64), np.zeros((arms, objectives)))
 
 
 def looked_at(known: Steadiness, estimates: Floats, pulls: Ints, there: Bools, most: Floats) -> Steadiness:
-    """What is known after a look at estimates (K, M) of arms with so many pulls (K,), of those that are `there` (K,).
+    """Return the steadiness after a look at estimates (K, M) and pulls (K,) of the arms that are `there` (K,).
 
-    `most` (M,) is by how much a steady one may move. The arrays of `known` stay as they are: copies of a policy share
-    them.
+    `most` (M,) is by how much a steady one may move. The arrays of `known` stay: copies of a policy share them.
 
     >>> known, there, most = nothing_steady(1, 1), np.array([True]), np.array([0.1])
     >>> for pulls, estimate in ((10, 5.0), (19, 9.0), (20, 5.3), (40, 5.35)):
@@ -336,9 +330,9 @@ def looked_at(known: Steadiness, estimates: Floats, pulls: Ints, there: Bools, m
 
 
 def want_unsteady(standing: Standing, known: Steadiness, most: Floats) -> Steadiness:
-    """Want the arms whose estimates still move by more than `most` (M,); go on if there are any, and a budget is left.
+    """Want the arms whose estimates still move by more than `most` (M,), as long as a budget is left.
 
-    Returns what is known now of how estimates move.
+    Returns the steadiness now.
     """
     record, pulls = standing.control[0], standing.arms["pulls"]
     there = np.zeros(len(pulls), np.bool_)

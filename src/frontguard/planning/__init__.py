@@ -1,4 +1,4 @@
-"""What can be had at all, and what it costs: said before anything is measured.
+"""The plan of a measurement, before anything is measured: what can be had at all, and what it costs.
 
 May know: policies, simulation, logs, pareto, evidence, theory, the question.
 

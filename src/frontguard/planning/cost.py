@@ -1,6 +1,6 @@
-"""What an identification would cost: simulated, on random instances or on the arms of a pilot log.
+"""The cost of an identification: simulated, on random instances or on the arms of a pilot log.
 
-What can be had at all, whatever it costs, is the matter of `planning.reach`.
+`planning.reach` says what can be had at all, whatever it costs.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ from frontguard.theory.threats import Threat
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN
 
 WORK = 3 * 10**6
-"""Pulls after which no more runs of a policy under an attack are begun: it keeps a plan within some twenty seconds."""
+"""Pulls after which no more runs of a policy under an attack are begun: a plan takes some twenty seconds."""
 
 MOST_PULLS = 10**6
 """Pulls after which one run is cut off ..."""
 
 WORST_OF_RPSI, MOST_PULLS_OF_RPSI = 10**7, 10**5
-"""... and one of R-PSI: it knows no budget, so if it might exceed the first, it is driven from outside, slowly, and cut
-off after the second."""
+"""... and one of R-PSI: it knows no budget. If it might exceed the first, it is driven slowly, and cut off after the
+second."""
 
 MOST_ARMS = 200
-"""Arms that are simulated. Of more, so many are, each with the same share of δ, and pulls are multiplied."""
+"""Arms that are simulated at most, each with the same share of δ; pulls are multiplied for more."""
 
 AT_A_TIME = 4
 """Runs that are begun together. A fixed number, so that a plan does not depend on how many cores there are."""
@@ -71,7 +71,7 @@ MOST_PHASES = 10**6
 
 @dataclass(frozen=True)
 class SimulatedCost:
-    """What simulated runs of a policy took: pulls of all arms together."""
+    """Pulls of all arms together that simulated runs of a policy took."""
 
     policy: str
     attack: str
@@ -88,7 +88,7 @@ class SimulatedCost:
     note: str
 
     def to_dict(self, metrics: Sequence[Objective]) -> dict[str, Any]:
-        """Plain values that JSON can hold; what was promised is in the units of the metrics."""
+        """Return plain values that JSON can hold; what was promised is in the units of the metrics."""
         known = {name: plain(value) for name, value in vars(self).items() if name not in ("capped", "note")}
         for name, inner in (("accuracy", self.accuracy), ("coverage", self.coverage)):
             known[name] = None if inner is None else plain(differences_in_units(metrics, inner))
@@ -98,7 +98,7 @@ class SimulatedCost:
 
 
 class RunWatcher(Protocol):
-    """Is told how far the runs are: `show(what, finished, all, seconds left)`."""
+    """The receiver of progress: `show(what, finished, all, seconds left)`."""
 
     def show(self, cell: str, done: int, total: int, left: float | None) -> None:
         """Say where the work is."""
@@ -118,10 +118,7 @@ class SimulatedPolicy:
 
 
 def simulated_policies(task: Task) -> list[SimulatedPolicy]:
-    """The certified policy, with R and without, and R-PSI for the same goal (or the nearest that it can promise).
-
-    R-PSI compares medians: where something else counts, it has nothing to promise.
-    """
+    """Return the certified policy, with R and without, and R-PSI for the goal or the nearest that it can promise."""
     listed = []
     spreads = [("certified", task.spread), ("certified without R", None)]
     for name, spread in spreads if task.spread is not None else [("certified", None)]:
@@ -138,7 +135,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
 
 
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
-    """R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ.
+    """Return R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ.
 
     None if it has no R, or no lemmas for the threat or for what counts. On a pilot it is run in units of the accuracy,
     with the spread that the pilot shows.
@@ -181,7 +178,7 @@ def _rpsi(task: Task) -> SimulatedPolicy:
 
 
 def pilot_spread(pilot: Pilot, unit: Floats | float = 1.0) -> SpreadBound:
-    """The least R that the pilot's quantiles allow, over all arms and objectives; larger is safe, smaller is not."""
+    """Return the least R that the pilot's quantiles allow, over all arms and objectives."""
     levels = np.linspace(0.0, T_BAR, 491)
     medians = pilot.quantiles(0.5)
     beyond = ((pilot.quantiles(0.5 + t) - medians, medians - pilot.quantiles(0.5 - t)) for t in levels)
@@ -191,7 +188,7 @@ def pilot_spread(pilot: Pilot, unit: Floats | float = 1.0) -> SpreadBound:
 
 
 def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) -> tuple[Ints, str]:
-    """Pulls of each arm in one run, and how it ended: certified, unreachable, or budget."""
+    """Return the pulls of each arm in one run, and how it ended: certified, unreachable, or budget."""
     policy, task = simulated.policy, simulated.task
     assert policy is not None
     if task.blocks is not None:
@@ -217,19 +214,9 @@ def simulate_cost(
     Where runs are long there are fewer of them, four at least: see `WORK`.
     """
     checked_count(runs, "runs")
+    factor = 1.0
     if task.pilot is None and task.arms > MOST_ARMS:
-        factor = task.arms / MOST_ARMS
-        smaller = task.thinned(MOST_ARMS)
-        return [
-            replace(
-                row,
-                mean=factor * row.mean,
-                least=int(factor * row.least),
-                most=int(factor * row.most),
-                cost=None if row.cost is None else factor * row.cost,
-            )
-            for row in simulate_cost(smaller, runs=runs, seed=seed, watcher=watcher)
-        ]
+        factor, task = task.arms / MOST_ARMS, task.thinned(MOST_ARMS)
     jobs = [
         (simulated, attacked)
         for simulated in simulated_policies(task)
@@ -254,25 +241,26 @@ def simulate_cost(
                 ended += [future.result() for future in futures]
                 if 2 * sum(stop == "budget" for _, stop in ended) >= len(ended):
                     break  # "more than" is all that further runs would say
-            costs.append(_summed_up(simulated, attack, ended))
+            costs.append(_summed_up(simulated, attack, ended, factor))
     return costs
 
 
-def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[Ints, str]]) -> SimulatedCost:
+def _summed_up(simulated: SimulatedPolicy, attack: str, ended: list[tuple[Ints, str]], factor: float) -> SimulatedCost:
+    """Return what these runs took, with pulls multiplied by a factor."""
     pulls, stops = [int(each.sum()) for each, _ in ended], [stop for _, stop in ended]
     costs = simulated.task.costs
     spent = None
     if costs is not None and ended and np.isfinite(costs).all():
-        spent = math.fsum(float(each @ costs) for each, _ in ended) / len(ended)
+        spent = factor * (math.fsum(float(each @ costs) for each, _ in ended) / len(ended))
     return SimulatedCost(
         policy=simulated.name,
         attack=attack,
         accuracy=_as_tuple(simulated.accuracy),
         coverage=_as_tuple(simulated.coverage),
         runs=len(ended),
-        mean=math.fsum(pulls) / len(ended) if ended else math.nan,
-        least=min(pulls, default=0),
-        most=max(pulls, default=0),
+        mean=factor * (math.fsum(pulls) / len(ended)) if ended else math.nan,
+        least=int(factor * min(pulls, default=0)),
+        most=int(factor * max(pulls, default=0)),
         certified=stops.count("certified"),
         unreachable=stops.count("unreachable"),
         capped=stops.count("budget"),
@@ -285,12 +273,9 @@ def _as_tuple(values: Floats) -> tuple[float, ...] | None:
     return tuple(float(value) for value in values) if np.isfinite(values).all() else None
 
 
-# The plan.
-
-
 @dataclass(frozen=True, eq=False)
 class CostPlan:
-    """All that can be said beforehand. Widths are in the units of the metrics, or shares of a relative one (M,)."""
+    """The plan. Widths are in the units of the metrics, or shares of a relative one (M,)."""
 
     task: Task
     floor: tuple[float, ...]  # what stays open between two arms, however many pulls
@@ -306,20 +291,20 @@ class CostPlan:
 
     @property
     def possible(self) -> bool:
-        """Whether any method could promise the goal."""
+        """True if any method could promise the goal."""
         return self.possible_up_to is not None and self.task.threat.eps <= self.possible_up_to
 
     @property
     def safe(self) -> bool:
-        """Whether in the end the certified policy's intervals allow the goal, whatever the attacker does."""
+        """True if the certified policy's intervals allow the goal in the end, whatever the attacker does."""
         return self.safe_up_to is not None and self.task.threat.eps <= self.safe_up_to
 
     def of(self, policy: str, attack: str = "none") -> SimulatedCost:
-        """The forecast of a policy."""
+        """Return the forecast of a policy."""
         return next(row for row in self.costs if (row.policy, row.attack) == (policy, attack))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; what is not bounded or not known becomes None."""
+        """Return plain values that JSON can hold; what is not bounded or not known becomes None."""
         task = self.task
         source = "pilot" if task.pilot is not None else "normal" if task.medians_only else "mixed"
         return {
@@ -403,7 +388,7 @@ def plan(
 
 
 def _names(arms: int | Sequence[str], baseline: str | None) -> tuple[str, ...]:
-    """The names of arms that may only have been counted, of which the baseline is none."""
+    """Return the names of arms that may only have been counted, of which the baseline is none."""
     if not isinstance(arms, int):
         return tuple(arms)
     counted = tuple(str(n + 1) for n in range(checked_count(arms, "arms (K)")))
@@ -411,7 +396,7 @@ def _names(arms: int | Sequence[str], baseline: str | None) -> tuple[str, ...]:
 
 
 def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None) -> CostPlan:
-    """What the task costs and what can be had, from quantiles and simulated runs.
+    """Return what the task costs and what can be had, from quantiles and simulated runs.
 
     >>> from frontguard import Gaussian, Question
     >>> question = Question.of(maximize=["a", "b"], tolerance=0.2, confidence=0.9, goal="front", spread=Gaussian(0.2))
@@ -439,7 +424,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
 
 
 def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, float | None]:
-    """The floor (M,) with the arms it is widest for, and up to which ε the goal can be had, at all and safely."""
+    """Return the floor (M,) with the arms it is widest for, and the ε up to which the goal can be had, and safely."""
     model, goal = type(task.threat), (task.accuracy, task.coverage)
     if task.pilot is not None:
         low, high = (ends[:, : task.objectives] for ends in pilot_limits(task.pilot, task.threat, task.statistics))
@@ -460,7 +445,7 @@ def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, fl
 
 
 def _any_method_can(task: Task, threat: Threat) -> bool:
-    """Whether intervals that no method can shrink, of a pilot's arms, allow the goal.
+    """Tell whether intervals that no method can shrink, of a pilot's arms, allow the goal.
 
     With limits there are two reasons why they do not. The arms that every method sees to be within may not allow it:
     the others may be beyond, and then the front is of these alone. Or an arm that may be within and may be beyond is
@@ -484,7 +469,7 @@ def _any_method_can(task: Task, threat: Threat) -> bool:
 
 
 def _intervals_allow(task: Task, threat: Threat) -> bool:
-    """Whether the intervals that any attack can leave of a pilot's arms allow the goal."""
+    """Tell whether the intervals that any attack can leave of a pilot's arms allow the goal."""
     assert task.pilot is not None
     low, high = pilot_limits(task.pilot, threat, task.statistics, attacked=True)
     if task.question.baseline is not None:
@@ -493,7 +478,7 @@ def _intervals_allow(task: Task, threat: Threat) -> bool:
 
 
 def _gate_decides(task: Task, low: Floats, high: Floats) -> bool:
-    """Whether intervals (K, C) of a pilot's arms tell of each candidate whether it is worse than the baseline."""
+    """Tell whether intervals (K, C) of a pilot's arms settle of each candidate if it is worse than the baseline."""
     assert task.question.baseline is not None
     its, M = task.names.index(task.question.baseline), task.objectives
     mine = Intervals(low, low, high)
@@ -506,7 +491,7 @@ def _gate_decides(task: Task, low: Floats, high: Floats) -> bool:
 
 
 def _closest(task: Task, metric: Objective, threat: Threat) -> float:
-    """How close normal arms, or rates, may be so that no method tells them apart; 0 where nothing is replaced."""
+    """Return how close normal arms, or rates, may be so that no method tells them apart; 0 where ε is 0."""
     if metric.has_quantile:
         return bias_floor(task.sigma or 0.0, threat)
     if metric.sigma is not None and threat.eps > 0.0:
@@ -516,21 +501,21 @@ def _closest(task: Task, metric: Objective, threat: Threat) -> float:
 
 
 def _longest(task: Task, metric: Objective, threat: Threat) -> float:
-    """The longest interval that an attack can leave the certified policy for ever, of an objective of such arms."""
+    """Return the longest interval that an attack can leave the certified policy for ever, of an objective."""
     if metric.has_quantile:
         return lasting_length(task.sigma or 0.0, threat, task.spread)
     return _closest(task, metric, threat)
 
 
 def _first_pulls(task: Task, spread: SpreadBound | None) -> int:
-    """Pulls of an arm before which nothing that is noisy is bounded, whatever is measured."""
+    """Return the pulls of an arm before which nothing that is noisy is bounded."""
     ends = zip(ends_of(task, spread), [each for each in task.statistics for _ in range(2)], strict=True)
     noisy = [end for end, each in ends if end is not None and each.kind != EXACT]
     return min(noisy, default=1)
 
 
 def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
-    """For both ends of each interval of the certified policy the pulls before which it is not bounded."""
+    """Return for both ends of each interval of the certified policy the pulls before which it is not bounded."""
     rule = interval_rule(
         task.threat, arms=task.arms, objectives=task.width, delta=task.question.delta, spread=spread, t_bar=T_BAR,
         statistics=task.statistics,
@@ -539,7 +524,7 @@ def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
 
 
 def _theorem1(task: Task, schedule: Schedule, alpha: float, runs: int, seed: int) -> tuple[float | None, float | None]:
-    """Both lines of Theorem 1, the first as the mean over the instances; None where τ_(α) is beyond all tables."""
+    """Return both lines of Theorem 1, the first as the mean over the instances; None where τ_(α) is too large."""
     few = 1 if task.pilot is not None or task.arms > MOST_ARMS else runs  # many arms are their own average
     instances = [task.environment(seed, run, task.unit) for run in range(few)]
     try:

@@ -59,7 +59,7 @@ class Pilot:
 
     @property
     def complete(self) -> Bools:
-        """The rows (n,) in which nothing failed."""
+        """The rows (n,) in which nothing failed, as a mask."""
         return np.asarray(~np.isnan(self.values).any(axis=1))
 
     @property
@@ -73,7 +73,7 @@ class Pilot:
         return self.arm_of_row[self.complete]
 
     def by_block(self) -> Floats:
-        """Means (K, B, M) of each arm's rows on the blocks that all arms have."""
+        """Return means (K, B, M) of each arm's rows on the blocks that all arms have."""
         assert self.block_of_row is not None
         arms, blocks = self.complete_arms, self.block_of_row[self.complete]
         size = int(blocks.max(initial=-1)) + 1
@@ -89,7 +89,7 @@ class Pilot:
         return sums[:, shared] / counts[:, shared, None]
 
     def one_for_each_block(self, count: int) -> Pilot:
-        """A pilot of `count` rows an arm, each one of a cluster of it: every cluster as often, and its rows alike."""
+        """Return a pilot of `count` rows an arm, each one of a cluster of it: every cluster as often."""
         assert self.block_of_row is not None
         rng, rows = np.random.default_rng(0), []
         usable = np.flatnonzero(self.complete)
@@ -102,7 +102,7 @@ class Pilot:
         return Pilot(self.names, self.values[chosen], self.arm_of_row[chosen])
 
     def quantiles(self, level: float) -> Floats:
-        """Quantiles (K, M), interpolated; failed measurements do not count."""
+        """Return quantiles (K, M), interpolated; failed measurements do not count."""
         found = np.empty((self.arms, self.objectives))
         for i in range(self.arms):
             rows = self.values[self.arm_of_row == i]
@@ -112,9 +112,9 @@ class Pilot:
 
 
 def read_pilot(where: Any, arm: str, question: Question) -> tuple[Pilot, Question]:
-    """The measurements of a log, in which an empty cell or NaN is a failed measurement.
+    """Return the measurements of a log, and the question: true and false values are counted as a rate by default.
 
-    And the question: where values are true or false and nobody said what counts, their rate does.
+    An empty cell or NaN is a failed measurement.
     """
     from frontguard.logs.sources import open_log
 

@@ -1,4 +1,4 @@
-"""What can be had at all, however many pulls are spent: it follows from quantiles alone.
+"""The limits of what can be had at all, however many pulls are spent: they follow from quantiles alone.
 
 An attacker leaves every median somewhere in an interval for ever. If none is longer than ℓ, a set of accuracy γ and
 coverage c exists whenever
@@ -51,11 +51,9 @@ T_BAR = 0.49
 Part = TypeVar("Part", float, Floats)
 """A share of all measurements, or several."""
 
-# What no number of pulls can change.
-
 
 def mean_floor(objective: Objective, threat: Threat) -> float:
-    """How uncertain the mean of values between bounds may stay for ever, in its units, or as a share of it; theory (m).
+    """Return how uncertain the mean of values between bounds may stay for ever, in its units or as a share (theory m).
 
     Of a relative tolerance it is the least that it can be: the share of a mean that is as high as its bounds allow.
 
@@ -73,19 +71,13 @@ def mean_floor(objective: Objective, threat: Threat) -> float:
 
 
 def means_below_floor(objectives: Sequence[Objective], threat: Threat) -> list[tuple[Objective, float]]:
-    """The objectives whose tolerance is below their floor, so that close arms may never be told apart; with the floor.
-
-    >>> from frontguard import Prescient
-    >>> rates = [Objective(str(t), "maximize", tolerance=t, statistic="mean", bounds=(0, 1)) for t in (0.05, 0.2)]
-    >>> [each.name for each, floor in means_below_floor(rates, Prescient(0.1))]
-    ['0.05']
-    """
+    """Return the objectives whose tolerance is below their floor, with it: close arms may never be told apart."""
     floors = ((each, mean_floor(each, threat)) for each in objectives)
     return [(each, floor) for each, floor in floors if parse_tolerance(each.tolerance).amount < floor * (1.0 - 1e-9)]
 
 
 def bias_floor(sigma: float, threat: Threat) -> float:
-    """2D = 2σ Φ⁻¹(1/2 + h): normal arms that are closer than this no method can tell apart (Lemma 3).
+    """Return 2D = 2σ Φ⁻¹(1/2 + h): normal arms that are closer than this no method can tell apart (Lemma 3).
 
     >>> from frontguard import Malicious
     >>> round(bias_floor(1.0, Malicious(0.2)), 4)
@@ -95,13 +87,13 @@ def bias_floor(sigma: float, threat: Threat) -> float:
 
 
 def affordable_width(accuracy: npt.ArrayLike, coverage: npt.ArrayLike) -> Floats:
-    """min(γ, (γ + c)/2): the longest ℓ with which accuracy γ and coverage c can be had, condition (P) above."""
+    """Return min(γ, (γ + c)/2): the longest ℓ with which accuracy γ and coverage c can be had, condition (P) above."""
     gamma, c = np.asarray(accuracy, np.float64), np.asarray(coverage, np.float64)
     return np.minimum(gamma, 0.5 * (gamma + c))
 
 
 def attacked_levels(threat: Threat, t: float, below: Part) -> tuple[Part, Part]:
-    """Clean levels at which endless pulls bound the quantiles of level 1/2 ± t, from below and from above.
+    """Return the clean levels at which endless pulls bound the quantiles of level 1/2 ± t, from below and above.
 
     The attacker puts the share `below` of all measurements far below and the rest of ε far above. One that chooses its
     hits takes them from between the two bounds. Levels outside (0, 1) mean that nothing bounds that side.
@@ -113,8 +105,7 @@ def attacked_levels(threat: Threat, t: float, below: Part) -> tuple[Part, Part]:
 
 
 def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = None, level: float = 0.5) -> float:
-    """ℓ: the longest interval that an attack on normal rewards can leave the certified policy, for ever; ∞ if
-    unbounded.
+    """Return ℓ: the longest interval that an attack on normal rewards can leave the certified policy, for ever; or ∞.
 
     Over all ways to split the replacements between far below and far above, each with the best of the policy's shifts.
     Of a quantile of another `level` than the median there are none.
@@ -136,7 +127,7 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
 
 
 def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float, float]]:
-    """The certified policy's shifts t, what each costs, R(t), and its weight; see `frontguard.evidence.intervals`."""
+    """Return the certified policy's shifts t, what each costs, R(t), and its weight; see `evidence.intervals`."""
     if spread is None or not threat.eps < threat.largest_eps(T_BAR):
         return [(0.0, 0.0, 1.0)]
     total = UNSHIFTED_SHARE + len(SHIFTS)
@@ -152,7 +143,7 @@ def pilot_limits(
     attacked: bool = False,
     any_method: bool = False,
 ) -> tuple[Floats, Floats]:
-    """[L, H], both (K, M): what endless pulls leave of the intervals if they go on like the pilot, without any R.
+    """Return [L, H], both (K, M), that endless pulls leave of the intervals if they go on like the pilot, without R.
 
     Without an attack that is [Q(lasting(p)), Q(1 − lasting(1−p))] of the pilot for a quantile of level p. Attacked: the
     lowest L and the highest H that any attack can bring about. For `any_method`: what is left to each method that knows
@@ -170,7 +161,7 @@ def pilot_limits(
 def _left_of(
     rows: Floats, statistic: Statistic, threat: Threat, attacked: bool, any_method: bool
 ) -> tuple[float, float]:
-    """The ends that endless pulls like these values, NaN where one failed, leave of one arm and objective."""
+    """Return the ends that endless pulls like these values, NaN where one failed, leave of one arm and objective."""
     good = np.sort(rows[~np.isnan(rows)])
     if statistic.kind == EXACT:
         return float(good[0]), float(good[-1])
@@ -191,7 +182,7 @@ def _left_of(
 
 
 def _lowest_mean(ordered: Floats, threat: Threat, attacked: bool, any_method: bool) -> float:
-    """The least that endless pulls leave of the mean of values in [0, 1] like these, which are sorted."""
+    """Return the least that endless pulls leave of the mean of values in [0, 1] like these, which are sorted."""
     mean, eps, (times, less) = float(ordered.mean()), threat.eps, threat.surviving
     if any_method:  # the clean law of which an attacker could make this one: the highest ε were put there
         rest = mean - _highest(ordered, eps)
@@ -204,7 +195,7 @@ def _lowest_mean(ordered: Floats, threat: Threat, attacked: bool, any_method: bo
 
 
 def _highest(ordered: Floats, share: float) -> float:
-    """What the largest `share` of sorted values adds to their mean."""
+    """Return what the largest `share` of sorted values adds to their mean."""
     if share == 0.0:
         return 0.0
     whole = share * len(ordered)
@@ -214,21 +205,21 @@ def _highest(ordered: Floats, share: float) -> float:
 
 
 def _quantile(good: Floats, level: float, lost: int, *, below: bool) -> float:
-    """A quantile of good values, interpolated; `lost` ones count below all of them, or above."""
+    """Return a quantile of good values, interpolated; `lost` ones count below all of them, or above."""
     at = (level * (len(good) + lost) - (lost if below else 0)) / len(good)
     return float(np.quantile(good, at)) if 0.0 < at < 1.0 else math.copysign(math.inf, at - 0.5)
 
 
 def can_certify(low: Floats, high: Floats, accuracy: Floats, coverage: Floats, limits: LimitRule | None = None) -> bool:
-    """Whether intervals (K, M) allow a set: each arm is out, or in, or covered by kept one."""
-    unknown = np.full(low.shape, -np.inf)  # without estimates nobody is beaten: every arm may be returned
+    """Tell whether intervals (K, M) allow a set: each arm is beaten, kept, or matched by a kept one."""
+    unknown = np.full(low.shape, -np.inf)  # without estimates no arm is beaten by them: every arm may be returned
     low, high = np.minimum(low, high), np.maximum(low, high)  # of what is known exactly, rounding may part the ends
     verdicts = judge(ArmIntervals(low, high, unknown, unknown, unknown), accuracy, coverage, 0.0, limits)
     return not verdicts.undecided.any()
 
 
 def largest_contamination(possible: Callable[[float], bool]) -> float | None:
-    """The supremum of the ε in [0, 1/2) up to which something is possible; None if it is not even at 0."""
+    """Return the supremum of the ε in [0, 1/2) up to which something is possible; None if it is not even at 0."""
     if not possible(0.0):
         return None
     good, bad = 0.0, 0.5
@@ -241,29 +232,21 @@ def largest_contamination(possible: Callable[[float], bool]) -> float | None:
     return good
 
 
-# Limits.
-
-
 @dataclass(frozen=True)
 class LimitFloor:
-    """A limit, and what no number of pulls takes away from what it limits.
-
-    An arm that is nearer to it than `width`, in the units of the metric, may be open for ever. `within` and `beyond`:
-    whether any number of pulls can tell of an arm that it is. Of a pilot, `open_arms` are those that would stay open,
-    if measurements went on like it.
-    """
+    """A limit, and what no number of pulls takes away from what it limits."""
 
     gate: Gate
-    width: float
-    within: bool
-    beyond: bool
-    open_arms: tuple[str, ...] | None = None
+    width: float  # an arm that is nearer to the limit, in the units of the metric, may be open for ever
+    within: bool  # some number of pulls can tell of an arm that it is within ...
+    beyond: bool  # ... or beyond
+    open_arms: tuple[str, ...] | None = None  # those of a pilot that stay open if measurements go on like it
 
 
 def limit_floors(
     columns: Columns, threat: Threat, sigma: float | None, pilot: Pilot | None, bounded: Sequence[int | None]
 ) -> tuple[LimitFloor, ...]:
-    """What is left open of each limit for ever, of normal values with this deviation, of means, or of a pilot.
+    """Return what is left open of each limit for ever, of normal values with this deviation, of means, or of a pilot.
 
     `bounded` are the pulls before which the ends of intervals are not, two for each column: see
     `intervals.first_bounded`.
@@ -284,7 +267,7 @@ def limit_floors(
 
 
 def _width(metric: Objective, threat: Threat, sigma: float) -> float:
-    """The longest interval that an attack leaves of what is limited, in the metric's units."""
+    """Return the longest interval that an attack leaves of what is limited, in the metric's units."""
     counted = statistic_of(metric)
     if counted.kind == BOUNDED_MEAN:
         return mean_floor(metric, threat)
@@ -295,6 +278,6 @@ def _width(metric: Objective, threat: Threat, sigma: float) -> float:
 
 
 def keeping_at_all(low: Floats, high: Floats, limits: LimitRule) -> Ints:
-    """How arms (K,) with these intervals (K, C) stand to all limits together."""
+    """Return how arms (K,) with these intervals (K, C) stand to all limits together."""
     # Of what is known exactly, rounding may part the ends.
     return np.asarray(keeping_of(np.minimum(low, high), np.maximum(low, high), limits).max(axis=1))

@@ -1,13 +1,11 @@
 """The task of a plan: a question about arms that nobody has measured, and what is assumed of them.
 
-Arms come from a pilot log, or are drawn anew for every run. With limits, they lie to either side of them, and one that
-is near enough may stay open for ever. Without a pilot nobody knows how far arms are from their limits. They are drawn
-around them: what is limited of a metric lies to either side of its limit, uniformly over the span of the arms; a rate
-is uniform between 0 and 1, wherever its limit is. Of a metric with several limits it is the first around which arms are
-drawn.
+Arms come from a pilot log, or are drawn anew for every run. Without a pilot nobody knows how far arms are from their
+limits. What is limited of a metric is drawn uniformly to either side of its (first) limit, over the span of the arms; a
+rate is uniform between 0 and 1, wherever its limit is.
 
-Pairs and clusters are drawn from a pilot that names them. Without one nobody knows how alike arms are on the same item:
-they are drawn independently, which is the least that pairs can gain.
+Pairs and clusters are drawn from a pilot that names them. Without one, arms are drawn independently, which is the least
+that pairs can gain.
 """
 
 from __future__ import annotations
@@ -55,10 +53,10 @@ MOST_PILOT_ARMS = 1000
 class Task:
     """A question about arms of these names, and what is assumed of them.
 
-    Arms come from a pilot log, or are normal with the deviation of the question's `spread`, and medians drawn uniformly
-    from an interval with sides `span`, new ones for every run. Rates are drawn uniformly between 0 and 1, with values
-    that are 0 or 1, which spread most, and exact values from [0, `span`]. Rows of the pilot have a value for each of
-    `columns.boxed`.
+    Arms come from a pilot log, whose rows have a value for each of `columns.boxed`. Or they are normal with the
+    deviation of the question's `spread`, and medians drawn uniformly from an interval with sides `span`, new ones for
+    every run. Rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which spread most, and exact
+    values from [0, `span`].
     """
 
     question: Question
@@ -78,7 +76,7 @@ class Task:
             object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
 
     def _check_noise(self) -> None:
-        """Refuse arms of which it is not known, or known twice, how their values spread."""
+        """Refuse arms whose deviation is not known, or known twice."""
         quantiles = [each for each in self.columns.metrics if each.has_quantile]
         known = self.question.spread is not None
         if known and self.sigma is None:
@@ -103,7 +101,7 @@ class Task:
 
     @property
     def threat(self) -> Threat:
-        """Who replaces measurements."""
+        """The threat model."""
         return self.question.threat
 
     @property
@@ -113,7 +111,7 @@ class Task:
 
     @property
     def columns(self) -> Columns:
-        """What a pull measures, and what has an interval: the objectives, and behind these what is only limited."""
+        """The columns of a pull: the objectives, and behind these what is only limited."""
         return self.question.columns
 
     @property
@@ -123,7 +121,7 @@ class Task:
 
     @property
     def width(self) -> int:
-        """How many intervals an arm has."""
+        """The intervals of an arm."""
         return len(self.columns.boxed)
 
     @property
@@ -149,7 +147,7 @@ class Task:
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What counts of each objective, and of what is limited, of which R says nothing."""
+        """The statistic of each column; R says nothing of those that are only limited."""
         counted = statistics_of(self.columns.boxed)
         return tuple(each._replace(spread=each.spread and d < self.objectives) for d, each in enumerate(counted))
 
@@ -165,23 +163,23 @@ class Task:
 
     @property
     def medians_only(self) -> bool:
-        """Whether it is medians that count, and nothing else: what R, and the paper, speak of."""
+        """True if medians count, and nothing else: what R, and the paper, speak of."""
         return not self.question.limits and all(each.statistic_word == "median" for each in self.metrics)
 
     @property
     def for_rpsi(self) -> bool:
-        """Whether R-PSI answers it: the front of independent medians, and no gate."""
+        """True if R-PSI answers it: the front of independent medians, and no gate."""
         asked = self.question
         return self.medians_only and asked.baseline is None and not (asked.paired or asked.cluster)
 
     @property
     def unit(self) -> Floats:
-        """(M,), in which R-PSI, that knows one α for all, is run on a pilot: the accuracy of each; 1 where it is 0."""
+        """The unit (M,) in which R-PSI, with one α, is run on a pilot: the accuracy of each; 1 where it is 0."""
         return np.ones(self.objectives) if self.pilot is None else np.where(self.accuracy > 0, self.accuracy, 1.0)
 
     @property
     def costs(self) -> Floats | None:
-        """What a pull of each arm (K,) costs, as far as that is known before the first one."""
+        """The cost of a pull of each arm (K,), as far as that is known before the first one."""
         cost = self.question.cost
         if cost is None:
             return None
@@ -210,7 +208,7 @@ class Task:
         return self.pilot.one_for_each_block(ROWS)
 
     def environment(self, seed: int, run: int, unit: Floats | float = 1.0) -> Quantiled:
-        """The arms of a run; those of a pilot in these units."""
+        """Return the arms of a run; those of a pilot in these units."""
         if self.blocks is not None:
             K, B, C = self.blocks.shape
             return bootstrap(self.blocks.reshape(-1, C), np.repeat(np.arange(K), B))
@@ -225,7 +223,7 @@ class Task:
         return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
 
     def _pushed_down(self, environment: Quantiled) -> Bools:
-        """Which arms and columns (K, C) the worst attacker pushes down: all of what is good.
+        """Tell which arms and columns (K, C) the worst attacker pushes down: all of what is good.
 
         That is the front, or of a gate all but the baseline; with limits, what keeps to them.
         """
@@ -240,9 +238,9 @@ class Task:
         return keeps
 
     def attack(self, environment: Quantiled) -> Adversary | None:
-        """The worst attacker that we have for the threat model; None at ε = 0.
+        """Return the worst attacker that we have for the threat model; None at ε = 0.
 
-        What is exact it leaves alone, and where values have bounds it keeps within them.
+        It leaves alone what is exact, and keeps within bounds.
         """
         if self.threat.eps == 0.0:
             return None
@@ -251,14 +249,14 @@ class Task:
         return strongest(environment, self.threat, direction, distance=far, within=within)
 
     def pushes(self, environment: Quantiled) -> tuple[Ints, float]:
-        """Where an attacker pushes arms and columns (K, C): down (−1), up (1) or not at all; and how far is far."""
+        """Return where an attacker pushes arms and columns (K, C), down (−1), up (1) or not at all; and how far."""
         exact = np.array([each.kind for each in self.statistics]) == EXACT
         spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
         far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
         return np.where(exact, 0, np.where(self._pushed_down(environment), -1, 1)), far or 1.0
 
     def thinned(self, arms: int) -> Task:
-        """The same task of fewer arms, each with the same share of δ."""
+        """Return the same task of fewer arms, each with the same share of δ."""
         delta = self.question.delta * arms / self.arms
         return replace(self, question=replace(self.question, confidence=1.0 - delta), names=self.names[:arms])
 
@@ -280,7 +278,7 @@ class PairedStreams:
             self._open = direction != 0
 
     def take_batch(self, arms: npt.ArrayLike) -> Floats:
-        """The next reward (C,) of each of these arms: the r-th of all arms is of the same item."""
+        """Return the next reward (C,) of each of these arms: the r-th of all arms is of the same item."""
         wanted = np.asarray(arms, np.int64)
         reps = np.empty(len(wanted), np.int64)
         for n, arm in enumerate(wanted.tolist()):
@@ -294,7 +292,7 @@ class PairedStreams:
 
 
 def truly_within(environment: Quantiled, columns: Columns) -> tuple[Floats, Bools]:
-    """What counts of each arm and column (K, C), as inner values, and which (K, C) of them keep to every limit."""
+    """Return the true inner values of each arm and column (K, C), and which (K, C) of them keep to every limit."""
     true = np.empty((environment.arms, len(columns.boxed)))
     keeps = np.ones(true.shape, np.bool_)
     for d, metric in enumerate(columns.boxed):
@@ -312,7 +310,7 @@ def truly_within(environment: Quantiled, columns: Columns) -> tuple[Floats, Bool
 
 
 def _check_drawable(columns: Columns) -> None:
-    """Refuse metrics of which values cannot be drawn that suit both a mean with bounds and a quantile."""
+    """Refuse a metric whose values would have to suit both a mean with bounds and something else."""
     for place, metric in enumerate(columns.metrics):
         own = [each for each, source in zip(columns.boxed, columns.sources, strict=True) if source == place]
         if len({each.bounds for each in own}) > 1:
@@ -325,7 +323,7 @@ def _check_drawable(columns: Columns) -> None:
 def drawn_around(
     columns: Columns, arms: int, rows: int, sigma: float | None, span: float, rng: np.random.Generator
 ) -> Floats:
-    """Values (K · rows, C) of random arms, as samples hold them, from which pulls are drawn."""
+    """Return values (K · rows, C) of random arms, as samples hold them, from which pulls are drawn."""
     centres = rng.uniform(0.0, 1.0, (arms, len(columns.metrics)))
     raw = [
         _values(metric, _first_limit(columns.gates, metric), centres[:, place], rows, sigma or 0.0, span, rng)
@@ -347,7 +345,7 @@ def _values(
     span: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Values (K, rows) in the metric's units, of arms at these places (K,) between 0 and 1."""
+    """Return values (K, rows) in the metric's units, of arms at these places (K,) between 0 and 1."""
     levels = (rng.permuted(np.tile(np.arange(rows), (len(places), 1)), axis=1) + 0.5) / rows
     if metric.bounds is not None:
         low, high = metric.bounds

@@ -48,7 +48,7 @@ CONTROL = np.dtype([("active", np.int64), ("rounds", np.int64), ("accuracy", np.
 
 
 class Rounds(NamedTuple):
-    """Where K arms stand: what the algorithm reads and writes."""
+    """The state of K arms: what the algorithm reads and writes."""
 
     arms: Table  # (K,) of `ARM`
     estimates: Floats  # μ̂ (K, M)
@@ -60,7 +60,7 @@ class Rounds(NamedTuple):
 
 
 def initial_rounds(arms: int, objectives: int, accuracy: float, delta: float, scale: Floats) -> Rounds:
-    """Arms that are all active, before the first round."""
+    """Return arms that are all active, before the first round."""
     records, control = np.zeros(arms, ARM), np.zeros(1, CONTROL)
     records["decided_by"] = records["kept_by"] = records["needed_by"] = -1
     control["active"] = arms
@@ -72,14 +72,14 @@ def initial_rounds(arms: int, objectives: int, accuracy: float, delta: float, sc
 
 @inlined
 def confidence_width(rounds: int, log_scale: float) -> float:
-    """β = √(2 log(4 K M n² / δ) / n) with log_scale = log(4 K M / δ)."""
+    """Return β = √(2 log(4 K M n² / δ) / n) with log_scale = log(4 K M / δ)."""
     width: float = np.sqrt(2.0 * (log_scale + 2.0 * math.log(float(rounds))) / rounds)
     return width
 
 
 @inlined
 def _behind(estimates: Floats, i: int, best: Floats, twice: Floats) -> bool:
-    """Whether arm i is certainly worse than `best` (M,) in every objective."""
+    """Tell whether arm i is certainly worse than `best` (M,) in every objective."""
     for d in range(best.shape[0]):
         if best[d] - estimates[i, d] <= twice[d]:
             return False
@@ -88,7 +88,7 @@ def _behind(estimates: Floats, i: int, best: Floats, twice: Floats) -> bool:
 
 @inlined
 def _stands(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats) -> bool:
-    """Whether i is certainly not ε₀-dominated by j: in some objective μ̂_i + ε₀ − μ̂_j ≥ w."""
+    """Tell whether i is certainly not ε₀-dominated by j: in some objective μ̂_i + ε₀ − μ̂_j ≥ w."""
     for d in range(twice.shape[0]):
         if estimates[i, d] + accuracy - estimates[j, d] >= twice[d]:
             return True
@@ -97,7 +97,7 @@ def _stands(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats) -
 
 @inlined
 def _may_fall(estimates: Floats, i: int, j: int, accuracy: float, twice: Floats) -> bool:
-    """Whether j may yet prove to ε₀-dominate i: in every objective μ̂_i + ε₀ − μ̂_j ≤ w."""
+    """Tell whether j may yet prove to ε₀-dominate i: in every objective μ̂_i + ε₀ − μ̂_j ≤ w."""
     for d in range(twice.shape[0]):
         if estimates[i, d] + accuracy - estimates[j, d] > twice[d]:
             return False
@@ -186,7 +186,7 @@ def _return_candidates(
 
 @kernel
 def _keep_active(arms: Table, active: Ints, count: int, verdict: int) -> int:
-    """Give the beaten (OUT) or the marked (IN) arms their verdict and close the gaps in the list of active arms."""
+    """Give the beaten or the marked arms their verdict and close the gaps in the list of active arms."""
     kept = 0
     for a in range(count):
         i = active[a]
@@ -249,17 +249,17 @@ class AuerA1(Policy):
 
     @property
     def done(self) -> bool:
-        """Whether every arm has its verdict."""
+        """True once every arm has its verdict."""
         return bool(self.standing.control["active"][0] == 0)
 
     @property
     def rounds(self) -> int:
-        """How many rounds are complete; every active arm has been pulled as often."""
+        """Rounds that are complete; every active arm has been pulled as often."""
         return int(self.standing.control["rounds"][0])
 
     @property
     def pulls_per_arm(self) -> Ints:
-        """How often every arm was pulled in rounds that are complete."""
+        """Pulls of every arm in rounds that are complete."""
         return self.standing.arms["pulls"].copy()
 
     @property
@@ -284,14 +284,14 @@ class AuerA1(Policy):
         return self.standing.estimates - half_widths, self.standing.estimates + half_widths
 
     def certificate(self) -> Certificate:
-        """The accuracy ε₀ once it has stopped, for rewards that nobody replaces."""
+        """Return the accuracy ε₀ once it has stopped, for rewards that nobody replaces."""
         void = self._void()
         confidence = None if void else 1.0 - self.delta
         name = self.threat.name if self.threat.eps else "none"
         return Certificate(self.accuracy, 0.0, confidence, name, self.threat.eps, void=void)
 
     def _void(self) -> str:
-        """Why nothing is promised, if so."""
+        """Return why nothing is promised, if so."""
         return "contamination" if self.threat.eps else "" if self.done else "running"
 
 

@@ -28,8 +28,7 @@ from frontguard.policies.saved import Call, call_again, read, settings_from, wri
 from frontguard.results import Answer, Certificate, Intervals
 from frontguard.verdicts import Verdict
 
-MOST_OBJECTIVES = 10_000
-"""More than any policy has; a file may say anything."""
+MOST_OBJECTIVES = 10_000  # of a policy in a file, which may say anything
 
 
 class Policy(ABC):
@@ -40,24 +39,16 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
-    rolling: ClassVar[bool] = False
-    """Whether `ask` takes a number of pulls."""
-    takes_failures: ClassVar[bool] = False
-    """Whether NaN is welcome: that measurement failed and may have been anything."""
-    _given: tuple[tuple[Any, ...], dict[str, Any]]
-    """The arguments of the constructor ..."""
-    _calls: list[Call] | None
-    """... and the calls since; None if it was driven otherwise than by `ask` and `tell`."""
-
-    standing: Any
-    """A named tuple whose `arms` are records with a `status` and who they were `decided_by`."""
-
-    columns: Table
-    pool: Floats
-    """The samples, where a policy keeps any (`evidence.samples`)."""
+    rolling: ClassVar[bool] = False  # `ask` takes a number of pulls
+    takes_failures: ClassVar[bool] = False  # NaN is welcome: that measurement failed and may have been anything
+    _given: tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of the constructor ...
+    _calls: list[Call] | None  # ... and the calls since; None if it was not driven by `ask` and `tell` alone
+    standing: Any  # a named tuple whose `arms` are records with a `status` and who they were `decided_by`
+    columns: Table  # the samples, where a policy keeps any (`evidence.samples`) ...
+    pool: Floats  # ... and their values
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:
-        """A policy that remembers its arguments, for `save`."""
+        """Return a policy that remembers its arguments, for `save`."""
         policy = super().__new__(cls)
         policy._given = given, {name: copy(value) for name, value in settings.items()}
         return policy
@@ -68,10 +59,10 @@ class Policy(ABC):
 
     @property
     def width(self) -> int:
-        """How many values a pull has: one for each objective, and those that are only limited."""
+        """Values of a pull: one for each objective, and those that are only limited."""
         return self.objectives
 
-    # What a subclass provides -----------------------------------------------------------------------------------------
+    # Provided by subclasses -------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _begin(self) -> None:
@@ -83,18 +74,18 @@ class Policy(ABC):
     @property
     @abstractmethod
     def done(self) -> bool:
-        """Whether the policy has stopped."""
+        """True once the policy has stopped."""
 
     @abstractmethod
     def _next(self, pulls: int | None) -> Ints:
-        """The arms of the next batch, in order; or, if the policy is rolling, of so many pulls beside those out."""
+        """Return the arms of the next batch, in order; or, if the policy is rolling, of so many more pulls."""
 
     @abstractmethod
     def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         """Take values (n, M) of `arms` (n,), in order; `reps` (n,): which pull of its arm each is, if told."""
 
     def _enough(self, told: int) -> bool:
-        """Whether to decide, now that so many pulls were told at once: when a batch is complete."""
+        """Tell whether to decide, now that so many pulls were told at once: when a batch is complete."""
         return told > 0 and not self._waiting
 
     @abstractmethod
@@ -104,38 +95,38 @@ class Policy(ABC):
     @property
     @abstractmethod
     def pulls_per_arm(self) -> Ints:
-        """How often every arm (K,) was pulled."""
+        """Pulls of every arm (K,)."""
 
     @property
     @abstractmethod
     def estimates(self) -> Floats:
-        """Point estimates (K, M) of what the policy compares arms by."""
+        """Point estimates (K, M) of what arms are compared by."""
 
     @abstractmethod
     def _bounds(self) -> tuple[Floats, Floats]:
-        """Between what (K, M) the true values lie, for all that is known."""
+        """Return lower and upper bounds (K, M) of the true values."""
 
     @abstractmethod
     def certificate(self) -> Certificate:
-        """What is guaranteed of the answer."""
+        """Return what is guaranteed of the answer."""
 
     def outlook(self) -> Certificate | None:
-        """What could be guaranteed of the arms that are likely to be returned, if that is known: for progress."""
+        """Return what could be guaranteed of the arms that are likely to be returned, if known: for progress."""
         return None
 
     def _notices(self) -> tuple[Notice, ...]:
-        """What the answer has to say besides."""
+        """Return what the answer has to say besides."""
         return ()
 
     # Turn-taking ------------------------------------------------------------------------------------------------------
 
     @property
     def status(self) -> str:
-        """Running, or how it has ended."""
+        """The state: running, or how it has ended."""
         return "certified" if self.done else "running"
 
     def ask(self, pulls: int | None = None) -> Ints:
-        """The arms to pull next, in their order: the next batch or, given `pulls`, that many which are useful together.
+        """Return the arms to pull next: the next batch or, given `pulls`, that many which are useful together.
 
         Only a rolling policy takes a number: it may be asked while pulls are still out, and takes these into account.
         """
@@ -177,7 +168,7 @@ class Policy(ABC):
         self._waiting += len(arms)
 
     def _take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None) -> int:
-        """Take values that were asked for, and decide nothing yet. Returns how many pulls they are of."""
+        """Take values that were asked for, and decide nothing yet. Return how many pulls they are of."""
         pulled = self._checked_arms(arms)
         told = self._checked_values(values, len(pulled))
         told_arms, counts = np.unique(pulled, return_counts=True)
@@ -223,7 +214,7 @@ class Policy(ABC):
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def fresh(self) -> Self:
-        """The same policy without any observations."""
+        """Return the same policy without any observations."""
         policy = copy(self)
         policy._begin()
         return policy
@@ -239,7 +230,7 @@ class Policy(ABC):
 
     @classmethod
     def load(cls, path: str | Path, **again: Any) -> Self:
-        """Make the policy that `save` wrote, and tell it again what it was told: it goes on as if never stopped.
+        """Return the policy that `save` wrote, told again what it was told: it goes on as if never stopped.
 
         Functions that it was given, such as R, are given `again`. A file may come from a stranger: whatever it holds
         is checked as arguments are.
@@ -268,7 +259,7 @@ class Policy(ABC):
         return codes
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
-        """The answer so far; final once `done`."""
+        """Return the answer so far; final once `done`."""
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
         lower, upper = self._bounds()

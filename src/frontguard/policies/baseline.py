@@ -31,7 +31,7 @@ SEEN_ESTIMATE, SEEN_LOW, SEEN_HIGH = range(3)
 
 
 class AgainstBaseline:
-    """What is certain of K arms against one of them, as it was found: in M objectives, and of Q limits.
+    """The outcomes that are certain of K arms against one of them, as they were found: M objectives and Q limits.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class AgainstBaseline:
             keep_to_budget(standing)
 
     def _stuck(self, standing: Standing) -> Bools:
-        """Which checks (K, M + Q) would stay open for ever if the samples go on as they are; believed after many pulls.
+        """Tell which checks (K, M + Q) would stay open for ever if the samples go on as they are, after many pulls.
 
         Of differences beside the intervals it is not known where they end: these are given up by a budget alone.
         """

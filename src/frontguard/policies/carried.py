@@ -1,4 +1,4 @@
-"""Arms that are out, as they would be in the moments that count now, where pulls come in blocks (docs/theory.md, (aa)).
+"""Beaten arms, as they would be in the moments that count now, where pulls come in blocks (docs/theory.md, (aa)).
 
 A beaten arm gets no more pulls, and on a machine whose speed changes its interval is that of earlier moments. How
 it differed from an arm that was measured in the same blocks holds in later ones, too, if what changes changes all arms
@@ -28,7 +28,7 @@ LOWER, UPPER, MIDDLE = (LOW, LOW_FLOOR, PLAIN_LOW), (HIGH, HIGH_FLOOR, PLAIN_HIG
 
 
 class Carried(NamedTuple):
-    """Which arm each of K arms is carried along with, −1 for none, and the intervals of both when that began."""
+    """The arm that each of K arms is carried along with, −1 for none, and the intervals of both when that began."""
 
     by: Ints  # (K,)
     own: Floats  # (K, COLUMNS, C)
@@ -36,11 +36,11 @@ class Carried(NamedTuple):
 
     @classmethod
     def nothing(cls, intervals: Floats) -> Carried:
-        """No arm is out."""
+        """Return that no arm is beaten."""
         return cls(np.full(len(intervals), -1), intervals.copy(), intervals.copy())
 
     def after(self, intervals: Floats, out: Ints, by: Ints) -> Carried:
-        """The same, once these arms are `out` (n,), each put out `by` another one (n,)."""
+        """Return the same, once these arms are `out` (n,), each beaten `by` another one (n,)."""
         new = self.by[out] != by
         arms, rivals = out[new], by[new]
         found = Carried(np.full(len(intervals), -1), self.own.copy(), self.its.copy())

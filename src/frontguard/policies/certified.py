@@ -62,7 +62,7 @@ from frontguard.pareto.relations import (
     new_standing,
     veil,
 )
-from frontguard.pareto.rule import decide, floors, reachable
+from frontguard.pareto.rule import decide, reachable
 from frontguard.pareto.sampling import (
     POLISH,
     most_urgent,
@@ -105,48 +105,45 @@ class Certified(Holding):
         `accuracy` unless given.
     delta
         δ, the probability with which the guarantee may fail.
-    spread
-        R, if the spread of the rewards around their medians is known; it saves pulls and, at large ε, makes answers
-        possible at all. None assumes nothing.
-    t_bar
-        Up to where R is known.
+    spread, t_bar
+        R, if the spread of the rewards around their medians is known, up to t̄: it saves pulls and, at large ε, makes
+        answers possible at all. None assumes nothing.
     quantiles
-        Which quantile of the rewards counts: 1/2, the median, or another level; one for all or one for each objective.
+        The quantile of the rewards that counts: 1/2, the median, or another level; one for all or for each objective.
     statistics
-        What counts of each objective, where it is not a quantile: see `evidence.statistics` and `for_objectives`. Where
-        there are limits, behind these what counts for them and is of no objective: a pull has as many values.
+        What counts of each objective, where it is not a quantile (`evidence.statistics`), and behind these what counts
+        for limits alone: a pull has as many values.
     limits
-        What arms must keep to: see `for_objectives`. The front is that of the arms within.
+        Constraints: see `for_objectives`. The front is that of the feasible arms.
     goal
         "front", the paper's: all arms that none beats by more than γ. Or "list", the short one: as few as are enough
         for every other arm to be beaten, or no better than a returned one by more than c. Either way what is returned
         satisfies both of the above. "gate" follows from a baseline.
     baseline
         The number of an arm: compare all others with it, in place of looking for a front, until it is certain of each
-        whether it is worse by more than γ in each objective, and keeps to the limits (`policies.baseline`).
+        whether it is worse by more than γ in each objective, and feasible (`policies.baseline`).
     paired, items
         Pulls come in blocks: the r-th pulls of all arms are of the same item, seed or day, and arms are also compared
         within them, with half of δ. `items`: blocks are the items of a list with so many, drawn at random; no arm is
         pulled more often, and what counts are means over the list.
     blocks
-        Pulls come in randomised blocks, each arm that is not out once in each, and intervals are those of the present
-        samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
+        Pulls come in randomised blocks, each arm that is not beaten once in each, and intervals are those of the
+        present samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
     independent, foreseen
         Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
-        by their evidence together (`evidence.apart`). `foreseen`: whether γ was fixed before anything was measured.
+        by their evidence together (`evidence.apart`). `foreseen`: γ was fixed before anything was measured.
     margin
         About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
         a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
     costs
-        What a pull of each arm costs, in any unit, if not all alike: pulls go where more is gained for the cost. What
+        The cost of a pull of each arm, in any unit, if not all alike: pulls go where more is gained for the cost. What
         is certain does not depend on it.
     polish
-        Go on after the certificate until estimates are steady, too: over a doubling of an arm's pulls none of its
-        estimates moved by more than this share of the tolerance (`POLISH`, say; 0 for not at all), or a budget is over.
-        Meanwhile the status is certified, and it is not `done`; another set is returned only once that is certified.
+        Go on after the certificate until estimates are steady: over a doubling of an arm's pulls none of its estimates
+        moved by more than this share of the tolerance (`POLISH`, say; 0 for not at all), or a budget is over. Meanwhile
+        the status is certified, and it is not `done`; another set is returned only once that is certified.
     max_pulls, max_pulls_per_arm
-        Budgets. Without them it goes on until it is certified, or sees that it cannot be, or has pulled an arm 2²⁰
-        times.
+        Budgets. Without them it ends when it is certified, cannot be, or has pulled an arm 2²⁰ times.
 
     >>> from frontguard import Prescient
     >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
@@ -213,9 +210,10 @@ class Certified(Holding):
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
         self.goal = Goal.of(allowed, covering, goal, beaten)
-        given = 1.0 if costs is None else costs
-        free = "finite and not negative"
-        self.costs = one_for_each(given, self.arms, "costs", lambda array: array >= 0.0, free, of="arm")
+        self.costs = one_for_each(
+            1.0 if costs is None else costs, self.arms, "costs", lambda array: array >= 0.0, "finite and not negative",
+            of="arm",
+        )  # fmt: skip
         self.polish = real_number(polish, "polish")
         if not 0.0 <= self.polish <= 1.0:
             raise BadArgument("polish", must="be a share of the tolerance from 0 to 1", got=repr(polish))
@@ -254,9 +252,9 @@ class Certified(Holding):
         self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
-        self._certified = 0  # whether what is returned is certified, and better estimates are waited for
+        self._certified = 0  # 1 once what is returned is certified, and better estimates are waited for
         self._moving = nothing_steady(self.arms, self.objectives)
-        self._all_seen = False  # whether every arm has been pulled: before, there is nothing to decide
+        self._all_seen = False  # every arm has been pulled: before, there is nothing to decide
 
     @classmethod
     def for_objectives(
@@ -268,16 +266,10 @@ class Certified(Holding):
         limits: Iterable[Limit | str] = (),
         **settings: Any,
     ) -> Self:
-        """The policy for objectives in the user's terms: directions, tolerances (also relative) and statistics.
+        """Return the policy for objectives in the user's terms: directions, tolerances (also relative) and statistics.
 
         Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements;
         with `limits`, what `limits.Columns.observed` makes of them.
-
-        >>> from frontguard import Objective, Prescient
-        >>> seconds = Objective("seconds", "minimize", tolerance="2%", quantile=0.9)
-        >>> policy = Certified.for_objectives(3, [seconds, ("size", "minimize")], threat=Prescient(0.1))
-        >>> policy.accuracy.round(4).tolist(), policy.rule.quantiles.round(4).tolist()
-        ([0.0198, 0.0], [0.1, 0.5])
         """
         parsed = parse_objectives(objectives)
         columns = columns_for(parsed, parse_limits(limits))
@@ -294,7 +286,7 @@ class Certified(Holding):
 
     @classmethod
     def for_question(cls, question: Question, arms: Sequence[str], **settings: Any) -> Self:
-        """The policy that answers a question about these arms, with what else it is given.
+        """Return the policy that answers a question about these arms; `settings` are those of the constructor.
 
         >>> from frontguard import Question
         >>> Certified.for_question(Question.of(minimize="seconds", tolerance="5%"), ["a", "b"]).arms
@@ -322,7 +314,7 @@ class Certified(Holding):
 
     @property
     def width(self) -> int:
-        """How many values a pull has: one for each objective, and those that are only limited."""
+        """Values of a pull: one for each objective, and those that are only limited."""
         return int(self.rule.kinds.shape[0])
 
     @property
@@ -337,12 +329,12 @@ class Certified(Holding):
 
     @property
     def done(self) -> bool:
-        """Whether it has stopped: certified, out of budget, or for want of anything that could help."""
+        """True once it has stopped: certified, out of budget, or for want of anything that could help."""
         return bool(self.standing.control["stop"][0] != RUNNING)
 
     @property
     def pulls_per_arm(self) -> Ints:
-        """How often every arm was pulled, failed pulls included."""
+        """Pulls of every arm, failed ones included."""
         return self.standing.arms["pulls"].copy()
 
     @property
@@ -352,7 +344,7 @@ class Certified(Holding):
 
     @property
     def status(self) -> str:
-        """running, certified (also while it goes on for steady estimates), budget or unreachable."""
+        """The state: running, certified (also while it goes on for steady estimates), budget or unreachable."""
         return "certified" if self._certified else STOPS[int(self.standing.control["stop"][0])]
 
     def halt(self) -> None:
@@ -362,10 +354,10 @@ class Certified(Holding):
         if self._calls is not None:
             self._calls.append(("halt",))
 
-    # Whom to pull -----------------------------------------------------------------------------------------------------
+    # The next pulls ---------------------------------------------------------------------------------------------------
 
     def weigh(self, costs: npt.ArrayLike) -> None:
-        """From now on, hold what a pull of each arm (K,) costs against what it gains; NaN where that is not known."""
+        """Hold what a pull of each arm (K,) costs against what it gains from now on; NaN where that is not known."""
         self.standing.arms["cost"] = relative_costs(costs)
         self._calls = None
 
@@ -381,7 +373,7 @@ class Certified(Holding):
         return np.repeat(wanted, np.maximum(counts, 0))[: int(control["max_pulls"][0] - control["pulls"][0])]
 
     def _next_blocks(self, at_least: int, probe: int | None) -> Ints:
-        """Whole blocks of the arms that are not out, `at_least` so many pulls; first what arms lack that are behind."""
+        """Return blocks of the arms that are not beaten, `at_least` so many pulls; first what arms lack."""
         control, wanted = self.standing.control[0], np.flatnonzero(self.standing.arms["wanted"])
         if not len(wanted):
             return wanted
@@ -404,7 +396,7 @@ class Certified(Holding):
     # For those who keep a log and replay it, and so say themselves when to decide -------------------------------------
 
     def next_pulls(self, at_least: int = 1, probe: int | None = None) -> Ints:
-        """Arms worth pulling next, `at_least` so many pulls, whatever is out already; expects none of them yet.
+        """Return arms worth pulling next, `at_least` so many pulls, whatever is out already; expect none of them yet.
 
         An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
         """
@@ -418,12 +410,12 @@ class Certified(Holding):
         self._calls = None
 
     def take(self, arms: npt.ArrayLike, values: npt.ArrayLike, reps: npt.ArrayLike | None = None) -> None:
-        """As `tell`, but decide nothing yet; which pull of its arm each is matters where they come in blocks."""
+        """Take values as `tell` does, but decide nothing yet."""
         self._take(arms, values, reps)
         self._calls = None
 
     def dismiss(self, arms: npt.ArrayLike) -> None:
-        """Let go of pulls of `arms` that were asked for and that do not count, neither as values nor as failed."""
+        """Drop pulls of `arms` that were asked for and that do not count, neither as values nor as failed."""
         dismissed, counts = np.unique(self._checked_arms(arms), return_counts=True)
         if (counts > self._outstanding[dismissed]).any():
             raise OutOfTurn(f"{self.name} has fewer pulls out than are to be dismissed")
@@ -438,7 +430,7 @@ class Certified(Holding):
         self._calls = None
 
     def exclude(self, arms: Iterable[int]) -> None:
-        """Go on without arms that cannot be measured: the answer is about the others, whatever these have put out."""
+        """Go on without arms that cannot be measured: the answer is about the others."""
         alive, records = self._alive, self.standing.arms
         for arm in arms:
             records["wanted"][arm] = records["candidate"][arm] = 0
@@ -453,16 +445,16 @@ class Certified(Holding):
 
     @property
     def by_present_samples(self) -> bool:
-        """Whether intervals are those of the present samples, and are not intersected with earlier ones."""
+        """True if intervals are those of the present samples, and are not intersected with earlier ones."""
         return self.blocks or self.against is not None
 
     @property
     def refuted(self) -> Bools:
-        """Of which arms and columns (K, C) measurements contradict what is assumed, so that nothing is known."""
+        """The arms and columns (K, C) whose measurements contradict what is assumed: nothing is known of them."""
         return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
 
     def refute(self, which: Bools) -> None:
-        """Know nothing of these arms and columns (K, C) any more; what they put out is looked at anew."""
+        """Forget all about these arms and columns (K, C); what they beat is looked at anew."""
         for arm, d in np.argwhere(which).tolist():
             refute(self.standing.intervals[arm, :, d])
         self.standing.control["revive"] = 1
@@ -474,19 +466,18 @@ class Certified(Holding):
         return np.flatnonzero(self.standing.arms["status"] == Verdict.EXCLUDED)
 
     def carry_on(self) -> None:
-        """Take a stop back: the caller knows that the study went on, with a larger budget or another goal."""
+        """Take a stop back: the study went on, with a larger budget or another goal."""
         self.standing.control["stop"] = RUNNING
         self._calls = None
 
     def copy(self) -> Self:
-        """The same policy in the same state, to try something on."""
+        """Return the same policy in the same state, to try something on."""
         return self.with_pending(Pending(self.arms, self.width))
 
     def with_pending(self, pending: Pending) -> Self:
-        """A copy that has taken what is pending, as `take` would, and has decided nothing; this one is left as it is.
+        """Return a copy that has taken what is pending, as `take` would, and has decided nothing.
 
-        Samples are shared and read together with what is pending, so that the cost grows with the arms and not with the
-        pulls. Whoever takes more, this policy or the copy, does so on samples of its own if the other is still there.
+        Samples are shared and read together with what is pending: the cost grows with the arms, not with the pulls.
         """
         self._merge()
         policy = copy(self)
@@ -522,7 +513,7 @@ class Certified(Holding):
         self._count(*np.unique(arms, return_counts=True))
 
     def _enough(self, told: int) -> bool:
-        """When nothing is out any more, and while pulls are out whenever some percent of new ones have come."""
+        """Decide when nothing is out any more, and before that whenever some percent of new pulls have come."""
         control = self.standing.control
         if not self._waiting:
             return told > 0
@@ -552,7 +543,7 @@ class Certified(Holding):
                 self._go_on_in_blocks(self._carried)
 
     def _go_on_in_blocks(self, carried: Carried) -> None:
-        """Want every arm that is not out, and carry those that are along."""
+        """Want every arm that is not beaten, and carry those along that are."""
         arms, alive = self.standing.arms, self._alive
         if not self.done:
             arms["wanted"][alive] = 1
@@ -562,8 +553,7 @@ class Certified(Holding):
             self._carried = carried.after(self.standing.intervals, out, by)
 
     def _judge(self) -> None:
-        """Decide on the intervals. What was certified stays until another set is, unless what it rests on was given
-        up."""
+        """Decide on the intervals. What was certified stays until another set is, unless its grounds were given up."""
         standing = self.standing
         before = standing.copy() if self._certified and not standing.control["revive"][0] else None
         decide(self.read_by_rule(), self.goal)
@@ -576,23 +566,21 @@ class Certified(Holding):
 
     @property
     def unsteady(self) -> Ints:
-        """The arms that are not out and whose estimates still move, or were not looked at for long enough."""
+        """The arms that are not beaten and whose estimates still move, or were not looked at for long enough."""
         alive = self._alive
         return np.sort(alive[~self._moving.steady[alive]])
 
     def _look_at_estimates(self) -> None:
-        """Where it is certified and is to be polished, go on for the arms whose estimates still move."""
+        """Go on for the arms whose estimates still move, if it is certified and is to be polished."""
         self._certified = int(bool(self.polish) and self.standing.control["stop"][0] == CERTIFIED)
         if self._certified:
             scale = np.where(self.goal.accuracy > 0.0, self.goal.accuracy, self.standing.scales[: self.objectives])
             self._moving = want_unsteady(self.standing, self._moving, self.polish * scale)
 
     def _refresh(self, touched: Ints) -> bool:
-        """Bring what is known of arms that were told up to date; whether some of it was found false."""
-        intervals, asked = (
-            self.standing.intervals,
-            self.standing.arms["pulls"] + self._outstanding,
-        )  # out count as failed
+        """Update what is known of arms that were told; return whether some of it was found false."""
+        intervals = self.standing.intervals
+        asked = self.standing.arms["pulls"] + self._outstanding  # those that are out count as failed
         if self.blocks:
             touched = touched[self.standing.arms["status"][touched] != Verdict.BEATEN]
         if self.by_present_samples:
@@ -609,7 +597,7 @@ class Certified(Holding):
         return found_false
 
     def read_by_rule(self) -> Standing:
-        """Where arms stand, with the intervals that the rule reads: where there are limits, see `pareto.relations`."""
+        """Return the state of the arms with the intervals that the rule reads: see `pareto.relations` for limits."""
         standing = self.standing
         if not len(self.limits.columns):
             return standing
@@ -618,7 +606,7 @@ class Certified(Holding):
         return standing._replace(intervals=veiled)
 
     def certificate(self) -> Certificate:
-        """What holds now of the kept arms: the least accuracy and coverage with which they can be returned."""
+        """Return what holds now of the kept arms: the least accuracy and coverage with which they can be returned."""
         alive, standing = self._alive, self.standing
         if standing.intervals.shape[1] > COLUMNS and self.against is None:
             intervals = standing.intervals[:, :, : self.objectives]
@@ -629,7 +617,7 @@ class Certified(Holding):
         return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
 
     def outlook(self) -> Certificate:
-        """How near the goal is: the smallest accuracy and coverage with which the candidates could be returned."""
+        """Return how near the goal is: the least accuracy and coverage with which candidates could be returned."""
         control = self.standing.control
         return self._with_slacks(float(control["accuracy_slack"][0]), float(control["coverage_slack"][0]))
 
@@ -646,22 +634,16 @@ class Certified(Holding):
         )
 
     def reachable(self) -> Certificate:
-        """What further pulls could bring the certificate to at best, if the samples went on as they are.
+        """Return the best that further pulls could bring the certificate to, if the samples went on as they are.
 
-        The attacker can hide that much for ever: no number of pulls shrinks an interval below its `floors`.
+        The attacker can hide that much for ever: no number of pulls shrinks an interval below its floors.
         """
         return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
 
-    @property
-    def floors(self) -> Floats:
-        """Per arm and objective the interval (K, M, 2) that no further pull can shrink, as far as samples show it."""
-        return floors(self.standing.intervals)[:, : self.objectives]
-
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
-        """The answer so far, final once `done`; where no arm is in, with a guess beside it.
+        """Return the answer so far, final once `done`; where no arm is kept, with a guess beside it.
 
-        With a baseline the verdicts are what the present intervals say of the front, which is not what was asked: of
-        that, see `against`.
+        With a baseline the verdicts are what the present intervals say of the front; what was asked is in `against`.
         """
         found = replace(super().result(arm_names, objective_names), goal=self.goal.name)
         if self.against is not None:
@@ -680,7 +662,7 @@ class Certified(Holding):
         return replace(found, guess=Guess(front, *least))
 
     def _judged_now(self, found: Answer) -> Answer:
-        """The verdicts of the present intervals on the arms that could be measured."""
+        """Return the answer with the verdicts of the present intervals on the arms that could be measured."""
         kept = np.flatnonzero(found.verdict_codes != Verdict.EXCLUDED)
         found = replace(found, outlook=None)
         if not len(kept):
@@ -703,7 +685,7 @@ class Certified(Holding):
         return intervals[:, LOW, : self.objectives], intervals[:, HIGH, : self.objectives]
 
     def kept(self, gates: Sequence[Gate]) -> Kept | None:
-        """How arms stand to the limits that it was made with; None without."""
+        """Return how arms stand to the limits that it was made with; None without."""
         if not gates:
             return None
         columns, intervals = self.limits.columns, self.standing.intervals
@@ -714,7 +696,7 @@ class Certified(Holding):
         return Kept(tuple(gates), keeping_of(low, high, self.limits), inner)
 
     def _notices(self) -> tuple[Notice, ...]:
-        """Which assumptions were given up, because measurements contradict them."""
+        """Return which assumptions were given up, because measurements contradict them."""
         without_spread = (self.standing.intervals[:, REFUTED] == 1.0).any(axis=1)
         found: list[Notice] = []
         if without_spread.any():

@@ -1,4 +1,4 @@
-"""How many pulls are still to come until a certified policy is through: a cheap guess from where it stands now.
+"""A cheap guess of how many pulls a certified policy still needs.
 
 It lets the policy go on in thought, as if the samples kept the proportions that they have: with n' pulls the bounds of
 an arm would be the values that now have the ranks q(n')/n' of its sample, so that they close in on their floors like
@@ -64,8 +64,8 @@ DOUBT = 0.3
 """Share of what is still to be gained by which the slack between tolerances and floors may be misjudged."""
 
 LEAST, MOST, MOST_OF_PULLS = 0.4, 2.0, 0.15
-"""Between what it takes in the end, four times out of five: from so many times what was foreseen to so many times, and
-that share of the pulls so far, for near its end a study takes more than it seems. Found by simulation: docs/run.md."""
+"""The range that holds four times out of five: these multiples of what was foreseen, and a share of the pulls so far,
+as a study takes more than it seems near its end. Found by simulation: docs/run.md."""
 
 SHRINKING = 0.7
 """The power of the number of pairs with which what is left open of a difference is taken to shrink."""
@@ -77,13 +77,11 @@ Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "infeas
 
 @dataclass(frozen=True)
 class PullForecast:
-    """How many more pulls it takes until certified, or None where that cannot be foreseen, and why.
+    """The number of pulls until certified, or None where that cannot be foreseen, and why.
 
-    `of_arms` says of which arms (K,) these would be, where it is foreseen.
-
-    `outlook`: it is certified; no number of pulls would be enough; `unmeasured` arms have no pulls yet; nothing has
-    been decided yet; the measurements do not show when `arms` will be decided; or it is foreseen, and deciding `arms`
-    will take most.
+    `of_arms` (K,) says of which arms these would be. `outlook`: it is certified; no number of pulls would be enough;
+    `unmeasured` arms have no pulls yet; nothing has been decided yet; the measurements do not show when `arms` will be
+    decided; or it is foreseen, and deciding `arms` will take most.
     """
 
     pulls_left: int | None
@@ -94,7 +92,7 @@ class PullForecast:
 
 
 def likely(pulls_left: int, pulls: int) -> tuple[int, int]:
-    """Between how many more pulls it will likely take, where so many are foreseen after so many `pulls`.
+    """Return the range of pulls that it will likely take, where so many are foreseen after so many `pulls`.
 
     >>> likely(1000, 400), likely(1, 2000), likely(0, 2000)
     ((400, 2060), (1, 302), (0, 0))
@@ -105,11 +103,7 @@ def likely(pulls_left: int, pulls: int) -> tuple[int, int]:
 
 
 def likely_cost(cost_left: float, spent: float) -> tuple[float, float]:
-    """The same in what pulls cost, where so much is foreseen after so much was spent.
-
-    >>> likely_cost(10.0, 100.0)
-    (4.0, 35.0)
-    """
+    """Return the same in what pulls cost, where so much is foreseen after so much was spent."""
     return LEAST * cost_left, MOST * cost_left + MOST_OF_PULLS * spent if cost_left else 0.0
 
 
@@ -120,14 +114,14 @@ class Thought(NamedTuple):
     known: Floats  # those as they are (K, COLUMNS, C); the same where there are no limits
     limits: LimitRule
     start: Floats  # what the rule read before
-    pulls: Floats  # (K,): how many pulls each arm would have
+    pulls: Floats  # (K,) of each arm in thought
     samples: Samples
     rule: IntervalRule
 
 
 @kernel
 def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_above: bool) -> float:
-    """The value of a rank, which need not be whole, from the lowest or the highest; failed ones come before all."""
+    """Return the value of a rank, which need not be whole, from below or above; failed ones come before all."""
     place = rank - failed - 1.0
     if place < 0.0 or record.count == 0:
         return -np.inf
@@ -145,7 +139,7 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 
 @kernel
 def _read_intervals(thought: Thought, i: int) -> None:
-    """The intervals of arm i if it had its pulls of the thought in the proportions of its sample."""
+    """Read the intervals of arm i if it had its pulls of the thought in the proportions of its sample."""
     intervals, samples, rule, pulls = thought.known, thought.samples, thought.rule, thought.pulls[i]
     have = thought.standing.arms[i].pulls
     scale = have / pulls
@@ -174,7 +168,7 @@ def _read_intervals(thought: Thought, i: int) -> None:
 
 @kernel
 def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Floats:
-    """The tolerances of H_j − L_i, and what may be noise on top of them.
+    """Return the tolerances of H_j − L_i, and what may be noise on top of them.
 
     What the floors leave to be gained is known to about a tenth or two of what is still to be gained, G, and the pulls
     rise with its inverse square. Small slacks are therefore met half-way: s becomes (s + √(s² + (2 G · DOUBT)²)) / 2.
@@ -194,7 +188,7 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Flo
 
 @kernel
 def _shrink_pair(thought: Thought, i: int, j: int) -> None:
-    """What evidence on pairs, and on rivals, would say of i and j, if they had their pulls of the thought.
+    """Shrink what evidence on pairs, and on rivals, says of i and j, if they had their pulls of the thought.
 
     They come down to what the floors of the arms leave by a power of the pulls between that of wide differences, 1/2,
     and that of narrow ones, 1; on a list, to that itself once all items are measured.
@@ -255,8 +249,7 @@ def _resolve(thought: Thought, i: int) -> float:
 
 
 @kernel
-def _not_beyond(arms: Table, among: Ints) -> Ints:
-    """Those of some arms that are not beyond a limit."""
+def _not_infeasible(arms: Table, among: Ints) -> Ints:
     some, size = np.empty(among.size, np.int64), 0
     for i in among:
         if arms[i].keeping != INFEASIBLE:
@@ -266,8 +259,8 @@ def _not_beyond(arms: Table, among: Ints) -> Ints:
 
 
 @kernel
-def _that_are(arms: Table, among: Ints, returned: bool) -> Ints:
-    """Those of some arms that are to be returned, or that are not."""
+def _meant(arms: Table, among: Ints, returned: bool) -> Ints:
+    """Return those of some arms that are meant to be returned, or that are not."""
     some, size = np.empty(among.size, np.int64), 0
     for i in among:
         if (arms[i].candidate == RETURNED) == returned:
@@ -302,7 +295,7 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
     thought = Thought(standing, known, limits, intervals.copy(), pulls, samples, rule)
     answer, dearest = np.array([REACHED, -1, -1]), 0.0
     for i in alive:
-        # One that will be within, and is not to be returned, is covered or put out by others whatever it keeps to.
+        # One that will be feasible, and is not to be returned, is covered or beaten by others in any case.
         if arms[i].keeping == OPEN and (arms[i].candidate == RETURNED or intervals[i, LOW_FLOOR, 0] == -np.inf):
             taken = _resolve(thought, i)
             if taken < 0.0:
@@ -310,8 +303,8 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
             if taken > dearest:
                 dearest, answer[1] = taken, i
     thought = Thought(standing, known, limits, intervals.copy(), pulls, samples, rule)
-    alive = _not_beyond(arms, alive)
-    returned = _that_are(arms, alive, True)
+    alive = _not_infeasible(arms, alive)
+    returned = _meant(arms, alive, True)
     # Those to be left out come first: they are the rivals of those to be returned.
     for i in alive:
         if arms[i].candidate == RETURNED:
@@ -329,7 +322,7 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
     rivals = standing.front[: strongest(intervals, HIGH, alive, alive.size, standing.front)]
-    rivals = np.concatenate((returned, _that_are(arms, rivals, False)))
+    rivals = np.concatenate((returned, _meant(arms, rivals, False)))
     for i in returned:
         if arms[i].status == KEEP:
             continue

@@ -18,8 +18,8 @@ from frontguard.policies.base import Policy
 class Pending:
     """Values that were told and that a policy has not taken yet, so that a decision on them can be tried cheaply.
 
-    A small sorted sample of every arm and objective, read together with a policy's own samples. It may grow while
-    copies of a policy read it: these keep what they were lent.
+    It is a small sorted sample of every arm and objective, read together with a policy's own. It may grow while copies
+    of a policy read it: these keep what they were lent.
     """
 
     def __init__(self, arms: int, objectives: int) -> None:
@@ -31,7 +31,6 @@ class Pending:
         self._readers: WeakSet[object] = WeakSet()  # of the pool as it is
 
     def __len__(self) -> int:
-        """How many pulls are pending."""
         return int(self.counts.sum())
 
     def add(self, arms: Ints, values: Floats, reps: Ints | None = None) -> None:
@@ -49,10 +48,7 @@ class Pending:
         self.dismissed = np.concatenate([self.dismissed, arms])
 
     def lent_to(self, reader: object, columns: Table) -> Floats:
-        """Have the sorted `columns` of a reader go on with what is pending. Returns where that lies.
-
-        See `ordered.ranked`.
-        """
+        """Let the sorted `columns` of a reader go on with what is pending; return where that lies."""
         own, pending = columns[:-1], self._columns[:-1]
         own["window"] = pending["count"]
         own["window_start"] = pending["start"]
@@ -65,7 +61,7 @@ class Holding(Policy):
     """The samples of a policy. Those of which means count are counted while they have few different values."""
 
     def _hold_nothing(self, counted: Bools) -> None:
-        """Be without values; of which columns of a pull (M,) the different ones are to be `counted`."""
+        """Begin without values; `counted` (M,) are the columns of a pull whose different values are counted."""
         self.columns = empty_table(self.arms * self.width)
         self.columns["counted"][:-1] = np.tile(counted, self.arms)
         self.pool = empty_pool(self.arms * self.width, FIRST_EXTENT)
@@ -78,15 +74,12 @@ class Holding(Policy):
         return Samples(self.pool, self._beside, self.columns)
 
     def values_of(self, arm: int, objective: int, step: int = 1) -> Floats:
-        """What samples hold of an arm and objective: every `step`-th value, in two sorted pieces, one after the other.
-
-        The second piece is what was told last and only lent.
-        """
+        """Return every `step`-th value of an arm and objective: sorted, and behind them those that are only lent."""
         own, lent = self.samples.pieces(arm * self.width + objective)
         return np.concatenate([own[::step], lent[::step]])
 
     def only_two_values(self, objective: int) -> Floats | None:
-        """The two values (2,) that all there are of an objective are, if some arm has both; None if it is not so."""
+        """Return the two values (2,) that an objective takes, if some arm has both; None if there are others."""
         known: Floats = np.empty(0)
         both = False
         for arm in range(self.arms):

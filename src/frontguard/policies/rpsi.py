@@ -2,7 +2,7 @@
 
 Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set Identification With Contaminated Bandit Feedback", arXiv 2206.02666.
 
-Arms are in S (undecided), in P (in), eliminated (out), or were left in S when the algorithm stopped (covered). Two
+Arms are in S (undecided), in P (kept), eliminated (beaten), or were left in S when the algorithm stopped (matched). Two
 relations decide, with m̂ the empirical medians, U the statistical bias and D the unavoidable bias:
 
 - *j beats i* (line 17): m̂_i + D + U_i ≺ m̂_j − D − U_j; then i is eliminated;
@@ -59,7 +59,7 @@ _MOST_AT_ONCE = 1 << 27  # pulls that are asked for at once: a gigabyte of numbe
 
 
 class Ring(NamedTuple):
-    """Where K arms stand: what Algorithm 1 reads and writes."""
+    """The state of K arms: what Algorithm 1 reads and writes."""
 
     arms: Table  # (K,) of `ARM`; those of S are linked in a ring
     medians: Floats  # m̂ (K, M)
@@ -68,7 +68,7 @@ class Ring(NamedTuple):
 
 
 def initial_ring(order: Ints, objectives: int, accuracy: float, bias: float, widths: Floats) -> Ring:
-    """Arms that are all in S, in a ring in the given order, before the first decision."""
+    """Return arms that are all in S, in a ring in the given order, before the first decision."""
     arms, control = np.zeros(len(order), ARM), np.zeros(1, CONTROL)
     arms["after"][order] = np.roll(order, -1)
     arms["before"][order] = np.roll(order, 1)
@@ -81,19 +81,19 @@ def initial_ring(order: Ints, objectives: int, accuracy: float, bias: float, wid
 
 @inlined
 def _lead(m_j: float, width_j: float, m_i: float, width_i: float, bias: float) -> float:
-    """Line 17 in one objective: j beats i if (m̂_j − D − U_j) − (m̂_i + D + U_i) ≥ 0 in all of them, > 0 in one."""
+    """Return line 17 in one objective: j beats i if this is ≥ 0 in all of them, and > 0 in one."""
     return (m_j - bias - width_j) - (m_i + bias + width_i)
 
 
 @inlined
 def _reaches(m_j: float, width_j: float, m_i: float, width_i: float, accuracy: float) -> bool:
-    """Lines 20 and 23 in one objective: j holds i if m̂_i − U_i + α ≤ m̂_j + U_j in all of them."""
+    """Return lines 20 and 23 in one objective: j holds i if m̂_i − U_i + α ≤ m̂_j + U_j in all of them."""
     return m_i - width_i + accuracy <= m_j + width_j
 
 
 @kernel
 def _beats(medians: Floats, j: int, i: int, width: float, bias: float) -> bool:
-    """Whether j beats i, both with the same U."""
+    """Tell whether j beats i, both with the same U."""
     strictly = False
     for d in range(medians.shape[1]):
         lead = _lead(medians[j, d], width, medians[i, d], width, bias)
@@ -105,7 +105,7 @@ def _beats(medians: Floats, j: int, i: int, width: float, bias: float) -> bool:
 
 @kernel
 def _holds(medians: Floats, j: int, width_j: float, i: int, width_i: float, accuracy: float) -> bool:
-    """Whether j holds i."""
+    """Tell whether j holds i."""
     for d in range(medians.shape[1]):
         if not _reaches(medians[j, d], width_j, medians[i, d], width_i, accuracy):
             return False
@@ -340,39 +340,18 @@ class RPSI(Policy):
 
     @property
     def done(self) -> bool:
-        """Whether S is empty or every U is at most α/4."""
+        """True once S is empty or every U is at most α/4."""
         return bool(self.standing.control["done"][0])
 
     @property
-    def medians(self) -> Floats:
-        """m̂ (K, M), NaN before the first decision."""
-        return self.standing.medians.copy()
-
-    @property
-    def widths(self) -> Floats:
-        """U (K,) of every arm, infinite before the first decision."""
-        widths: Floats = self.phase_widths[self.standing.arms["phases"]]
-        return widths
-
-    @property
-    def phases(self) -> Ints:
-        """τ (K,), the number of phases in which each arm was sampled."""
-        return self.standing.arms["phases"].copy()
-
-    @property
-    def next_arm(self) -> int | None:
-        """The arm of S with the largest U, which the next phase samples; None in the first phase and at the end."""
-        return None if self.done or self.standing.control["phase"][0] == 0 else int(self.standing.control["next"][0])
-
-    @property
     def pulls_per_arm(self) -> Ints:
-        """How often every arm was pulled."""
+        """Pulls of every arm (K,)."""
         return self.columns["count"][:-1].reshape(self.arms, self.objectives)[:, 0].copy()
 
     @property
     def estimates(self) -> Floats:
-        """m̂ (K, M), the same as `medians`."""
-        return self.medians
+        """m̂ (K, M), NaN before the first decision."""
+        return self.standing.medians.copy()
 
     def _next(self, pulls: int | None) -> Ints:
         first = self.standing.control["phase"][0] == 0
@@ -399,8 +378,8 @@ class RPSI(Policy):
             decide(self.standing, arm, self._median_of(arm))
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        half_widths = (self.bias + self.widths)[:, None]
-        return self.medians - half_widths, self.medians + half_widths
+        half_widths = (self.bias + self.phase_widths[self.standing.arms["phases"]])[:, None]
+        return self.estimates - half_widths, self.estimates + half_widths
 
     def certificate(self) -> Certificate:
         """Accuracy 2D + α and coverage 2D, once it has stopped; nothing if D is not R(h) at least."""

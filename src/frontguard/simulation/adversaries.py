@@ -1,15 +1,11 @@
 """Attackers composed onto environments, each typed by what it may see (Section 3.1 of the paper).
 
-| factory | model | what it does |
+| factory | model | attack |
 | --- | --- | --- |
-| `constant_attack` | oblivious | replaces by a constant |
-| `other_distribution` | oblivious | replaces by rewards of any other environment |
+| `other_distribution` | oblivious | replaces by rewards of any other environment, such as a constant |
 | `review_bomber` | prescient | lowest score on Pareto optimal arms |
-| `worst_case_prescient` | prescient | moves medians as far as Lemma 1 lets it |
 | `paper_malicious` | malicious | the paper's attack on SW-LLVM, as published |
-| `worst_case` | malicious | moves medians as far as Lemma 2 lets it |
-| `worst_case_share` | share | hits every reward on one side of a quantile that its budget has room for |
-| `strongest` | any | the worst case of a given threat model |
+| `strongest` | any | the worst case of a threat model: moves medians as far as Lemma 1 or 2 lets it |
 
 An oblivious or prescient attacker does not choose where it hits: the engine draws that, independently of the
 rewards, with probability ε. A malicious one hits by a rule of its own, and so does one with a share, which spends a
@@ -35,7 +31,6 @@ from frontguard.simulation.environments import (
     Environment,
     Quantiled,
     constant,
-    known_law,
     per_entry,
 )
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
@@ -43,7 +38,7 @@ from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Th
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """What replaces rewards. The type of its `threat` fixes how often, and what it may see.
+    """An attacker that replaces rewards. The type of its `threat` fixes how often, and what it may see.
 
     - Oblivious: `replacements` are draws of an environment chosen beforehand; it sees neither rewards nor hits.
     - Prescient: `attack` reads the true rewards and the hits, which are independent of them, and writes replacements.
@@ -114,7 +109,7 @@ def hit_and_replace(
 
 
 def _of_front(environment: Environment) -> Bools:
-    """Which entries (K, M) belong to Pareto optimal arms."""
+    """Tell which entries (K, M) belong to Pareto optimal arms."""
     return np.repeat(environment.pareto_mask[:, None], environment.objectives, axis=1)
 
 
@@ -134,7 +129,7 @@ def _directions(direction: npt.ArrayLike, environment: Environment) -> Floats:
 
 
 def moved_medians(environment: Quantiled, threat: Threat, direction: npt.ArrayLike) -> Floats:
-    """Where the threat's worst case puts the medians: those of level 1/2 ± h(ε) of the clean rewards, (K, M).
+    """Return the medians (K, M) that the threat's worst case leaves: those of level 1/2 ± h(ε) of the clean rewards.
 
     >>> from frontguard.simulation.environments import uniform
     >>> moved_medians(uniform([[0.0], [0.0], [0.0]], width=1.0), Malicious(0.25), [-1, 0, +1]).ravel()
@@ -154,50 +149,17 @@ Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 ANYWHERE: Ends = (-np.inf, np.inf)
 
 
-def _beyond(environment: Quantiled, threat: Threat, signs: Floats, distance: float, within: Ends) -> Floats:
-    """Replacements `distance` beyond the moved medians, but `within` what is possible, (K, M)."""
-    far = moved_medians(environment, threat, signs) + positive_number(distance, "distance") * signs
-    return np.clip(far, *within)
-
-
 def _replacing(threat: Prescient, offsets: Floats, kept: Bools, joint: bool) -> Adversary:
-    """An attacker with the parameters (K, M) of `replace`."""
+    """Return an attacker with the parameters (K, M) of `replace`."""
     return Adversary(threat, joint, attack=replace, reals=offsets.ravel(), ints=kept.ravel().astype(np.int64))
 
 
 def _hitting(
     threat: Malicious | Share, threshold: Floats, rates: Sequence[Floats | Bools], offsets: Floats, kept: Bools
 ) -> Adversary:
-    """An attacker with the parameters (K, M) of `hit_and_replace`: rates are those below, at and above a threshold."""
+    """Return an attacker with the parameters (K, M) of `hit_and_replace`: rates below, at and above a threshold."""
     reals = np.stack([threshold, *rates, offsets], axis=-1).astype(np.float64).ravel()
     return Adversary(threat, attack=hit_and_replace, reals=reals, ints=kept.ravel().astype(np.int64))
-
-
-# Oblivious ------------------------------------------------------------------------------------------------------------
-
-
-def constant_attack(
-    eps: float, value: npt.ArrayLike, environment: Environment | None = None, *, joint: bool = False
-) -> Adversary:
-    """Replace by a constant: one for all, for each objective (M,), or for each arm and objective (K, M).
-
-    The first two are spread over the arms and objectives of the attacked environment, which is needed for
-    that alone. Far below (above) all rewards a constant moves a median down (up) as far as any oblivious or
-    prescient attack can.
-
-    >>> from frontguard.simulation.environments import gaussian
-    >>> constant_attack(0.1, [-5.0, 5.0], gaussian([[0.0, 0.0], [1.0, 1.0]], 1.0)).replacements.medians
-    array([[-5.,  5.],
-           [-5.,  5.]])
-    """
-    array = np.asarray(value, dtype=np.float64)
-    if environment is not None:
-        array = per_entry(array, environment.medians, "value", sign=True)
-    elif array.ndim != 2:
-        raise BadInput(
-            f"value must have the shape (K, M) unless the attacked environment is given; got the shape {array.shape}"
-        )
-    return Adversary(Oblivious(eps), joint, replacements=constant(array))
 
 
 def other_distribution(eps: float, environment: Environment, *, joint: bool = False) -> Adversary:
@@ -205,75 +167,11 @@ def other_distribution(eps: float, environment: Environment, *, joint: bool = Fa
     return Adversary(Oblivious(eps), joint, replacements=environment)
 
 
-# Prescient ------------------------------------------------------------------------------------------------------------
-
-
 def review_bomber(environment: Environment, eps: float, lowest: npt.ArrayLike = 1.0, joint: bool = False) -> Adversary:
     """Give Pareto optimal arms the lowest score, a number or (M,); leave others as they are (Section 6.1)."""
     front = _of_front(environment)
     scores = per_entry(lowest, environment.medians, "lowest", sign=True)
     return _replacing(Prescient(eps), np.where(front, scores, 0.0), ~front, joint)
-
-
-def worst_case_prescient(
-    environment: Environment,
-    eps: float,
-    direction: npt.ArrayLike,
-    *,
-    distance: float = 10.0,
-    joint: bool = False,
-    within: Ends = ANYWHERE,
-) -> Adversary:
-    """Move medians down (−1), up (+1) or not (0) as far as Lemma 1 allows: to the levels 1/2 ∓ ε / (2(1−ε)).
-
-    All replacements lie on one side: then (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)). They
-    lie `distance` beyond the moved median; how far does not matter to a median. To a mean it does: `within` its bounds
-    they then lie at one of them.
-    """
-    known = known_law(environment, "worst_case_prescient")
-    signs = _directions(direction, known)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, Prescient(eps), signs, distance, within))
-    return _replacing(Prescient(eps), offsets, signs == 0.0, joint)
-
-
-# Malicious ------------------------------------------------------------------------------------------------------------
-
-
-def worst_case(
-    environment: Environment,
-    eps: float,
-    direction: npt.ArrayLike,
-    *,
-    distance: float = 10.0,
-    within: Ends = ANYWHERE,
-) -> Adversary:
-    """Move medians down (−1), up (+1) or not (0) as far as Lemma 2 allows: to the levels 1/2 ∓ ε.
-
-    Down: the best ε of the rewards are hit, exactly, and reappear `distance` below the moved median, so
-    that F(x) + ε = 1/2 at the level F(x) = 1/2 − ε. (Any ε of the upper half would move the median as far;
-    the best rewards do the most harm to a mean.) Up: the same, mirrored. Where an atom straddles the edge
-    of the hit rewards it is hit at random, with the probability that makes the whole exactly ε. Where the
-    direction is 0, hits are independent of the rewards and each reward is replaced by itself.
-    """
-    known = known_law(environment, "worst_case")
-    signs = _directions(direction, known)
-    threat = Malicious(eps)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance, within))
-    if threat.eps == 0.0:
-        none = np.zeros_like(signs)
-        return _hitting(threat, known.medians, (none, none, none), offsets, signs == 0.0)
-    edge = np.where(signs < 0, known.law.quantile(1.0 - threat.eps), known.law.quantile(threat.eps))
-    below, upto = known.law.mass(edge)
-    beyond = np.where(signs < 0, 1.0 - upto, below)
-    atom = upto - below
-    at_edge = np.clip((threat.eps - beyond) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0)
-    still = np.full_like(signs, threat.eps)
-    rates = (
-        np.where(signs == 0, still, signs > 0),
-        np.where(signs == 0, still, np.where(atom > 0.0, at_edge, 0.0)),
-        np.where(signs == 0, still, signs < 0),
-    )
-    return _hitting(threat, edge, rates, offsets, signs == 0.0)
 
 
 def paper_malicious(environment: Environment, eps: float, factor: float = 1.25, value: float = 10.0) -> Adversary:
@@ -299,38 +197,7 @@ def paper_malicious(environment: Environment, eps: float, factor: float = 1.25, 
     return _hitting(threat, environment.medians, (rates, rates, rates), offsets, np.zeros_like(front))
 
 
-# Any share ------------------------------------------------------------------------------------------------------------
-
-
-def worst_case_share(
-    environment: Environment,
-    eps: float,
-    direction: npt.ArrayLike,
-    *,
-    distance: float = 10.0,
-    level: float | Sequence[float] = 0.5,
-    within: Ends = ANYWHERE,
-) -> Adversary:
-    """Move quantiles of a level, or of one for each objective, down (−1), up (+1) or not (0) as far as ε of them can.
-
-    Up: every reward at or below the quantile is worth a hit, as it is missing from the count that bounds the quantile
-    from below, and one is hit whenever the budget has room; it reappears `distance` above the moved median. Down: the
-    same, mirrored. So of the n first rewards ⌊εn⌋ are hit, or all that are worth it. Where the direction is 0, none is.
-    """
-    known = known_law(environment, "worst_case_share")
-    signs = _directions(direction, known)
-    threat = Share(eps)
-    offsets = np.where(signs == 0.0, 0.0, _beyond(known, threat, signs, distance, within))
-    levels = np.broadcast_to(np.asarray(level, np.float64), environment.objectives)
-    low, high = (
-        np.stack([quantile(float(p))[:, d] for d, p in enumerate(levels)], axis=1)
-        for quantile in (known.law.quantile, known.law.right_quantile)
-    )
-    threshold = np.where(signs > 0, low, high)
-    return _hitting(threat, threshold, (signs > 0, signs != 0, signs < 0), offsets, np.zeros_like(signs, np.bool_))
-
-
-# Of any model ---------------------------------------------------------------------------------------------------------
+# The worst case of each model ----------------------------------------------------------------------------------------
 
 
 def strongest(
@@ -340,24 +207,66 @@ def strongest(
     *,
     distance: float = 10.0,
     within: Ends = ANYWHERE,
+    level: float | Sequence[float] = 0.5,
+    joint: bool = False,
 ) -> Adversary:
-    """Move medians down (−1), up (+1) or not (0) as far as an attacker of this threat model can.
+    """Return the attacker that moves medians down (−1), up (+1) or not (0) as far as this threat model can.
 
-    Replacements lie `within` ends, where values have bounds: then means are moved as far as can be, too.
+    Replacements lie `distance` beyond the moved median; how far does not matter to a median. To a mean it does: they
+    lie at one of its bounds, `within` which they must be. `joint` hits are for an attacker that does not choose them;
+    `level`, a quantile for all or for each objective, is what a share is spent on.
+
+    - Oblivious: constants do as well as anything that could be chosen with more knowledge.
+    - Prescient: all replacements lie on one side: (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)).
+    - Malicious: the best ε of the rewards are hit, exactly, so that F(x) + ε = 1/2 at the level F(x) = 1/2 − ε. (Any ε
+      of the upper half would move the median as far; the best rewards do the most harm to a mean.)
+    - Share: every reward at or beyond the quantile is worth a hit, and one is hit whenever the budget has room.
 
     >>> from frontguard.simulation.environments import categorical
     >>> solved = categorical([[[1, 1]], [[1, 9]]], [0.0, 1.0])
     >>> strongest(solved, Prescient(0.1), [-1, 1], within=(0.0, 1.0)).reals
     array([0., 1.])
     """
-    if isinstance(threat, Malicious):
-        return worst_case(environment, threat.eps, direction, distance=distance, within=within)
-    if isinstance(threat, Prescient):
-        return worst_case_prescient(environment, threat.eps, direction, distance=distance, within=within)
+    if not isinstance(environment, Quantiled):
+        raise BadInput(f"wanted an environment with known quantiles; got a plain {type(environment).__name__}")
+    signs = _directions(direction, environment)
+    far = moved_medians(environment, threat, signs) + positive_number(distance, "distance") * signs
+    replacements, still = np.clip(far, *within), signs == 0.0
+    offsets = np.where(still, 0.0, replacements)
     if isinstance(threat, Oblivious):
-        # Constants beyond the moved medians do as well as anything that could be chosen with more knowledge.
-        known = known_law(environment, "strongest")
-        return constant_attack(threat.eps, _beyond(known, threat, _directions(direction, known), distance, within))
+        return other_distribution(threat.eps, constant(replacements), joint=joint)
+    if isinstance(threat, Prescient):
+        return _replacing(threat, offsets, still, joint)
+    if isinstance(threat, Malicious):
+        return _hitting(threat, *_best_rewards(environment, threat, signs), offsets, still)
     if isinstance(threat, Share):
-        return worst_case_share(environment, threat.eps, direction, distance=distance, within=within)
+        levels = np.broadcast_to(np.asarray(level, np.float64), environment.objectives)
+        low, high = (
+            np.stack([quantile(float(p))[:, d] for d, p in enumerate(levels)], axis=1)
+            for quantile in (environment.law.quantile, environment.law.right_quantile)
+        )
+        threshold = np.where(signs > 0, low, high)
+        return _hitting(threat, threshold, (signs > 0, signs != 0, signs < 0), offsets, np.zeros_like(still))
     raise BadArgument("threat", must="be Oblivious, Prescient, Malicious or Share", got=repr(threat))
+
+
+def _best_rewards(known: Quantiled, threat: Malicious, signs: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+    """Return the edge (K, M) of the best ε of the rewards, and with which rates to hit below, at and above it.
+
+    An atom at the edge is hit at random, with the probability that makes the whole exactly ε. Where the direction is 0,
+    hits are independent of the rewards.
+    """
+    none = np.zeros_like(signs)
+    if threat.eps == 0.0:
+        return known.medians, (none, none, none)
+    edge = np.where(signs < 0, known.law.quantile(1.0 - threat.eps), known.law.quantile(threat.eps))
+    below, upto = known.law.mass(edge)
+    beyond = np.where(signs < 0, 1.0 - upto, below)
+    atom = upto - below
+    at_edge = np.clip((threat.eps - beyond) / np.where(atom > 0.0, atom, 1.0), 0.0, 1.0)
+    still = np.full_like(signs, threat.eps)
+    return edge, (
+        np.where(signs == 0, still, signs > 0),
+        np.where(signs == 0, still, np.where(atom > 0.0, at_edge, none)),
+        np.where(signs == 0, still, signs < 0),
+    )

@@ -79,76 +79,38 @@ def _run_rpsi(
     return pool
 
 
-@kernel
-def _refill(source: CompiledSource, streams: RunStreams, rounds: Rounds, blocks: Floats) -> int:
-    """The place of the next pull in the blocks of all active arms, which are filled when they are used up.
-
-    These arms have been pulled equally often, so their blocks end together.
-    """
-    place: int = rounds.control[0].rounds % BLOCK
-    if place == 0:
-        for a in range(rounds.control[0].active):
-            i = rounds.active[a]
-            fill_block(source, streams, i, blocks[i])
-    return place
-
-
 @entry
 def _run_auer(
     source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, pool: Floats, columns: Table
 ) -> Floats:
-    """One run of Auer-A1. Returns the pool of the samples, of which it has none."""
-    count, objectives = rounds.estimates.shape
+    """One run of Auer-A1, or of Auer-A1-M where there are columns of samples. Returns the pool of these.
+
+    Active arms have been pulled equally often, so their blocks end together.
+    """
+    active, estimates, control = rounds.active, rounds.estimates, rounds.control
+    count, objectives = estimates.shape
+    by_medians = columns.shape[0] > 1
     blocks = np.empty((count, objectives, BLOCK))
     streams = run_streams(rewards, attacks, objectives)
-    while rounds.control[0].active > 0:
-        place = _refill(source, streams, rounds, blocks)
-        _take_means(rounds, blocks, place, sums)
+    while control[0].active > 0:
+        pulls = control[0].rounds + 1
+        place = control[0].rounds % BLOCK
+        for a in range(control[0].active):
+            i = active[a]
+            if place == 0:
+                fill_block(source, streams, i, blocks[i])
+            for d in range(objectives):
+                if by_medians:
+                    at = i * objectives + d
+                    if place == 0:
+                        pool = reserve(pool, columns, at, BLOCK, True)
+                    push_one(pool, columns, at, blocks[i, d, place])
+                    estimates[i, d] = median(pool, columns, at)
+                else:
+                    sums[i, d] += blocks[i, d, place]
+                    estimates[i, d] = sums[i, d] / pulls
         _auer.decide(rounds)
     return pool
-
-
-@entry
-def _run_auer_m(
-    source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, pool: Floats, columns: Table
-) -> Floats:
-    """One run of Auer-A1-M. Returns the pool of the samples, as `_run_rpsi` does."""
-    count, objectives = rounds.estimates.shape
-    blocks = np.empty((count, objectives, BLOCK))
-    streams = run_streams(rewards, attacks, objectives)
-    while rounds.control[0].active > 0:
-        place = _refill(source, streams, rounds, blocks)
-        if place == 0:
-            for a in range(rounds.control[0].active):
-                for d in range(objectives):
-                    pool = reserve(pool, columns, rounds.active[a] * objectives + d, BLOCK, True)
-        _take_medians(rounds, blocks, place, pool, columns)
-        _auer.decide(rounds)
-    return pool
-
-
-@kernel
-def _take_means(rounds: Rounds, blocks: Floats, place: int, sums: Floats) -> None:
-    """Take one pull of every active arm into its means."""
-    active, estimates = rounds.active, rounds.estimates
-    pulls = rounds.control[0].rounds + 1
-    for a in range(rounds.control[0].active):
-        i = active[a]
-        for d in range(estimates.shape[1]):
-            sums[i, d] += blocks[i, d, place]
-            estimates[i, d] = sums[i, d] / pulls
-
-
-@kernel
-def _take_medians(rounds: Rounds, blocks: Floats, place: int, pool: Floats, columns: Table) -> None:
-    """Take one pull of every active arm into its medians."""
-    active, estimates = rounds.active, rounds.estimates
-    objectives = estimates.shape[1]
-    for a in range(rounds.control[0].active):
-        i = active[a]
-        for d in range(objectives):
-            push_one(pool, columns, i * objectives + d, blocks[i, d, place])
-            estimates[i, d] = median(pool, columns, i * objectives + d)
 
 
 @entry
@@ -156,7 +118,7 @@ def _run_certified(
     source: CompiledSource, rewards: Words, attacks: Words, standing: Standing, goal: Goal, rule: IntervalRule,
     limits: LimitRule, pool: Floats, columns: Table,
 ) -> Floats:  # fmt: skip
-    """One run of the certified policy. Returns the pool of the samples, as `_run_rpsi` does."""
+    """One run of the certified policy. Returns the pool of the samples."""
     arms, intervals, control = standing.arms, standing.intervals, standing.control
     count, _, objectives = intervals.shape  # behind the objectives come the intervals of what is only limited
     limited, read = limits.columns.shape[0] > 0, intervals
@@ -206,8 +168,7 @@ def _take_batch(
     source: CompiledSource, streams: RunStreams, standing: Standing, rule: IntervalRule, pool: Floats, columns: Table,
     blocks: Floats, used: Ints, order: Ints, counts: Ints,
 ) -> Floats:  # fmt: skip
-    """So many pulls of each of these arms, as the budget allows, and their intervals. Returns the pool of the
-    samples."""
+    """Take so many pulls of these arms, as the budget allows, and their intervals. Returns the pool of the samples."""
     arms, intervals, control = standing.arms, standing.intervals, standing.control
     objectives = intervals.shape[2]
     left = control[0].max_pulls - control[0].pulls
@@ -248,7 +209,7 @@ def _take(source: CompiledSource, streams: RunStreams, arm: int, block: Floats, 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What R simulated runs came to."""
+    """Results of R simulated runs."""
 
     verdicts: npt.NDArray[np.int8]  # (R, K)
     pulls_per_arm: Ints  # (R, K)
@@ -263,7 +224,7 @@ class Runs:
 
     @property
     def returned(self) -> npt.NDArray[np.bool_]:
-        """Which arms every run returned (R, K)."""
+        """The arms that every run returned, as a mask (R, K)."""
         returned: npt.NDArray[np.bool_] = self.verdicts == int(Verdict.KEEP)
         return returned
 
@@ -272,25 +233,8 @@ class Runs:
 
     def __repr__(self) -> str:
         _, arms, objectives = self.estimates.shape
-        head = f"<{len(self):,} simulated runs of {arms:,} arms with {objectives} objectives"
-        if not len(self):
-            return f"{head}>"
-        returned = self.returned
-        always, ever = np.flatnonzero(returned.all(axis=0)).tolist(), int(returned.any(axis=0).sum())
-        more = " …" if len(always) > 12 else ""
-        return (
-            f"{head}\n"
-            f"  pulls: {_span(self.pulls)}\n"
-            f"  arms returned: {_span(returned.sum(axis=1))}\n"
-            f"  returned by every run: {' '.join(map(str, always[:12])) or 'none'}{more}; by any run: {ever:,} arms\n"
-            f"  computing: {self.seconds:.3g} s>"
-        )
-
-
-def _span(counts: Ints) -> str:
-    """Counts of many runs: their mean, and from where to where they go."""
-    mean = f"{counts.mean():,.1f}".removesuffix(".0")
-    return f"{mean} on average, from {counts.min():,} to {counts.max():,}"
+        pulls = f": {self.pulls.mean():,.0f} pulls on average" if len(self) else ""
+        return f"<{len(self):,} simulated runs of {arms:,} arms with {objectives} objectives{pulls}>"
 
 
 _TRIAL = 1 / 3
@@ -301,7 +245,7 @@ _NO_COLUMNS = empty_table(0)
 
 
 def _pool(columns: int) -> Floats:
-    """A pool of samples for a run in this thread: the largest that an earlier run of the thread has left."""
+    """Return a pool of samples for a run in this thread: the largest that an earlier run of the thread has left."""
     kept: Floats | None = getattr(_workspace, "pool", None)
     if kept is None or len(kept) < 64 * columns:
         kept = empty_pool(columns)
@@ -311,24 +255,18 @@ def _pool(columns: int) -> Floats:
 _COMPILED: dict[type, tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]]] = {
     RPSI: (_run_rpsi, lambda policy: (policy.standing, policy.phase_pulls)),
     AuerA1: (_run_auer, lambda policy: (policy.standing, policy.sums)),
-    AuerA1M: (_run_auer_m, lambda policy: (policy.standing,)),
+    AuerA1M: (_run_auer, lambda policy: (policy.standing, policy.sums)),
     Certified: (_run_certified, lambda policy: (policy.standing, policy.goal, policy.rule, policy.limits)),
     Apart: (
         _run_independent,
-        lambda policy: (
-            policy.standing,
-            policy.goal,
-            policy.rule,
-            policy.differences.rule,
-            policy.differences.levels,
-        ),
+        lambda policy: (policy.standing, policy.goal, policy.rule, policy.differences.rule, policy.differences.levels),
     ),
 }
 """The compiled run of a policy, or of its evidence, and what it is given between the streams and the samples."""
 
 
 def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]] | None:
-    """The compiled run of all that the policy looks at, if there is one."""
+    """Return the compiled run of all that the policy looks at, if there is one."""
     if not isinstance(policy, Certified):
         return _COMPILED.get(type(policy))
     differences = type(policy.differences)
@@ -339,7 +277,7 @@ def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[An
 
 
 class Batches(Protocol):
-    """Where rewards come from, batch by batch."""
+    """A source of rewards, batch by batch."""
 
     def take_batch(self, arms: npt.ArrayLike) -> Floats:
         """The next reward (M,) of each of these arms."""
@@ -362,7 +300,7 @@ class _TakesLong(Exception):
 
 
 def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: bool = False) -> None:
-    """Let a fresh policy have its run, compiled if there is such a run of it.
+    """Drive a fresh policy through its run, compiled if there is such a run of it.
 
     As a trial it is interpreted unless machine code is there, and given up (`_TakesLong`) before long.
     """
@@ -409,7 +347,7 @@ def _checked_source(policy: Policy, environment: Environment, adversary: Adversa
 def simulate_one(
     policy: Policy, environment: Environment, adversary: Adversary | None = None, *, seed: int = 0, run: int = 0
 ) -> Policy:
-    """The policy at the end of one simulated run: a fresh copy of the one given, with all that it was told."""
+    """Return the policy at the end of one simulated run: a fresh copy of the one given, with all that it was told."""
     source = _checked_source(policy, environment, adversary)
     live = policy.fresh()
     try:
@@ -450,15 +388,15 @@ def simulate(
     workers: int | None = None,
     on_run: Callable[[int], None] | None = None,
 ) -> Runs:
-    """Run a policy, or what answers a question, on simulated rewards, `runs` times.
+    """Run a policy, or the one that answers a question, on simulated rewards, `runs` times.
 
-    The policy given is only a pattern and stays as it is. Run r of a seed is always the same: `first_run=100` goes on
-    where `runs=100` ended. `workers` threads (all cores unless given) share the runs. `on_run(finished)` is called in
-    the calling thread now and then. Ctrl-C ends it after the runs that are under way.
+    The policy given stays as it is. Run r of a seed is always the same: `first_run=100` goes on where `runs=100` ended.
+    `workers` threads (all cores unless given) share the runs. `on_run(finished)` is called in the calling thread now
+    and then. Ctrl-C ends it after the runs that are under way.
 
-    A `question` takes the place of the policy. It speaks of `arms` by their names, which are their numbers from 0
-    unless given. The environment draws inner values, of which larger are better (`Objective.inward`), and behind those
-    of the objectives what is only limited. Every pull is independent of all others.
+    A `question` speaks of `arms` by their names, which are their numbers from 0 unless given. The environment draws
+    inner values, of which larger are better (`Objective.inward`), and behind those of the objectives what is only
+    limited. Every pull is independent of all others.
 
     >>> from frontguard.simulation.environments import gaussian
     >>> question = Question.of(maximize=["speed", "accuracy"], tolerance=0.2, contamination="2%", max_pulls=20_000)

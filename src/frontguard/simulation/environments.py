@@ -1,7 +1,7 @@
 """Simulated sources of clean rewards, each with its truth: medians, means, Pareto set, gaps, quantiles.
 
-Parameters may be given once for all (a number), for every objective (M,), or for every arm and objective
-(K, M). Medians are always (K, M): a row an arm, a column an objective, everything to be maximised.
+Parameters are numbers for all, for each objective (M,), or for each arm and objective (K, M). Medians are always
+(K, M): a row an arm, a column an objective, everything to be maximised.
 
 >>> environment = gaussian([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]], sigma=0.2)
 >>> environment.pareto_set, environment.gaps
@@ -62,7 +62,7 @@ class Environment:
 
     @cached_property
     def pareto_mask(self) -> Bools:
-        """Which arms no other arm dominates by true medians (Definition 1)."""
+        """The arms that no other arm dominates by true medians (Definition 1), as a mask."""
         return pareto_mask(self.medians)
 
     @property
@@ -85,10 +85,7 @@ class Environment:
         return np.ascontiguousarray(out.T)
 
 
-# Laws -----------------------------------------------------------------------------------------------------------------
-#
-# An attacker that must hit rewards with probability exactly ε, or move a median by exactly D, has to know the law that
-# it attacks. Laws are asked when an environment or an adversary is built: nothing of them is compiled.
+# Laws: what an attacker has to know that must hit rewards with probability exactly ε, or move a median by exactly D ---
 
 StandardFunction = Callable[..., npt.ArrayLike]
 """A quantile or distribution function of a standard law: (level or point, *shape parameters) -> values."""
@@ -125,10 +122,6 @@ class LocationScale(Law):
     """Y = centre + scale · X with X of a continuous standard law, or a single atom where the scale is 0.
 
     All parameters have the shape (K, M). The functions take the shape parameters behind their first argument.
-
-    >>> law = LocationScale(np.array([[1.0]]), np.array([[2.0]]), ndtri, ndtr)
-    >>> law.quantile(0.5), law.mass(np.array([[1.0]]))[0]
-    (array([[1.]]), array([[0.5]]))
     """
 
     centre: Floats
@@ -265,7 +258,7 @@ class Quantiled(Environment):
 
 
 def per_entry(value: npt.ArrayLike, medians: Floats, name: str, *, zero: bool = False, sign: bool = False) -> Floats:
-    """Spread a parameter over (K, M) and check that it is finite and positive (or zero, or of any sign)."""
+    """Return a parameter spread over (K, M); refuse what is not finite and positive (or zero, or of any sign)."""
     array = np.asarray(value, dtype=np.float64)
     if array.ndim and array.shape not in {medians.shape, medians.shape[1:]}:
         raise BadInput(
@@ -284,16 +277,6 @@ def _centres(value: npt.ArrayLike, name: str = "medians") -> Floats:
     if not np.isfinite(array).all():
         raise BadInput(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
     return array
-
-
-def known_law(environment: Environment, who: str) -> Quantiled:
-    """The environment, if its law is known; `who` needs it."""
-    if not isinstance(environment, Quantiled):
-        raise BadInput(
-            f"{who} needs an environment with known quantiles, as all of frontguard.simulation."
-            f"environments have; got a plain {type(environment).__name__}"
-        )
-    return environment
 
 
 def _location_scale(draw: DrawKernel, law: LocationScale) -> Quantiled:
@@ -380,7 +363,7 @@ def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
 
 
 def _grouped_rows(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> tuple[Floats, Ints]:
-    """The points ordered by arm, and the first row and the number of rows of each arm, (K, 2)."""
+    """Return the points ordered by arm, and the first row and the number of rows of each arm, (K, 2)."""
     table = _centres(points, "points")
     owners = np.asarray(arm_of_row)
     if owners.shape != (len(table),) or not np.issubdtype(owners.dtype, np.integer):

@@ -1,4 +1,4 @@
-"""Where simulated rewards come from: an environment, an adversary upon it, and random streams for every arm.
+"""The source of simulated rewards: an environment, an adversary upon it, and random streams for every arm.
 
 `RewardSource` puts the two together, and for kernels into one record; `fill_block` draws the next block of an arm and
 lets the adversary at it; `Streams` gives one run's rewards to Python, the very same that the compiled engine sees.
@@ -32,12 +32,7 @@ from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
-_KINDS: dict[type[Threat], int] = {
-    Oblivious: _OBLIVIOUS,
-    Prescient: _PRESCIENT,
-    Malicious: _MALICIOUS,
-    Share: _SHARE,
-}
+_KINDS: dict[type[Threat], int] = {Oblivious: _OBLIVIOUS, Prescient: _PRESCIENT, Malicious: _MALICIOUS, Share: _SHARE}
 _TWO_64 = 2.0**64
 
 
@@ -96,14 +91,14 @@ class RewardSource:
                 )
 
     def states(self, seed: int, run: int) -> tuple[Words, Words]:
-        """The states of the rewards' and the attackers' streams as a run begins; no attacker has spent anything."""
+        """Return the states of the rewards' and the attackers' streams as a run begins."""
         rewards, attacks = stream_states(seed, run, self.environment.arms)
         ledgers = np.zeros((self.environment.arms, 1 + self.environment.objectives), np.uint64)
         return rewards, np.hstack([attacks, ledgers])
 
     @cached_property
     def compiled(self) -> CompiledSource:
-        """What kernels are given."""
+        """The source as kernels are given it."""
         environment, adversary = self.environment, self.adversary
         clean = (KernelValue(environment.draw, draw_types), environment.reals, environment.ints)
         if adversary is None or adversary.threat.eps == 0.0:
@@ -126,7 +121,7 @@ class RewardSource:
 
 @kernel
 def run_streams(rewards: Words, attacks: Words, objectives: int) -> RunStreams:
-    """The streams of a run in these states, with workspaces."""
+    """Return the streams of a run in these states, with workspaces."""
     return RunStreams(
         rewards,
         attacks,
@@ -154,9 +149,7 @@ def _grant(hits: Bools, ledger: Words, share: float) -> None:
 
 @kernel
 def fill_block(source: CompiledSource, streams: RunStreams, arm: int, block: Floats) -> None:
-    """Fill `block` (M, BLOCK) with the next rewards of an arm as the learner sees them; `streams.hits` tells which were
-    replaced.
-    """
+    """Fill `block` (M, BLOCK) with the next rewards of an arm as the learner sees them, and `streams.hits`."""
     hits, words, replacements = streams.hits, streams.words, streams.replacements
     source.draw(block, arm, source.reals, source.ints, streams.rewards[arm])
     objectives, pulls = block.shape

@@ -54,7 +54,6 @@ class Schedule:
     bias_override: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters for which the paper proves nothing."""
         checked_threat(self.threat).confidence_parts  # noqa: B018 (refuses a model without lemmas)
         settle = object.__setattr__
         settle(self, "spread", as_spread_bound(self.spread))
@@ -140,8 +139,7 @@ class Schedule:
     def phases_until(self, width: float) -> int:
         """inf{τ ≥ 1 : U_τ ≤ width}, exactly, in O(log τ) evaluations of R: U is non-increasing in τ.
 
-        The paper takes for granted that this is finite. It is for every width > 0 if R is right-continuous at
-        h, but not if R jumps there; then, as beyond `MOST_PHASES`, a ValueError says so.
+        Refused beyond `MOST_PHASES`, and where it is infinite because R jumps at h.
         """
         wanted = real_number(width, "width")
         if wanted < 0.0:

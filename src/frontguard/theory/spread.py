@@ -27,11 +27,8 @@ from frontguard._common.typing import Floats
 from frontguard.errors import BadInput
 from frontguard.theory.threats import checked_t_bar
 
-_GRID = 513
-"""Levels at which `SpreadBound.check` looks, both ends included."""
-
-_ROUNDING = 1e-12
-"""Decrease, relative to the largest value, that is put down to rounding rather than to a wrong bound."""
+_GRID = 513  # levels at which `SpreadBound.check` looks, both ends included
+_ROUNDING = 1e-12  # a decrease, relative to the largest value, that is put down to rounding
 
 
 class SpreadBound(ABC):
@@ -91,7 +88,6 @@ class Subgaussian(SpreadBound):
     sigma: float
 
     def __post_init__(self) -> None:
-        """Refuse a σ that is not positive."""
         object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma (σ) of Subgaussian"))
 
     def _values(self, levels: Floats) -> Floats:
@@ -110,7 +106,6 @@ class Gaussian(SpreadBound):
     sigma: float
 
     def __post_init__(self) -> None:
-        """Refuse a σ that is not positive."""
         object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma (σ) of Gaussian"))
 
     def _values(self, levels: Floats) -> Floats:
@@ -134,7 +129,6 @@ class LinearAroundMedian(SpreadBound):
     deviation: float
 
     def __post_init__(self) -> None:
-        """Refuse a slope or a deviation that is not positive."""
         object.__setattr__(self, "slope", positive_number(self.slope, "slope (B) of LinearAroundMedian"))
         object.__setattr__(self, "deviation", positive_number(self.deviation, "deviation (m̄₂) of LinearAroundMedian"))
 
@@ -173,7 +167,6 @@ class Uniform(SpreadBound):
     width: float
 
     def __post_init__(self) -> None:
-        """Refuse a width that is not positive."""
         object.__setattr__(self, "width", positive_number(self.width, "width of Uniform"))
 
     def _values(self, levels: Floats) -> Floats:
@@ -182,10 +175,7 @@ class Uniform(SpreadBound):
 
 @dataclass(frozen=True, repr=False)
 class CustomSpread(SpreadBound):
-    """Any function of one level as a spread bound. Pickles if the function does (a lambda does not).
-
-    The function may take arrays, or single numbers only. Its whole course is checked by `check(t_bar)`, which
-    every schedule calls, because only there is t̄ known.
+    """Any function of one level, or of an array of them, as a spread bound. It is checked where t̄ is known: `check`.
 
     >>> CustomSpread(lambda t: 3.0 * t if t < 0.1 else 0.3)(np.array([0.05, 0.4]))
     array([0.15, 0.3 ])
@@ -194,7 +184,6 @@ class CustomSpread(SpreadBound):
     function: Callable[[float], float]
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be called, and a function without a usable value at 0."""
         if not callable(self.function):
             raise BadInput(f"function of CustomSpread must be callable with a level t; got {self.function!r}")
         start = real_number(self.function(0.0), f"R(0) of {self!r}")
@@ -202,7 +191,6 @@ class CustomSpread(SpreadBound):
             raise BadInput(f"R of {self!r} must be non-negative; got R(0) = {start!r}")
 
     def __repr__(self) -> str:
-        """Name the function instead of showing its address."""
         name = getattr(self.function, "__qualname__", None)
         return f"CustomSpread(function={name or repr(self.function)})"
 

@@ -37,19 +37,18 @@ class Threat(ABC):
     eps: float
 
     name: ClassVar[str]
-    """What the model is called on command lines and in tables."""
+    """The name of the model on command lines and in tables."""
 
     lemma_events: ClassVar[int] = 0
-    """How many rare events share δ in Lemmas 1 and 2 of the paper; 0 if they do not speak of the model."""
+    """The number of rare events that share δ in Lemmas 1 and 2; 0 if they do not speak of the model."""
 
     chooses_hits: ClassVar[bool] = True
     """The attacker chooses which measurements are replaced, so that this may have to do with their values."""
 
     foresees: ClassVar[bool] = True
-    """What replaces a measurement may give away what later ones will be."""
+    """Replacements may give away what later measurements will be."""
 
     def __post_init__(self) -> None:
-        """Refuse an ε outside [0, 1/2)."""
         value = real_number(self.eps, f"eps (ε) of {type(self).__name__}")
         if not 0.0 <= value < 0.5:
             raise BadInput(
@@ -72,12 +71,12 @@ class Threat(ABC):
 
     @property
     def has_lemmas(self) -> bool:
-        """Whether Lemmas 1 and 2, and R-PSI, which rests on them, speak of the model."""
+        """True if Lemmas 1 and 2, and R-PSI, which rests on them, speak of the model."""
         return self.lemma_events > 0
 
     @property
     def confidence_parts(self) -> int:
-        """How many rare events share δ in Lemmas 1 and 2: δ̃ = δ / confidence_parts (equations 3 and 4)."""
+        """The number of rare events that share δ: δ̃ = δ / confidence_parts (equations 3 and 4)."""
         if not self.has_lemmas:
             raise BadArgument(
                 "threat",

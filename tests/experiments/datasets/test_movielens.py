@@ -12,6 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
+from frontguard.experiments.datasets import bundled_rows
 from frontguard.experiments.datasets.movielens import SELECTIONS, bundled_movies
 from tests.support.snapshots import refused
 
@@ -20,7 +21,8 @@ from tests.support.snapshots import refused
 def test_counts_from_ratings_are_the_bundled_ones(shared_data: Path, selection: str) -> None:
     movies = bundled_movies(selection)
     counts = np.zeros_like(movies.counts)
-    arms = {str(movie): arm for arm, movie in enumerate(movies.movie_ids)}
+    rows = bundled_rows("movielens24_counts.csv")
+    arms = {row["movie_id"]: int(row["arm"]) for row in rows if row["selection"] == selection}
     table = shared_data / "movielens" / "ml100k_ratings_age.csv.gz"
     with gzip.open(table, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

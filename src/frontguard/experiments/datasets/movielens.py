@@ -28,13 +28,12 @@ class Movies:
     """Score counts (24, 5 age groups, 5 scores) of one selection of movies."""
 
     selection: str
-    movie_ids: tuple[int, ...]
     titles: tuple[str, ...]
     counts: Ints
 
 
 def bundled_movies(selection: str = "margin") -> Movies:
-    """The counts that are part of the package.
+    """Return the counts that are part of the package.
 
     >>> movies = bundled_movies()
     >>> movies.titles[1], movies.counts.shape
@@ -45,9 +44,9 @@ def bundled_movies(selection: str = "margin") -> Movies:
     rows = [row for row in bundled_rows("movielens24_counts.csv") if row["selection"] == selection]
     arms = 1 + max(int(row["arm"]) for row in rows)
     counts = np.zeros((arms, len(AGE_GROUPS), len(SCORES)), np.int64)
-    ids, titles = [0] * arms, [""] * arms
+    titles = [""] * arms
     for row in rows:
         arm = int(row["arm"])
-        ids[arm], titles[arm] = int(row["movie_id"]), row["title"]
+        titles[arm] = row["title"]
         counts[arm, AGE_GROUPS.index(row["age_group"])] = [int(row[f"n{score}"]) for score in SCORES]
-    return Movies(selection, tuple(ids), tuple(titles), counts)
+    return Movies(selection, tuple(titles), counts)
