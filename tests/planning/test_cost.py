@@ -41,7 +41,7 @@ from frontguard.planning.reach import (
 )
 from frontguard.planning.task import Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
-from frontguard.simulation.adversaries import worst_case, worst_case_prescient
+from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian
 from frontguard.theory.spread import Uniform
 from tests.support.snapshots import refused
@@ -144,14 +144,17 @@ def test_arms_that_tie_are_certified_below_the_safe_limit_and_not_beyond_the_pos
     assert safe_up_to is not None
     assert possible_up_to is not None
     environment = gaussian(np.zeros((2, 1)), 0.2)
-    attack = worst_case if model is Malicious else worst_case_prescient
     for directions in ([-1, -1], [1, 1], [-1, 1], [0, 0]):
         eps = 0.8 * safe_up_to
         policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
-        assert simulate_one(policy, environment, attack(environment, eps, directions)).result().status == "certified"
+        assert (
+            simulate_one(policy, environment, strongest(environment, model(eps), directions)).result().status
+            == "certified"
+        )
     eps = 1.1 * possible_up_to
     policy = Certified(2, 1, threat=model(eps), accuracy=0.2, max_pulls=200_000)
-    assert simulate_one(policy, environment, attack(environment, eps, [-1, -1])).result().status != "certified"
+    attack = strongest(environment, model(eps), [-1, -1])
+    assert simulate_one(policy, environment, attack).result().status != "certified"
 
 
 # The first pulls.

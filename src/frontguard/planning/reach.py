@@ -26,7 +26,7 @@ from scipy.special import ndtri
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.intervals import ArmIntervals
-from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
+from frontguard.evidence.quantiles import SHIFTS
 from frontguard.evidence.statistics import (
     BOUNDED_MEAN,
     EXACT,
@@ -116,7 +116,7 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
     """
     below = np.linspace(0.0, threat.eps, 65)
     low, high = np.full(below.size, -math.inf), np.full(below.size, math.inf)
-    for t, cost, _ in _shifts(threat, spread if level == 0.5 else None):
+    for t, cost in _shifts(threat, spread if level == 0.5 else None):
         from_below = attacked_levels(threat, level - 0.5 + t, below)[0]
         from_above = attacked_levels(threat, 0.5 - level + t, below)[1]
         bounded = from_below > 0.0
@@ -126,13 +126,12 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
     return float(np.fmax.reduce(high - low, initial=0.0))
 
 
-def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float, float]]:
-    """Return the certified policy's shifts t, what each costs, R(t), and its weight; see `evidence.intervals`."""
+def _shifts(threat: Threat, spread: SpreadBound | None) -> list[tuple[float, float]]:
+    """Return the certified policy's shifts t, and what each costs, R(t); see `evidence.intervals`."""
     if spread is None or not threat.eps < threat.largest_eps(T_BAR):
-        return [(0.0, 0.0, 1.0)]
-    total = UNSHIFTED_SHARE + len(SHIFTS)
+        return [(0.0, 0.0)]
     shifted = [threat.shift + f * (T_BAR - threat.shift) for f in SHIFTS]
-    return [(0.0, 0.0, UNSHIFTED_SHARE / total), *((t, spread(t), 1.0 / total) for t in shifted)]
+    return [(0.0, 0.0), *((t, spread(t)) for t in shifted)]
 
 
 def pilot_limits(

@@ -654,9 +654,7 @@ class Certified(Holding):
         if not found.pulls or (codes == Verdict.KEEP).any():
             return found
         alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
-        limits = self.limits if len(self.limits.columns) else None
-        tolerances, goal = (self.goal.accuracy, self.goal.coverage, self.goal.margin), self.goal.name
-        front = front_of_estimates(self.standing.intervals[:, ESTIMATE], alive, *tolerances, limits, goal)
+        front = front_of_estimates(self.standing.intervals[:, ESTIMATE], alive, **self._aims)
         # After how many pulls something can be said at least, blocks do not tell beforehand.
         least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
         return replace(found, guess=Guess(front, *least))
@@ -669,16 +667,21 @@ class Certified(Holding):
             return found
         columns = (LOW, HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
         intervals = ArmIntervals(*(self.standing.intervals[kept, column] for column in columns))
-        limits = self.limits if len(self.limits.columns) else None
-        aims = self.accuracy, self.coverage, self.goal.margin, limits, self.goal.name
-        verdicts = judge(intervals, *aims)
+        verdicts = judge(intervals, **self._aims)
         codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
         codes[kept] = verdicts.codes
         decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
         exact = self.rule.kinds[: self.objectives] == EXACT
-        now = self._certificate(*promised_now(intervals, verdicts, *aims, exact=exact))
+        now = self._certificate(*promised_now(intervals, verdicts, **self._aims, exact=exact))
         promised = replace(found.certificate, accuracy=now.accuracy, coverage=now.coverage)
         return replace(found, verdict_codes=codes, decided_by=decided_by, certificate=promised)
+
+    @property
+    def _aims(self) -> dict[str, Any]:
+        """The goal as `judge` takes it."""
+        tolerances = {"accuracy": self.accuracy, "coverage": self.coverage, "margin": self.goal.margin}
+        limits = self.limits if len(self.limits.columns) else None
+        return {**tolerances, "goal": self.goal.name, "limits": limits}
 
     def _bounds(self) -> tuple[Floats, Floats]:
         intervals = self.standing.intervals
