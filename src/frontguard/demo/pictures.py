@@ -41,7 +41,6 @@ def _by_verdict(codes: Ints) -> Iterator[tuple[parts.Look, Ints]]:
 
 
 def _legend(panels: Sequence[parts.Panel], *others: parts.Look) -> tuple[parts.Look, ...]:
-    """Return the looks that occur in the panels: verdicts first, then the others."""
     drawn = parts.looks_of([layer for panel in panels for layer in panel.layers])
     return tuple(look for look in (*_LOOKS.values(), *others) if look in drawn)
 

@@ -404,7 +404,6 @@ def _thinned(points: Floats, layers: int) -> Ints:
 
 
 def _maxima(points: Floats) -> Ints:
-    """Return the maxima, one of equal ones (the first)."""
     if len(points) == 0:
         return NOBODY
     if points.shape[1] == 1:

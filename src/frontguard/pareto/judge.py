@@ -147,7 +147,6 @@ def judge(
 
 
 def _judge_alone(intervals: ArmIntervals, asked: Goal, briefly: bool) -> Verdicts:
-    """Return the verdicts where there is no evidence on pairs."""
     lower, upper = intervals.lower, intervals.upper
     decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.BEATEN), int(Verdict.UNDECIDED))

@@ -388,7 +388,6 @@ def plan(
 
 
 def _names(arms: int | Sequence[str], baseline: str | None) -> tuple[str, ...]:
-    """Return the names of arms that may only have been counted, of which the baseline is none."""
     if not isinstance(arms, int):
         return tuple(arms)
     counted = tuple(str(n + 1) for n in range(checked_count(arms, "arms (K)")))

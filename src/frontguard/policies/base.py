@@ -163,7 +163,6 @@ class Policy(ABC):
         raise OutOfTurn(f"{self.name} cannot be halted")
 
     def _expect(self, arms: Ints) -> None:
-        """Count pulls of `arms` as asked for."""
         np.add.at(self._outstanding, arms, 1)
         self._waiting += len(arms)
 

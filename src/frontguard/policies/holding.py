@@ -105,7 +105,6 @@ class Holding(Policy):
         self._pool_users.add(policy)
 
     def _merge(self) -> None:
-        """Take what lies beside the pool into it."""
         if len(self._beside):
             self._own_pool()
             self.pool = take_in(self.pool, self._beside, self.columns)

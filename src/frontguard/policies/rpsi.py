@@ -105,7 +105,6 @@ def _beats(medians: Floats, j: int, i: int, width: float, bias: float) -> bool:
 
 @kernel
 def _holds(medians: Floats, j: int, width_j: float, i: int, width_i: float, accuracy: float) -> bool:
-    """Tell whether j holds i."""
     for d in range(medians.shape[1]):
         if not _reaches(medians[j, d], width_j, medians[i, d], width_i, accuracy):
             return False

@@ -150,7 +150,6 @@ ANYWHERE: Ends = (-np.inf, np.inf)
 
 
 def _replacing(threat: Prescient, offsets: Floats, kept: Bools, joint: bool) -> Adversary:
-    """Return an attacker with the parameters (K, M) of `replace`."""
     return Adversary(threat, joint, attack=replace, reals=offsets.ravel(), ints=kept.ravel().astype(np.int64))
 
 

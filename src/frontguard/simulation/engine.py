@@ -360,7 +360,6 @@ def simulate_one(
 
 
 def _policy_for(question: Question, arms: Sequence[str] | None, count: int) -> Certified:
-    """Return the policy that answers a question about so many simulated arms."""
     names = [str(arm) for arm in range(count)] if arms is None else list(arms)
     if len(names) != count:
         raise BadArgument("arms", must=f"name the {count} arms of the environment", got=f"{len(names)} names")

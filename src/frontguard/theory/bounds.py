@@ -69,7 +69,6 @@ def median_deviation(spread: SpreadBound, threat: Threat, pulls: int, delta: flo
 
 
 def _log_parts(threat: Threat, delta: float) -> float:
-    """log(c/δ) = log(1/δ̃)."""
     return math.log(threat.confidence_parts / checked_delta(delta))
 
 
@@ -93,7 +92,6 @@ def total_pulls_upper(schedule: Schedule, tau: float) -> float:
 
 
 def _log_phases(schedule: Schedule, tau: float) -> float:
-    """log(τ² M K π² / (6 δ̃))."""
     number = real_number(tau, "tau (τ)")
     if number < 1.0:
         raise BadInput(f"tau (τ), a number of sampling phases, must be at least 1; got {number!r}")
