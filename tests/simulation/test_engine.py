@@ -183,7 +183,8 @@ def test_theorem_1_bounds_the_pulls_and_the_answer_is_pareto_accurate_where_the_
         while not live.done:
             arms = live.ask()
             live.tell(arms, streams.take_batch(arms))
-            held &= bool((np.abs(live.medians - environment.medians) <= live.bias + live.widths[:, None]).all())
+            lower, upper = live._bounds()
+            held &= bool(((lower <= environment.medians) & (environment.medians <= upper)).all())
         if not held:
             continue
         good += 1
