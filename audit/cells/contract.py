@@ -13,7 +13,7 @@ import numpy as np
 from audit.truth import Truth
 from audit.worlds import World
 from frontguard import Answer, Measurement, Oblivious, Study, Threat, analyze
-from frontguard.measure.drive import drive
+from frontguard.measure.drive import Loop
 from frontguard.studies.study import Pull
 
 CONFIDENCE = 0.9
@@ -118,9 +118,9 @@ def one_run(world: World, study: Study, rng: Rng, *, patient: bool) -> None:
         return future
 
     if patient:
-        drive(study, submit, workers=2, cancel=stop)
+        Loop(study, submit, workers=2, cancel=stop).run()
     else:
-        drive(study, submit, workers=2, give_up=stop, patience=0.0)
+        Loop(study, submit, workers=2, give_up=stop, patience=0.0).run()
 
 
 def analysed(world: World, log: dict[str, Any], threat: Threat, **asked: Any) -> Answers:

@@ -81,7 +81,7 @@ def test_a_study_says_what_lies_outside_the_bounds_of_a_limit() -> None:
     study = Study(["a", "b"], [Objective("x", "maximize", tolerance=0.5)], Prescient(0.2), limits=["mean(s,1,5)>=3"])
     for pull in study.ask(10):
         came = Measurement({"x": float(RNG.normal()), "s": 7.0 if pull.id == 3 else 4.0})
-        study.tell_measurements([(pull, usable(study.metrics, came, pull.id))])
+        study.tell_many([(pull, usable(study.metrics, came, pull.id))])
     said = [each for each in study.result().notices if each.kind == "out_of_bounds"]  # type: ignore[attr-defined]
     assert [(each.objective, each.count, each.example) for each in said] == [("s", 1, 7.0)]  # type: ignore[attr-defined]
 

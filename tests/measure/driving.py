@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from frontguard import Objective, Prescient
+from frontguard.measure.drive import Loop, Submit
 from frontguard.storage.contract import End, MemoryStorage, Pull, Storage
 from frontguard.studies.measurement import Measurement
 from frontguard.studies.study import Study
@@ -40,6 +42,23 @@ def at_once(measure: Callable[[Pull], Any] = values_of) -> Callable[[Pull], Futu
         return future
 
     return submit
+
+
+def drive(study: Study, submit: Submit, **options: Any) -> str:
+    """Run the loop to its end; why it ended."""
+    return Loop(study, submit, **options).run()
+
+
+def drive_up_to(study: Study, last: int) -> str:
+    """Run the loop with one worker until the time is over, which it is after so many pulls."""
+
+    def measure(pull: Pull) -> Measurement:
+        if pull.id >= last:
+            loop.until = time.monotonic()
+        return values_of(pull)
+
+    loop = Loop(study, at_once(measure), workers=1)
+    return loop.run()
 
 
 def told(study: Study) -> list[int]:

@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
-from frontguard.measure.drive import Broken, FirstMistake, RunProgress, drive
+from frontguard.measure.drive import Broken, FirstMistake, RunProgress
 from frontguard.storage.contract import End, Pull
 from frontguard.studies.measurement import CANCELLED, Measurement
 from frontguard.studies.study import Study
@@ -21,6 +21,8 @@ from tests.measure.driving import (
     WAIT,
     a_study,
     at_once,
+    drive,
+    drive_up_to,
     given_up,
     measured,
     reasons,
@@ -327,7 +329,7 @@ def test_stops_when_the_time_is_over() -> None:
     study = a_study()
     assert drive(study, at_once(), workers=1, until=time.monotonic() - 1.0) == "time"
     assert told(study) == []
-    assert drive(study, at_once(), workers=1, until=lambda: len(told(study)) >= 7) == "time"
+    assert drive_up_to(study, 7) == "time"
     assert told(study) == list(range(1, 8))
     assert drive(study, at_once(), workers=1, until=time.monotonic() + WAIT) == "done"
 
@@ -339,7 +341,7 @@ def test_an_interrupted_run_with_one_worker_goes_on_as_if_it_had_not_been() -> N
     while not parts.done:
         stop = next(stops)
         parts = a_study(parts.storage)
-        drive(parts, at_once(), workers=1, until=lambda at=stop, study=parts: len(told(study)) >= at)
+        drive_up_to(parts, stop)
     assert told(whole) == told(parts)
     assert whole.storage.told("study").values.tolist() == parts.storage.told("study").values.tolist()
     assert whole.result().to_dict() == parts.result().to_dict()

@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
-from frontguard.measure.drive import NotTold, drive
+from frontguard.measure.drive import NotTold
 from frontguard.storage.contract import MemoryStorage, Plan, Pull, Tell
 from frontguard.storage.postgres import PostgresStorage
 from frontguard.studies.measurement import Measurement
@@ -22,6 +22,7 @@ from tests.measure.driving import (
     WAIT,
     a_study,
     at_once,
+    drive,
     given_up,
     reasons,
     through,

@@ -187,7 +187,7 @@ def test_costs_that_pulls_report_are_kept_with_them_and_a_budget_of_them_ends_th
 def test_failed_and_lost_pulls_cost_too() -> None:
     study = a_study(cost="joules")
     first = study.ask(12)
-    study.tell_measurements([(pull, Measurement((None, None), "timed out", cost=60.0)) for pull in first[:2]])
+    study.tell_many([(pull, Measurement((None, None), "timed out", cost=60.0)) for pull in first[:2]])
     study.give_up(first[2:3])
     study.tell_many([(pull, told(pull, 10.0)) for pull in first[3:]])
     spending = study.state().result([]).cost

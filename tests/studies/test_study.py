@@ -139,7 +139,7 @@ def test_what_failed_pulls_said_survives_a_resume(place: Place) -> None:
                 said = f"line {pull.id}: no such\x1e flag"
                 bad = Measurement(None, "exit code 1", said=said)
                 came.append((pull, bad if pull.arm == "bad" else Measurement([1.0])))
-            study.tell_measurements([(pull, usable(study.objectives, each, pull.id)) for pull, each in came])
+            study.tell_many([(pull, usable(study.objectives, each, pull.id)) for pull, each in came])
         before = study.result()
         assert study.failures() == {"bad": Counter({"exit code 1": study.failures()["bad"].total()})}
     with place.open() as storage:

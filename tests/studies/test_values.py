@@ -161,7 +161,7 @@ def test_what_only_the_tolerance_makes_unusable_counts_as_failed_is_named_and_is
     for _ in range(5):
         pulls = study.ask(2)
         told = [(pull, usable(in_percent, Measurement(5.0 if pull.id != 2 else -3.0), pull.id)) for pull in pulls]
-        study.tell_measurements(told)
+        study.tell_many(told)
     result = study.result()
     (notice,) = [each for each in result.notices if isinstance(each, NotPositive)]
     second = study.to_frame()["arm"][2]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from frontguard._common.entries import Entries
 from frontguard.commands.arm import CommandMeasurement, Commands, in_words, last_words
 from frontguard.commands.spec import Spec
-from frontguard.measure.drive import FirstPulls, RunProgress, drive, lasting
+from frontguard.measure.drive import FirstPulls, Loop, RunProgress, lasting
 from frontguard.notices import (
     AllFailed,
     CleaningUp,
@@ -267,7 +267,7 @@ class CommandedRun:
         first = FirstPulls(len(self.spec.arms), objectives, "the commands", in_words=self._why, alike=False)
         with self.commands, _attentive(), ThreadPoolExecutor(self.spec.workers, "pull") as pool:
             try:
-                how = drive(
+                how = Loop(
                     self.study,
                     lambda pull: pool.submit(self._pulled, pull),
                     workers=self.spec.workers,
@@ -277,7 +277,7 @@ class CommandedRun:
                     give_up=self.give_up,
                     abandon=self._stop.set,
                     hold_back=first if new else None,
-                )
+                ).run()
             finally:
                 self._stop.set()
         found = self.snapshot(final=True)

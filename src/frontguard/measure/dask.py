@@ -1,11 +1,11 @@
 """Pulls on a Dask cluster: each is a task on a worker that was found fit (`_common.dask`), and is measured once.
 
-The scheduler runs a task again elsewhere when a worker is lost; a pull is not measured again. A task claims its pull at
-the scheduler before it measures. One that finds its pull claimed comes after a worker that was lost with it, and
-measures nothing: which tasks lose their workers may have to do with what they measure.
+The scheduler runs a task again elsewhere when a worker is lost. So a task claims its pull at the scheduler before it
+measures, and one that finds its pull claimed measures nothing: which tasks lose their workers may have to do with what
+they measure.
 
-The function, the arm's value and what comes back travel as bytes, which are read where errors can be caught: Dask would
-let a worker go that cannot read what it was sent.
+The function, the arm's value and what comes back travel as bytes, which are read where errors can be caught: Dask lets
+a worker go that cannot read what it was sent.
 """
 
 from __future__ import annotations
@@ -140,8 +140,6 @@ class Dask(Workers):
                 claim = event(self._claim(self._done.get_nowait()), client=self._cluster.client)
                 self._cluster.call(claim.clear, limit=_dask.SOON)
 
-    # Who is there -----------------------------------------------------------------------------------------------------
-
     def _watch(self) -> None:
         """Keep an eye on the workers until it is over: use those that join, and wait for none that is gone."""
         while not self._over.wait(LOOK):
@@ -149,7 +147,12 @@ class Dask(Workers):
                 for unfit in self._cluster.watch():
                     _say(WorkerLeftOut(str(unfit), unfit.lacks))
             except BadArgument as error:
-                self._give_up(error.why)
+                with self._lock:
+                    self._broken = error.why
+                    tasks = list(self._tasks.values())
+                for task in tasks:
+                    with suppress(InvalidStateError):
+                        task.future.set_exception(LostPull(error.why))
                 return
             with suppress(Exception):  # of a scheduler that does not answer
                 self._clear_up()
@@ -162,14 +165,6 @@ class Dask(Workers):
                         with suppress(InvalidStateError):  # it came back before
                             task.future.set_exception(LostPull(f"the Dask workers that had pull {pull} are gone"))
                         task.sent.cancel()
-
-    def _give_up(self, why: str) -> None:
-        with self._lock:
-            self._broken = why
-            tasks = list(self._tasks.values())
-        for task in tasks:
-            with suppress(InvalidStateError):
-                task.future.set_exception(LostPull(why))
 
     def close(self, wait: bool) -> None:
         """Take back what is still to be evaluated; let go of the client if it is ours."""

@@ -1,14 +1,11 @@
 """The loop that measures: asks a study for pulls, submits them to workers, and tells what came back.
 
-It is the same for commands (`frontguard run`) and for functions (`identify`): whoever calls it gives a `submit` that
-turns a pull into a future. As many pulls are under way as there are workers, never more, so that the next plan sees all
-that could be seen; with one worker, a fixed seed gives the same pulls in the same order however often the study is
-stopped between them.
+It is the same for commands (`frontguard run`) and for functions (`identify`). As many pulls are under way as there are
+workers, never more, so that the next plan sees all that could be seen; with one worker, a fixed seed gives the same
+pulls in the same order however often the study is stopped between them.
 
 A pull that was begun ends once: with what came back of it, or given up, and then it counts as failed. So a run that is
 to stop waits for what is under way; and while pulls are under way, a thread renews their leases (`_heartbeat`).
-
-What measures is at fault when every first pull of every arm fails alike, and not the arms: `FirstPulls`.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 
 from frontguard._common.checks import checked_count
@@ -83,84 +80,41 @@ class FirstMistake(BadInput):
     """Every first pull of every arm failed: what measures is at fault, not the arms. Nothing was stored."""
 
 
-def drive(
-    study: Study,
-    submit: Submit,
-    *,
-    workers: int,
-    until: float | Callable[[], bool] | None = None,
-    on_change: Callable[[RunProgress], None] | None = None,
-    cancel: threading.Event | None = None,
-    give_up: threading.Event | None = None,
-    abandon: Callable[[], None] | None = None,
-    hold_back: Callable[[Sequence[Finished]], bool] | None = None,
-    patience: float = 5.0,
-    storage_limit: float = STORAGE_LIMIT,
-) -> str:
-    """Measure until the study is done ("done"), the time is over ("time") or it is cancelled ("cancelled").
-
-    Parameters
-    ----------
-    submit
-        Begins a pull; the future gives a `Measurement`. An exception is a failed pull, but for `BadInput` and
-        `KeyboardInterrupt`, which end the run.
-    workers
-        How many pulls are under way at a time.
-    until
-        When to stop: a moment of `time.monotonic()`, or a function that says so. What is under way then is waited for,
-        unless `cancel` is set.
-    on_change
-        Called every `LOOK` seconds, in this thread, and at the end.
-    cancel
-        Stops the run when it is set: nothing more is asked for, what has not begun is given back, what has is waited
-        for, however long it takes.
-    give_up
-        Stops the run when it is set, and what is under way is given up: it counts as failed, but for what comes back
-        within `patience` seconds.
-    abandon
-        Called once when pulls under way are no longer wanted: given up, or under way when the study is done. Without
-        it, pulls that are under way when the study is done are waited for and told.
-    hold_back
-        Asked before anything is told for the first time; while it says True, finished pulls are kept. If it raises
-        `FirstMistake`, none of them is told and the study is forgotten, unless others are at it.
-    storage_limit
-        Seconds for which a storage that is out of order is tried again. Measured values are kept meanwhile; when the
-        time is over they are in the `NotTold` that is raised.
-    """
-    over = until if callable(until) else lambda: until is not None and time.monotonic() >= until
-    loop = _Loop(
-        study,
-        submit,
-        checked_count(workers, "workers"),
-        over,
-        cancel or threading.Event(),
-        give_up or threading.Event(),
-        on_change or (lambda now: None),
-        abandon is not None,
-        abandon or (lambda: None),
-        hold_back,
-        storage_limit,
-    )
-    return loop.run(patience)
-
-
 @dataclass
-class _Loop:
-    """One run: what is under way, what is finished and not yet told, and what stands in the way."""
+class Loop:
+    """One run: `run` measures until the study is done ("done"), the time is over ("time") or it is "cancelled"."""
 
     study: Study
     submit: Submit
+    """Begins a pull. An exception is a failed pull, but for `BadInput` and `KeyboardInterrupt`, which end the run."""
+
     workers: int
-    over: Callable[[], bool]
-    cancel: threading.Event
-    give_up: threading.Event
-    on_change: Callable[[RunProgress], None]
-    can_abandon: bool
-    abandon: Callable[[], None]
-    hold_back: Callable[[Sequence[Finished]], bool] | None
-    storage_limit: float
+    """How many pulls are under way at a time."""
+
+    until: float | None = None
+    """When to stop, by `time.monotonic()`: what is under way then is waited for, unless `cancel` is set."""
+
+    on_change: Callable[[RunProgress], None] = lambda now: None
+    """Called every `LOOK` seconds, in this thread, and at the end."""
+
+    cancel: threading.Event = field(default_factory=threading.Event)
+    """Stops the run: what has not begun is given back, what has is waited for, however long it takes."""
+
+    give_up: threading.Event = field(default_factory=threading.Event)
+    """Stops the run: what does not come back within `patience` seconds is given up, and counts as failed."""
+
+    abandon: Callable[[], None] | None = None
+    """Called once when pulls under way are no longer wanted. Without it, those of a study that is done are told."""
+
+    hold_back: Callable[[Sequence[Finished]], bool] | None = None
+    """Asked before anything is told for the first time; while it says True, finished pulls are kept. If it raises
+    `FirstMistake`, none of them is told and the study is forgotten, unless others are at it."""
+
+    patience: float = 5.0
+    storage_limit: float = STORAGE_LIMIT
 
     def __post_init__(self) -> None:
+        checked_count(self.workers, "workers")
         self.under_way: dict[int, tuple[Pull, Future[Measurement]]] = {}
         self.back: SimpleQueue[int] = SimpleQueue()  # pulls whose futures are done
         self.finished: list[Finished] = []  # and not told yet
@@ -177,11 +131,12 @@ class _Loop:
         self.began = self.shown_at = time.monotonic()
         self.lately: deque[tuple[float, int]] = deque([(self.began, 0)])
 
-    def run(self, patience: float) -> str:
+    def run(self) -> str:
+        """Measure, and say why it ended."""
         try:
             with self._heartbeat():
                 why = self._measure()
-                self._wind_up(why, patience)
+                self._wind_up(why)
         except BaseException as error:
             self._break_off(error)
             raise
@@ -193,7 +148,7 @@ class _Loop:
         while True:
             if self.cancel.is_set() or self.give_up.is_set():
                 return "cancelled"
-            if self.over():
+            if self.until is not None and time.monotonic() >= self.until:
                 return "time"
             if self.broken or self._ask():
                 return "done"
@@ -205,8 +160,6 @@ class _Loop:
             self._collect(max(wait, 0.0))
             self._tell()
             self._show()
-
-    # Leases -----------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _heartbeat(self) -> Iterator[None]:
@@ -231,8 +184,6 @@ class _Loop:
             with suppress(Exception):  # whatever is wrong with the storage, the loop that asks and tells finds out
                 self.study.renew(held)
         self.renewed = time.time()
-
-    # Asking -----------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> bool:
         """Submit as many pulls as there are free workers; whether the study is done."""
@@ -288,8 +239,6 @@ class _Loop:
         self.under_way[pull.id] = pull, future
         future.add_done_callback(lambda _: self.back.put(pull.id))
 
-    # Telling ----------------------------------------------------------------------------------------------------------
-
     def _collect(self, patience: float) -> None:
         try:
             self._take(self.back.get(timeout=patience) if patience > 0.0 else self.back.get_nowait())
@@ -339,7 +288,7 @@ class _Loop:
                 self.hold_back = None
                 self.study.settle([came.values for _, came in self.finished])
                 told = [(pull, usable(self.study.metrics, came, pull.id)) for pull, came in self.finished]
-                self._count(told, self.study.tell_measurements(told))
+                self._count(told, self.study.tell_many(told))
                 self.finished.clear()
             for pull, end in list(self.ended):
                 self._count([(pull, _NOTHING)], self.study.give_up([pull], end))
@@ -389,9 +338,7 @@ class _Loop:
             self.finished,
         )
 
-    # The end ----------------------------------------------------------------------------------------------------------
-
-    def _wind_up(self, why: str, patience: float) -> None:
+    def _wind_up(self, why: str) -> None:
         """Let what is under way come back and tell it; what is no longer wanted is given up after some patience."""
         self._call_off()
         self.hold_back = None
@@ -402,11 +349,11 @@ class _Loop:
                 or self.broken
                 or (why == "cancelled" and not self.under_way)  # it is the storage that is waited for
                 or (why == "time" and self.cancel.is_set())
-                or (why == "done" and self.can_abandon)
+                or (why == "done" and self.abandon is not None)
             )
             if leave_at is None and nobody_waits:
-                leave_at = time.monotonic() + patience
-                self.abandon()
+                leave_at = time.monotonic() + self.patience
+                self._abandon()
             if leave_at is not None and time.monotonic() >= leave_at:
                 if self.finished and self.trouble is not None:
                     raise self._not_told(self.trouble[1]) from self.trouble[1]
@@ -422,6 +369,10 @@ class _Loop:
         for _, future in list(self.under_way.values()):
             future.cancel()  # what has not begun
 
+    def _abandon(self) -> None:
+        if self.abandon is not None:
+            self.abandon()
+
     def _give_up_the_rest(self, end: End) -> None:
         self.ended += [(pull, end) for pull, _ in self.under_way.values()]
         self.under_way.clear()
@@ -431,7 +382,7 @@ class _Loop:
     def _break_off(self, error: BaseException) -> None:
         """After an error: what is finished is told all the same, unless this is what failed or what is held back."""
         self._call_off()
-        self.abandon()
+        self._abandon()
         if isinstance(error, NotTold):
             return
         if isinstance(error, FirstMistake):
@@ -484,51 +435,44 @@ ENOUGH_ARMS = 20
 """So many different arms that fail alike from the start are taken for all."""
 
 
+@dataclass
 class FirstPulls:
     """Holds back the first pulls as long as all of them fail alike; raises when that can be no accident.
 
     Then `what` measures is at fault, and a study that has counted its mistakes would be spoilt for when it is mended.
-    `in_words` says why one failed; alike are those of one `cause`, unless `alike` says otherwise. Held back are also
-    first pulls of which one has a value that its tolerance or bounds cannot use.
+    Held back are also first pulls of which one has a value that its tolerance or bounds cannot use.
     """
 
-    def __init__(
-        self,
-        arms: int,
-        objectives: Sequence[Objective],
-        what: str,
-        *,
-        in_words: Callable[[Pull, Measurement], str] = lambda pull, came: came.reason,
-        alike: bool = True,
-    ) -> None:
-        self._arms = min(arms, ENOUGH_ARMS)
-        self._objectives = objectives
-        self._what, self._in_words, self._alike = what, in_words, alike
+    arms: int
+    objectives: Sequence[Objective]
+    what: str
+    in_words: Callable[[Pull, Measurement], str] = lambda pull, came: came.reason  # why one failed
+    alike: bool = True  # whether only those of one `cause` fail alike
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
         """Whether to go on holding them back."""
         for pull, came in finished:
             if came.cause == BOOLEAN:
-                said = self._in_words(pull, came)
+                said = self.in_words(pull, came)
                 raise FirstMistake(f"the first pull of arm {pull.arm!r}, which was not counted: {said}")
-        enough = len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= self._arms
+        enough = len(finished) >= PROBE and len({pull.index for pull, _ in finished}) >= min(self.arms, ENOUGH_ARMS)
         if self._unusable(finished, refuse=enough) and not enough:
             return True
         causes = {came.cause for _, came in finished}
-        if "" in causes or (self._alike and len(causes) > 1):
+        if "" in causes or (self.alike and len(causes) > 1):
             return False
         if enough:
             pull, came = finished[0]
             raise FirstMistake(
-                f"{self._what} failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {self._in_words(pull, came)}"
+                f"{self.what} failed in all of the first {len(finished)} pulls, which were not counted; that of "
+                f"{pull.arm!r}: {self.in_words(pull, came)}"
             ) from came.error
         return True
 
     def _unusable(self, finished: Sequence[Finished], *, refuse: bool) -> bool:
         """Whether there are values that cannot be used as declared; where most are such, that is refused on demand."""
         found = False
-        for d, objective in enumerate(self._objectives):
+        for d, objective in enumerate(self.objectives):
             values = [(pull.arm, came.values[d]) for pull, came in finished]
             numbers = [(arm, value) for arm, value in values if value is not None and not isinstance(value, bool)]
             wrong = [(arm, value) for arm, value in numbers if objective.fault(value)]

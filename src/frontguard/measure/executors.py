@@ -1,15 +1,11 @@
 """Who evaluates a Python function: this thread, threads, processes, any `concurrent.futures.Executor`, a Dask cluster.
 
-Each is a `Workers`: it takes a candidate and what is given of a pull, and gives a future of what was measured. An
-exception in the function is a measurement that failed, made into words where it was raised: not every exception
-survives the way between processes, and one that does not would take the whole executor with it.
+Each is a `Workers`. An exception in the function is a measurement that failed, made into words where it was raised: not
+every exception survives the way between processes.
 
-Worker processes are our own rather than those of a `ProcessPoolExecutor`, which breaks as a whole when one of its
-processes dies: nobody could say which of the arms that were being measured was to blame. Those of `pebble` share one
-pipe: a process that is killed while it holds the pipe's lock breaks the pool as well, and a function that ends its
-process with exit code 0 leaves its pull waiting for ever. Here each has its own pipe, so a death is charged to the one
-pull that it interrupted, with its signal, and only that process is started anew. They are spawned, never forked: a fork
-of a process with running threads (numba's, the caller's) may hang for ever.
+Worker processes are our own, each with its own pipe, so that a death is charged to the one pull that it interrupted: a
+`ProcessPoolExecutor` breaks as a whole, and those of `pebble` share a pipe, whose lock may die with one of them. They
+are spawned: a fork of a process with running threads (numba's, the caller's) may hang for ever.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Self
 
 from frontguard._common.dask import LoadedAs, is_client
 from frontguard._common.machine import usable_cores
@@ -80,6 +76,12 @@ class Workers:
 
     def close(self, wait: bool) -> None:
         """Let go of the workers; with `wait`, after what they are at."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(wait=kind is None)
 
 
 class Pool(Workers):

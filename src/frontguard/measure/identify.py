@@ -16,13 +16,14 @@ from typing import Any, Literal, Unpack
 
 from frontguard._common.checks import checked_count, checked_seconds, refuse_unknown
 from frontguard.errors import BadArgument, BadInput
-from frontguard.measure.drive import FirstPulls, RunProgress, drive
+from frontguard.measure.drive import FirstPulls, Loop, RunProgress
 from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.notices import Stopping
 from frontguard.question import Asked, Entry, Question
 from frontguard.results import Answer
 from frontguard.storage.contract import Pull, Storage
 from frontguard.studies.measurement import Measurement
+from frontguard.studies.settings import named_arms
 from frontguard.studies.study import LEASE, Study
 from frontguard.theory.threats import Threat
 from frontguard.words.progress import ProgressDisplay
@@ -55,11 +56,10 @@ def identify(  # noqa: PLR0913 (a public entry point)
     evaluate
         Measures one arm once: `evaluate(name)`, or `evaluate(value)` with arms as a mapping of names to values. A
         further parameter called `seed` or `pull` gets the number of the pull; no number is measured twice. One called
-        `rep` gets which pull of its arm this is, from 1, and `item` what is measured of `items`. It returns
-        the metrics by name, in the order of objectives, with those that only limits need behind them, or, if there is
-        one metric, as a number. An exception is a
-        failed pull, and so is a value that cannot be used: an observation that may be anything, not one that is left
-        out.
+        `rep` gets which pull of its arm this is, from 1, and `item` what is measured of `items`. It returns the metrics
+        by name; or in the order of objectives, with those that only limits need behind them; or, if there is one
+        metric, a number. An exception, or a value that cannot be used, is a failed pull: an observation that may be
+        anything, not one that is left out.
     arms
         As in `Study`, or a mapping of names to values. With a number of arms, `evaluate` gets 0, 1, ….
     objectives, threat, question, seed
@@ -119,7 +119,7 @@ def identify(  # noqa: PLR0913 (a public entry point)
     limit = None if timeout is None else checked_seconds(timeout, "timeout")
     # Workers first: what they refuse is refused before a study is begun, and a script that is imported once more by a
     # worker process gets no further than this.
-    with _opened(executor, measure, count, limit) as crew:
+    with open_workers(executor, measure, workers=count, timeout=limit) as crew:
         study = Study(list(candidates), question=wanted, storage=storage, name=name, seed=seed, lease=lease)
         try:
             return _run(study, crew, candidates, listed, until, progress)
@@ -166,7 +166,7 @@ def _run(
             display.pulls(now.told, now.failed, now.seconds, now.rate)
 
     with _ctrl_c(cancel, give_up, crew, say_stopping):
-        why = drive(
+        why = Loop(
             study,
             submit,
             workers=crew.count,
@@ -177,7 +177,7 @@ def _run(
             abandon=crew.abandon if crew.can_be_stopped else None,
             hold_back=FirstPulls(len(study.arms), study.objectives, "evaluate") if new else None,
             patience=1.0,
-        )
+        ).run()
     if why == "cancelled":
         raise KeyboardInterrupt
     result = study.result()
@@ -185,24 +185,12 @@ def _run(
 
 
 @contextmanager
-def _opened(executor: object, measure: Measure, count: int | None, timeout: float | None) -> Iterator[Workers]:
-    crew = open_workers(executor, measure, workers=count, timeout=timeout)
-    try:
-        yield crew
-    except BaseException:
-        crew.close(wait=False)
-        raise
-    crew.close(wait=True)
-
-
-@contextmanager
 def _ctrl_c(
     cancel: threading.Event, give_up: threading.Event, crew: Workers, say_stopping: Callable[[int], None]
 ) -> Iterator[None]:
-    """While in here, a first Ctrl-C ends the run after what is under way, and a second one gives that up.
+    """While in here, a first Ctrl-C ends the run after what is under way, a second one gives that up, a third ends all.
 
-    An evaluation in this very thread is interrupted by the second one, and so is everything by a third. Handlers of the
-    caller's own are left alone.
+    Handlers of the caller's own are left alone.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -228,20 +216,12 @@ def _ctrl_c(
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _candidates(arms: object) -> dict[str, Any]:
+def _candidates(arms: Any) -> dict[str, Any]:
     """What `evaluate` gets for each arm, by the arm's name."""
     if isinstance(arms, Mapping):
         return dict(arms)
-    if isinstance(arms, int) and not isinstance(arms, bool):
-        return {str(index): index for index in range(checked_count(arms, "arms"))}
-    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence):
-        raise BadArgument("arms", must="be a list of names, a mapping of names to values, or a number", got=repr(arms))
-    if len(set(map(repr, arms))) < len(arms):
-        raise BadArgument("arms", must="have different names", got=repr(list(arms)))
-    try:
-        return {arm: arm for arm in arms}
-    except TypeError:
-        raise BadInput("arms in a list must be names; give a mapping of names to values for anything else") from None
+    names = named_arms(arms)
+    return {name: int(name) if isinstance(arms, int) else name for name in names}
 
 
 def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ A study is a log. Two kinds of records are appended to it and never changed:
 - a *told pull*: the values that were measured, or why they could not be. Told pulls are numbered through from 1 in the
   order in which they were written, without gaps: `told(study, after=n)` gives all that came after the n-th.
 
-Beside the log there are the *leases*: who is at work on which pull until when. A pull is handed out once: a number that
-is measured again after its worker was lost, with only the survivor counted, is a censored sample (docs/theory.md, (g)).
-So a lease begins with `hand_out`, and ends in one of three ways:
+Beside the log there are the *leases*: who is at work on which pull until when. A pull is handed out once: one that is
+measured again after its worker was lost, with only the survivor counted, is a censored sample (docs/theory.md, (g)). So
+a lease begins with `hand_out`, and ends in one of three ways:
 
 - its pull is told by whoever measured it, with values or as failed: `tell`, with `End.TOLD`;
 - its pull is given up, by anyone: `tell` with another `End` and no values. It counts as failed. What its holder tells
@@ -26,11 +26,10 @@ Guarantees, by every backend, for any number of processes and threads:
 2. **Once.** A pull that was told stays as it was told first; telling it again changes nothing and says so.
 3. **One order.** All readers see the same told pulls in the same order, and never the n-th before the (n−1)-th.
 4. **One plan after another.** Of several plans with one number exactly one is added.
-5. **One holder.** No pull is handed out again, unless it was given back; that one was handed out is as durable as what
-   was told, or it might be handed out again after a crash.
+5. **One holder.** No pull is handed out again, unless it was given back; not after a crash either.
 6. Writers wait for each other; none fails because another one writes, and none waits for ever.
 
-`MemoryStorage` keeps the contract in its most obvious form: the reference that other backends are compared with.
+`MemoryStorage` is the reference that other backends are compared with.
 """
 
 from __future__ import annotations
@@ -117,37 +116,31 @@ GIVEN_BACK = float("-inf")
 
 @dataclass(frozen=True)
 class Pull:
-    """What is asked: one measurement to make, leased to `worker` until `deadline` (seconds since the epoch).
+    """One measurement to make, leased to `worker` until `deadline` (seconds since the epoch).
 
-    A storage knows a pull by its number. The study adds the arm: its name, and its position among the arms; and which
-    repeat of it this is, from 1, so that the seventh pulls of two arms can share an item or a seed. In a study of a
-    list of items, `item` is the position in it that this repeat measures, the same for all arms.
+    A storage knows a pull by its number; the study adds the rest.
     """
 
     id: int
     worker: str
     deadline: float
     arm: str = ""
-    index: int = -1
-    rep: int = 0
-    item: int = -1
+    index: int = -1  # position among the arms
+    rep: int = 0  # which repeat of the arm this is, from 1
+    item: int = -1  # position, in a list of items, that this repeat measures: the same for all arms
 
 
 @dataclass(frozen=True)
 class Tell:
-    """What is stored of a pull: its values as measured, NaN where a metric failed, and then the reason; how it ended.
-
-    One that was given up has no values, and `worker` is who had it. Pulls of one `cluster` (a host, a process, a day)
-    may depend on each other; "" is one of its own.
-    """
+    """What is stored of a pull."""
 
     pull: int
-    values: tuple[float, ...]
-    reason: str = ""
-    worker: str = ""
+    values: tuple[float, ...]  # as measured, NaN where a metric failed; none of one that was given up
+    reason: str = ""  # why something failed
+    worker: str = ""  # who told it, or had it when it was given up
     at: float = 0.0  # seconds since the epoch
     end: End = End.TOLD
-    cluster: str = ""
+    cluster: str = ""  # pulls of one (a host, a process, a day) may depend on each other; "" is one of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,15 +205,13 @@ class Told:
 class Storage(ABC):
     """Where studies are kept. Safe to use from several threads; a process that forks opens its own after it."""
 
-    # Studies ----------------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def studies(self) -> list[str]:
         """Names of the studies, oldest first."""
 
     @abstractmethod
     def create(self, study: str, settings: str, metrics: int) -> None:
-        """Begin a study of `metrics` (M) metrics; `settings` is a text of the caller's. Raises `StudyExists`."""
+        """Begin a study of M `metrics`; `settings` is a text of the caller's. Raises `StudyExists`."""
 
     @abstractmethod
     def settings(self, study: str) -> str:
@@ -228,17 +219,11 @@ class Storage(ABC):
 
     @abstractmethod
     def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
-        """Give the study new settings; the earlier ones are kept.
-
-        With `after` only if these are the latest, with `told` only if so many pulls are told: in one step, whoever else
-        writes. False if it is not so, and then nothing changes.
-        """
+        """Give the study new settings, if `after` are the latest and so many pulls are `told`; whether it was so."""
 
     @abstractmethod
     def forget(self, study: str) -> bool:
-        """Remove a study of which nothing was told, with its plans and leases; False, and it stays, if anything was."""
-
-    # The log ----------------------------------------------------------------------------------------------------------
+        """Remove a study, with its plans and leases, of which nothing was told; False if anything was."""
 
     @abstractmethod
     def size(self, study: str) -> tuple[int, int]:
@@ -266,33 +251,21 @@ class Storage(ABC):
 
     @abstractmethod
     def late(self, study: str) -> Told:
-        """What was told of pulls after they had been given up, the first of each, in that order. It does not count.
-
-        Of which cluster it was is not kept.
-        """
-
-    # Leases -----------------------------------------------------------------------------------------------------------
+        """What was told first of each pull after it had been given up. It does not count, and has no cluster."""
 
     @abstractmethod
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
         """Lease up to `most` pulls to a worker until `deadline`; durable when it returns.
 
-        First those that were given back, lowest number first; then planned ones that were never handed out nor told,
-        in their order.
+        First those that were given back; then planned ones that were never handed out nor told; by number.
         """
 
     @abstractmethod
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        """Put off the deadline of the leases that a worker holds, on some pulls or on any; how many these were.
-
-        A lease whose deadline is `GIVEN_BACK` is over.
-        """
+        """Put off the deadline of the leases that a worker holds, on some pulls or on any; how many these were."""
 
     def give_back(self, study: str, worker: str, pulls: Iterable[int] | None = None) -> int:
-        """End the leases that a worker holds on some pulls, or on any, all of them never begun; how many these were.
-
-        A pull that is told stays as it is.
-        """
+        """End the leases that a worker holds on some pulls, or on any, none of which was begun; how many these were."""
         return self.renew(study, worker, GIVEN_BACK, pulls)
 
     @abstractmethod
@@ -302,8 +275,6 @@ class Storage(ABC):
     def now(self) -> float:
         """Seconds since the epoch, by the one clock that tells for all its workers when a lease has run out."""
         return time.time()
-
-    # Housekeeping -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def describe(self) -> str:
@@ -339,23 +310,18 @@ def leases_of(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None, 
     ]
 
 
-def checked_tells(tells: Sequence[Tell], planned: int, metrics: int) -> Told:
-    """Return tells as columns; refuse what no log may hold."""
+def check_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
+    """Refuse what no log may hold."""
     for tell in tells:
         checked_texts(tell.reason, tell.worker, tell.cluster)
         if len(tell.values) != metrics:
             raise ValueError(f"pull {tell.pull} must have {metrics} values; got {len(tell.values)}")
-    told = Told.of(tells, metrics)
-    if fault := fault_of(told, planned):
+    if fault := fault_of(Told.of(tells, metrics), planned):
         raise ValueError(fault)
-    return told
 
 
 def fault_of(told: Told, planned: int) -> str:
-    """Say what no log may hold; empty if told pulls are sound.
-
-    A log may come from a stranger: numbers that are out of all proportion are found before anything is made of them.
-    """
+    """What no log may hold of told pulls, as one that comes from a stranger might; empty if they are sound."""
     given_up = told.ends != End.TOLD
     for wrong, what in (
         ((told.pulls < 1) | (told.pulls > planned), f"was never planned: this study has {planned} pulls so far"),
@@ -370,7 +336,7 @@ def fault_of(told: Told, planned: int) -> str:
 
 
 def fault_of_plans(plans: Sequence[Plan], planned: int) -> str:
-    """Say what no log may hold of plans that end at pull `planned`; empty if they are sound."""
+    """What no log may hold of plans that end at pull `planned`; empty if they are sound."""
     if plans and plans[0].number == 1 and plans[0].first != 1:
         return "plan 1 does not begin with pull 1"
     for before, plan in pairwise(plans):
@@ -385,7 +351,7 @@ def fault_of_plans(plans: Sequence[Plan], planned: int) -> str:
 
 
 def checked_texts(*texts: str) -> None:
-    """Refuse what no database takes: a lone surrogate has no UTF-8 form. `UnicodeEncodeError` is a `ValueError`."""
+    """Refuse what no database takes, a lone surrogate, with `UnicodeEncodeError`, which is a `ValueError`."""
     for text in texts:
         text.encode()
 
@@ -437,8 +403,6 @@ class MemoryStorage(Storage):
     def __repr__(self) -> str:
         return f"MemoryStorage() of {len(self._studies)} studies"
 
-    # Studies ----------------------------------------------------------------------------------------------------------
-
     def studies(self) -> list[str]:
         with self._lock:
             return list(self._studies)
@@ -469,8 +433,6 @@ class MemoryStorage(Storage):
                 return False
             del self._studies[study]
             return True
-
-    # The log ----------------------------------------------------------------------------------------------------------
 
     def size(self, study: str) -> tuple[int, int]:
         with self._lock:
@@ -503,7 +465,7 @@ class MemoryStorage(Storage):
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
         with self._lock:
             kept = self._kept(study)
-            checked_tells(tells, kept.planned, kept.metrics)
+            check_tells(tells, kept.planned, kept.metrics)
             answers = []
             for tell in tells:
                 new = tell.pull not in kept.ends
@@ -520,8 +482,6 @@ class MemoryStorage(Storage):
         with self._lock:
             kept = self._kept(study)
             return Told.of(list(kept.late.values()), kept.metrics)
-
-    # Leases -----------------------------------------------------------------------------------------------------------
 
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
         checked_texts(worker)
@@ -547,8 +507,6 @@ class MemoryStorage(Storage):
     def leases(self, study: str) -> list[Pull]:
         with self._lock:
             return [pull for _, pull in sorted(self._kept(study).leases.items()) if pull.deadline > GIVEN_BACK]
-
-    # Housekeeping -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Nothing to let go of."""

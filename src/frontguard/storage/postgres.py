@@ -1,20 +1,16 @@
 """Studies on a PostgreSQL server, for workers on many machines.
 
-Connections are opened when needed, replaced when lost, and never shared by a fork. They are a list of our own rather
-than `psycopg_pool`: that connects in four threads of its own, which no fork survives, writes why it could not into a
-log, and answers with a bare timeout; we want the reason at once, without the password.
+Connections are opened when needed, replaced when lost, and never shared by a fork. They are a list of our own, because
+`psycopg_pool` connects in threads of its own, which no fork survives, and answers with a bare timeout.
 
 The tables and functions of studies are written in `schema.sql`. What changes several rows at once is a function on the
-server. A call is then one round trip and one transaction that ends whether or not its caller still lives: no worker
-that hangs or is stopped can hold a lock on a study.
-
-Every such function locks the study's row first. That row keeps the number of told pulls, and PostgreSQL lets a lock go
-only after the commit can be seen: numbers follow the order of commits, and nobody sees the n-th without the (n−1)-th.
+server: one round trip and one transaction, so no worker that hangs can hold a lock on a study. Every such function
+locks the study's row first. That row keeps the number of told pulls, and PostgreSQL lets a lock go only after the
+commit can be seen: numbers follow the order of commits, and nobody sees the n-th without the (n−1)-th.
 
 Told pulls and plans are flushed to disk before anybody can see them (`synchronous_commit`). Plans too, since workers on
-other machines outlive a crash of the server: a plan that was lost and made anew could give another arm to the pulls in
-their hands. That a pull was handed out is flushed as well, or it might be handed out again after a crash. Only that a
-lease was renewed or given back may be lost.
+other machines outlive a crash of the server: a plan that was made anew could give another arm to the pulls in their
+hands. Only that a lease was renewed or given back may be lost.
 
 Every write carries the id of its call. A call whose answer was lost with the connection is repeated with the same id,
 and finds what it did the first time.
@@ -39,7 +35,6 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from frontguard._common.secrets import SECRET_KEYS
-from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
 from frontguard.phrases import visible
 from frontguard.storage.contract import (
@@ -56,7 +51,7 @@ from frontguard.storage.contract import (
     Tell,
     Told,
     UnknownStudy,
-    checked_tells,
+    check_tells,
     fault_of,
     fault_of_plans,
 )
@@ -86,9 +81,9 @@ ALLOWED = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special character
 
 
 class Connections:
-    """Runs pieces of work, each on a connection of its own while it lasts: threads do not wait for each other.
+    """Runs pieces of work, each on a connection of its own: threads do not wait for each other.
 
-    Work must be safe to repeat: when its connection is lost it is run again on a new one, for up to `patience` seconds.
+    When its connection is lost, work is run again on a new one, for up to `patience` seconds.
     """
 
     def __init__(self, url: str, *, read_only: bool, patience: float) -> None:
@@ -106,6 +101,7 @@ class Connections:
             secrets += [written[1], unquote(written[1])]
         secrets += [quote(secret, safe="") for secret in secrets]
         self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        self.where = _where(self._parameters)
         self._read_only = read_only
         self._patience = patience
         self._closed = False
@@ -113,20 +109,6 @@ class Connections:
         self._lock = threading.Lock()
         self._idle: list[Connection[Any]] = []
         _alive.add(self)
-
-    @property
-    def where(self) -> str:
-        """The database as people name it: user, host, port, database, or its service; no password."""
-
-        def known(name: str, variable: str) -> str:
-            return str(self._parameters.get(name) or os.environ.get(variable, ""))
-
-        host, service = known("host", "PGHOST"), known("service", "PGSERVICE")
-        if service and not host:
-            return f"?service={service}"
-        user, port = known("user", "PGUSER"), known("port", "PGPORT")
-        server = f"{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}"
-        return f"{server}/{known('dbname', 'PGDATABASE')}"
 
     def run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
         """What `work` answers. Raises `ConnectionError` when the server stays away for longer than our patience."""
@@ -144,7 +126,7 @@ class Connections:
                 waited = time.monotonic() - started
                 if waited > self._patience:
                     raise ConnectionError(
-                        f"no answer from the PostgreSQL server at {self.where} for {waited:.0f} s: {self.said(error)}"
+                        f"no answer from {self.where} for {waited:.0f} s: {self.said(error)}"
                     ) from None
                 self._note_silence(waited, self.said(error))
                 if error.sqlstate not in RETRY:
@@ -156,12 +138,8 @@ class Connections:
         """Say, once until the server answers again, that it has been waited for."""
         if seconds > SAID_AFTER and not self._is_silent:
             self._is_silent = True
-            LOGGER.warning(
-                "frontguard: no answer from the PostgreSQL server at %s for %.0f s, trying on: %s",
-                self.where,
-                seconds,
-                why,
-            )
+            silent = "frontguard: no answer from %s for %.0f s, trying on: %s"
+            LOGGER.warning(silent, self.where, seconds, why)
 
     def _watched(self, waiting: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
         """The same generator of psycopg, that notes silence, and gives up where nothing else would."""
@@ -186,7 +164,7 @@ class Connections:
                 pass
         except self._psycopg.OperationalError as error:
             if error.sqlstate != "57P03":  # it is starting up: worth our patience
-                raise BadInput(f"cannot open the PostgreSQL database {self.where}: {self.said(error)}") from None
+                raise BadInput(f"cannot open {self.where}: {self.said(error)}") from None
         return self.run(work)
 
     def said(self, error: BaseException) -> str:
@@ -286,8 +264,22 @@ def _parsed(psycopg: ModuleType, url: str) -> dict[str, Any]:
     return {**DEFAULTS, **given, "client_encoding": "utf8"}
 
 
+def _where(parameters: dict[str, Any]) -> str:
+    """The database as people name it: user, host, port, database, or its service; no password."""
+
+    def known(name: str, variable: str) -> str:
+        return str(parameters.get(name) or os.environ.get(variable, ""))
+
+    host, service = known("host", "PGHOST"), known("service", "PGSERVICE")
+    if service and not host:
+        return f"postgresql://?service={service}"
+    user, port = known("user", "PGUSER"), known("port", "PGPORT")
+    server = f"{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}"
+    return f"postgresql://{server}/{known('dbname', 'PGDATABASE')}"
+
+
 class _Known(NamedTuple):
-    """What of a study can be remembered: it never changes, except that more pulls are planned."""
+    """What of a study never changes, except that more pulls are planned."""
 
     id: int
     metrics: int
@@ -297,8 +289,8 @@ class _Known(NamedTuple):
 class PostgresStorage(Storage):
     """Studies in the tables of `schema` of the database at `url`, which are made when they are not there.
 
-    `patience` is for how many seconds a server that is away is tried again, and a lock is waited for. A tell that
-    raises `ConnectionError` after that may have been written; telling it again is safe.
+    A server that is away is tried again, and a lock is waited for, for `patience` seconds. A tell that raises
+    `ConnectionError` after that may have been written; telling it again is safe.
     """
 
     def __init__(
@@ -311,25 +303,17 @@ class PostgresStorage(Storage):
         self._known: dict[str, _Known] = {}
         self._sound: set[int] = set()  # studies whose counts were held against their plans
         self._connections = Connections(url, read_only=read_only, patience=patience)
+        self.where = self._connections.where
         try:
             self._connections.first(self._prepare)
         except BaseException as error:
             self._connections.close()
             raise self._explained(error) from None
 
-    @property
-    def where(self) -> str:
-        """The database as people name it, without the password."""
-        return f"postgresql://{self._connections.where}"
-
     def describe(self) -> str:
         version, warning = self._durability()
-        text = f"PostgreSQL {version} at {self.where}, schema {self._schema}"
-        return (
-            f"{text}. {warning}"
-            if warning
-            else f"{text}: told pulls are on the server's disk when they are acknowledged"
-        )
+        safe = "told pulls are on the server's disk when they are acknowledged"
+        return f"PostgreSQL {version} at {self.where}, schema {self._schema}: {warning or safe}"
 
     def concern(self) -> str:
         return self.describe() if self._durability()[1] else ""
@@ -339,23 +323,15 @@ class PostgresStorage(Storage):
         names = ("server_version", "fsync", "full_page_writes", "synchronous_commit")
         rows = self._rows("SELECT current_setting(name) FROM unnest(%s::text[]) AS asked (name)", [list(names)])
         version, *safe, commits = [value for (value,) in rows]
-        off = [name for name, value in zip(names[1:3], safe, strict=True) if value == "off"]
+        off = " and ".join(f"{name} = off" for name, value in zip(names[1:3], safe, strict=True) if value == "off")
         if off:
-            return version, (
-                f"WARNING: the server runs with {' and '.join(f'{name} = off' for name in off)}: "
-                "a power failure can lose or damage what was acknowledged"
-            )
+            return version, f"WARNING: with {off} a power failure can lose or damage what was acknowledged"
         if commits == "off":
-            return version, (
-                "WARNING: the server runs with synchronous_commit = off; it is switched on for told pulls and "
-                "plans, which are on the server's disk when they are acknowledged"
-            )
+            return version, "WARNING: synchronous_commit is off; it is switched on for told pulls and plans"
         return version, ""
 
     def __repr__(self) -> str:
         return f"PostgresStorage({self.where!r}, schema={self._schema!r})"
-
-    # Studies ----------------------------------------------------------------------------------------------------------
 
     def studies(self) -> list[str]:
         return [_read(name) for (name,) in self._rows("SELECT name FROM {schema}.studies ORDER BY id")]
@@ -386,8 +362,6 @@ class PostgresStorage(Storage):
             self._known.pop(study, None)
         return bool(rows[0][0])
 
-    # The log ----------------------------------------------------------------------------------------------------------
-
     def size(self, study: str) -> tuple[int, int]:
         plans, told = self._of(study, "SELECT plans, told FROM {schema}.studies WHERE id = %s")[0]
         return plans, told
@@ -396,23 +370,20 @@ class PostgresStorage(Storage):
         rows = self._of(
             study,
             "SELECT p.number, p.told, p.first, p.arms, p.status, s.planned "
-            "FROM {schema}.studies s LEFT JOIN {schema}.plans p ON p.study = s.id AND p.number > %s "
-            "WHERE s.id = %s ORDER BY p.number",
-            before=[after],
+            "FROM (SELECT * FROM {schema}.studies WHERE id = %s) s "
+            "LEFT JOIN {schema}.plans p ON p.study = s.id AND p.number > %s ORDER BY p.number",
+            [after],
         )
-        plans = [
-            Plan(number, told, first, self._arms(study, number, arms), _read(status))
-            for number, told, first, arms, status, _ in rows
-            if number is not None  # the study itself, if it has none
-        ]
+        plans = []
+        for number, told, first, arms, status, _ in rows:
+            if number is None:  # the study itself, if it has none
+                break
+            if not all(isinstance(arm, int) for arm in arms):
+                self._refuse(study, f"plan {number} has an arm that is no number")
+            plans.append(Plan(number, told, first, np.array(arms, np.int64), _read(status)))
         if plans:
             self._refuse(study, fault_of_plans(plans, rows[0][5]))
         return plans
-
-    def _arms(self, study: str, number: int, arms: list[Any]) -> Ints:
-        if not all(isinstance(arm, int) for arm in arms):
-            self._refuse(study, f"plan {number} has an arm that is no number")
-        return np.array(arms, np.int64)
 
     def add_plan(self, study: str, plan: Plan) -> bool:
         arms = np.asarray(plan.arms).tolist()
@@ -480,7 +451,7 @@ class PostgresStorage(Storage):
         known = self._study(study)
         if not tells or any(tell.pull > known.planned for tell in tells):
             known = self._study(study, fresh=True)
-        checked_tells(tells, known.planned, known.metrics)
+        check_tells(tells, known.planned, known.metrics)
         first: dict[int, Tell] = {}
         again: dict[int, Tell] = {}  # values of pulls that are given up in this very call
         for tell in tells:
@@ -532,8 +503,6 @@ class PostgresStorage(Storage):
             self._refuse(study, f"of what was told late some has not {metrics} values")
         return Told.of(tells, metrics)
 
-    # Leases -----------------------------------------------------------------------------------------------------------
-
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
         if most <= 0:
             self._study(study)
@@ -584,8 +553,6 @@ class PostgresStorage(Storage):
         """Return the server's time: clocks of workers on several machines differ."""
         return float(self._rows("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0])
 
-    # Housekeeping -----------------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         self._connections.close()
 
@@ -593,7 +560,7 @@ class PostgresStorage(Storage):
         """Make the tables where there are none, and refuse those of another version."""
         encoding = connection.execute("SHOW server_encoding").fetchone()
         if encoding != ("UTF8",):
-            raise BadInput(f"the database {self.where} must have the encoding UTF8; it has {(encoding or '?')[0]}")
+            raise BadInput(f"{self.where} must have the encoding UTF8; it has {(encoding or '?')[0]}")
         if not self._read_only and self._version(connection) == 0:
             # In one transaction under a lock: of several processes one does it.
             with connection.transaction():
@@ -643,17 +610,14 @@ class PostgresStorage(Storage):
                 self._refuse(study, f"it has {known.metrics} metrics")
         return known
 
-    def _of(
-        self, study: str, text: str, after: Sequence[Any] = (), *, before: Sequence[Any] = (), some: bool = True
-    ) -> list[Any]:
-        """The rows of a query about a study, whose number is a parameter before or after the others.
+    def _of(self, study: str, text: str, parameters: Sequence[Any] = (), *, some: bool = True) -> list[Any]:
+        """The rows of a query about a study, whose number is its first parameter.
 
-        With `some` there are rows unless the study was forgotten; then the query is about another of its name, if there
-        is one by now.
+        With `some` there are rows unless the study was forgotten: then it is about another of its name, if there is.
         """
         known = study in self._known
         try:
-            rows = self._rows(text, [*before, self._study(study).id, *after])
+            rows = self._rows(text, [self._study(study).id, *parameters])
             if rows or not some:
                 return rows
         except UnknownStudy:
@@ -661,7 +625,7 @@ class PostgresStorage(Storage):
                 raise
         self._known.pop(study, None)
         if known:
-            return self._of(study, text, after, before=before, some=some)
+            return self._of(study, text, parameters, some=some)
         raise UnknownStudy(f"there is no study {study!r} at {self.where} any more")
 
     def _rows(self, text: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -691,7 +655,7 @@ class PostgresStorage(Storage):
             return TimeoutError(f"another transaction has held a lock for long at {self.where}: {said}")
         if state in ("42501", "3F000", "42P01", "42P07", "54000"):  # rights, missing or foreign tables, a name too long
             return BadInput(f"cannot use schema {self._schema!r} of {self.where}: {said}")
-        return OSError(f"the PostgreSQL server at {self.where} failed: {said}")
+        return OSError(f"{self.where} failed: {said}")
 
 
 # PostgreSQL's text holds every character but NUL, which a worker's output may well hold. It is written as an escape

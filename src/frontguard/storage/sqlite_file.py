@@ -1,20 +1,15 @@
 """A study file and the one connection of this process to it: opening, waiting, transactions, forks, errors.
 
-**One connection under a lock**, not one for each thread. Writers of one process would wait for each other anyway, and
-a connection that is only used under our lock can be closed before a fork. That matters: SQLite notes in the memory of
-the process which locks it holds on a file; a child inherits the notes but not the locks, and a connection that it opens
-would trust the notes. So all connections are closed just before a fork, and opened again when they are next needed, by
-parent and child alike.
+**One connection under a lock**, closed just before a fork, and opened again when it is next needed, by parent and child
+alike. SQLite notes in the memory of the process which locks it holds on a file: a child inherits the notes but not the
+locks, and a connection that it opens would trust the notes.
 
 **Waiting** is a sleep of about a millisecond, at random, until the lock is free. Who had to wait lately also sleeps a
-moment before it tries at all: otherwise who has just written would find the lock free again while the others sleep. A
-queue by `flock` on a second file would be fairer; but who blocks in it cannot give up after a while, nor say who holds
-the file.
+moment before it tries at all: otherwise who has just written would find the lock free again while the others sleep.
 
 **Writers share a sync.** With a write-ahead log, a transaction is committed without one, and the log is synced after
-the lock was let go: one sync of the disk makes durable what all processes have committed by then, and nobody waits for
-the lock while the disk is at work. What is read may thus not be durable yet, but whoever reads it is on this machine:
-no crash leaves a reader behind that knows more than the file. And the log is kept as a whole up to some frame, so that
+the lock was let go: one sync makes durable what all processes have committed by then. What is read may not be durable
+yet, but no crash leaves a reader behind that knows more than the file. And the log is kept as a whole up to some frame:
 nothing survives a crash without all that came before it.
 
 **Nobody else opens the file in this process**: POSIX drops all locks of a process on a file when any descriptor of it
@@ -63,6 +58,8 @@ _GIVE_WAY = 0.1  # seconds after the last wait in which a writer leaves the othe
 # What SQLite and apsw raise where a file does not hold what it should.
 _UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.TooBigError, apsw.NoMemError, apsw.MismatchError)
 
+_BEGIN_AGAIN = "End all processes that use the file, and begin again"
+
 _OF_THE_DISK = (
     (apsw.FullError, "nothing was written, the disk is full"),
     (apsw.ReadOnlyError, "nothing was written, the file or its folder is read-only"),
@@ -89,9 +86,8 @@ class StudyFile:
         read_only: bool,
         journal: Journal | None,
         wait: float,
-        called: str | None = None,
     ) -> None:
-        self.name = os.fspath(path) if called is None else called
+        self.name = os.fspath(path)
         self.path = Path(os.path.realpath(path))  # where SQLite puts the files beside it
         self.read_only = read_only
         self.wait = wait
@@ -106,11 +102,10 @@ class StudyFile:
         self._waiting_since = 0.0
         self._said = False
         self._last_wait = -1.0
-        self._damage: str | None = None
+        self._refusal: BadInput | None = None  # once it is damaged, or its log was removed: nothing is written to it
         self._log = -1  # descriptor of the write-ahead log that we write to
         self._place, self._log_name = str(self.path), str(companion(self.path, "-wal"))
         self._log_seen = 0.0  # when it was last seen beside the file
-        self._gone: str | None = None  # what is said once that log was removed
         hold_over_forks(self)
         with self._lock:
             self._guarded(self._connection)
@@ -136,10 +131,7 @@ class StudyFile:
             return self._guarded(attempt)
 
     def write(self, work: Callable[[apsw.Connection], Answer], *, durable: bool = True) -> Answer:
-        """Run work that writes, all or nothing; when this returns it is on the disk.
-
-        Without `durable` it is on the disk as soon as anything durable is written after it, or a little later.
-        """
+        """Run work that writes, all or nothing; when this returns it is on the disk, or, if not `durable`, soon."""
         if self.read_only:
             raise BadInput(f"{self.name} was opened read-only")
 
@@ -162,10 +154,8 @@ class StudyFile:
             return answer
 
         with self._lock:
-            if self._damage is not None:
-                raise Damaged(self._damage)  # what is damaged is not written to
-            if self._gone is not None:
-                raise Unavailable(self._gone)
+            if self._refusal is not None:
+                raise type(self._refusal)(str(self._refusal))
             answer = self._guarded(attempt)
             log = os.dup(self._log) if durable and self._log >= 0 else -1  # another thread may close it
         if log >= 0:
@@ -175,29 +165,32 @@ class StudyFile:
     def _sync(self, log: int) -> None:
         """Bring what was committed to the disk, and close this descriptor of the log.
 
-        Where that fails it is not tried again: the system may have dropped what it could not write, and say that all
-        is well the next time.
+        No second try: the system may have dropped what it could not write, and say then that all is well.
         """
         try:
             _to_disk(log)
         except OSError as error:
-            self._gone = (
-                f"{self.name}: the disk reports an error ({error}), and what was told last may be lost. End all "
-                "processes that use the file, and begin again"
-            )
-            raise Unavailable(self._gone) from error
+            what = f"{self.name}: the disk reports an error ({error}), and what was told last may be lost"
+            self._refusal = Unavailable(f"{what}. {_BEGIN_AGAIN}")
+            raise self._refusal from error
         finally:
             os.close(log)
 
     def close(self) -> None:
         """Have all of it in the file itself, if nobody keeps us from it for long, and close the connection.
 
-        The last to close would do so anyway. But a page that shows the study may be open for days, and whoever copies
-        the file alone meanwhile would lose what is in the write-ahead log. The next use opens the connection again.
+        The last to close would do so anyway, but others may be open for days, and who copies the file alone meanwhile
+        would lose what is in the log. The next use opens the connection again.
         """
         with self._lock:
             db, ours = self._db, self._pid == os.getpid()
-            if db is not None and ours and not self.read_only and self.journal == "wal" and self._damage is None:
+            if (
+                db is not None
+                and ours
+                and not self.read_only
+                and self.journal == "wal"
+                and not isinstance(self._refusal, Damaged)
+            ):
                 self._move_log_into_file(db, _MOMENT)
             self._disconnect()
 
@@ -233,8 +226,6 @@ class StudyFile:
             os.close(self._log)
             self._log = -1
 
-    # Opening ----------------------------------------------------------------------------------------------------------
-
     def _connection(self) -> apsw.Connection:
         if self._db is not None and (self._pid != os.getpid() or self._changed()):
             self._disconnect()
@@ -256,11 +247,9 @@ class StudyFile:
         self._file = status.st_dev, status.st_ino
 
     def _log_is_ours(self) -> bool:
-        """Say whether the write-ahead log that we write to is the one beside the file.
+        """Whether the write-ahead log that we write to is the one beside the file, which may have been deleted.
 
-        SQLite would go on writing into a log that was deleted, and nobody who opens the file would find it. Not asked
-        at every write: after it, each durable tell on ext4 was measured to take a quarter longer. Whether there is a
-        log at all costs next to nothing.
+        Asked now and then: after it, each durable tell on ext4 was measured to take a quarter longer.
         """
         try:
             return self._log < 0 or os.path.samestat(os.stat(self._log_name), os.fstat(self._log))
@@ -274,13 +263,10 @@ class StudyFile:
     def _raise_log_gone(self, db: apsw.Connection) -> NoReturn:
         saved = self._saved_from_log(db)
         what = "what was told is in the file now, and nothing is lost" if saved else "what was told last may be lost"
-        self._gone = (
-            f"{self._log_name} was removed or replaced while {self.name} was in use: {what}. End all processes that "
-            "use the file, and begin again"
-        )
+        self._refusal = Unavailable(f"{self._log_name} was removed while in use: {what}. {_BEGIN_AGAIN}")
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._disconnect()
-        raise Unavailable(self._gone)
+        raise self._refusal
 
     def _open_to_write(self) -> apsw.Connection:
         checked_place(self.path, self.name, read_only=False)
@@ -315,7 +301,7 @@ class StudyFile:
     def _open_to_read(self) -> apsw.Connection:
         """Without a write-ahead log or a journal beside it nobody writes: then no file is made and no lock is taken.
 
-        What was read counts only if the files look the same afterwards. Otherwise we are an ordinary reader.
+        What was read so counts only if the files look the same afterwards.
         """
         checked_place(self.path, self.name, read_only=True)
         self._not_cut_to_nothing()
@@ -334,9 +320,9 @@ class StudyFile:
             self.why = "opened read-only"
         except apsw.CantOpenError as error:
             db.close()
+            log = companion(self.path, "-wal").name
             raise BadInput(
-                f"{self.name} was not closed in full and its folder cannot be written, so it cannot be read here: copy "
-                f"it together with {companion(self.path, '-wal').name} to another folder ({error})"
+                f"{self.name} cannot be read in a folder that cannot be written: copy it with {log} ({error})"
             ) from None
         except BaseException:
             db.close()
@@ -350,7 +336,7 @@ class StudyFile:
             self._raise_damaged(f"it is empty, but {log.name} beside it is not")
 
     def _has_tables(self, db: apsw.Connection) -> bool:
-        """Say whether there are tables of ours; False for an empty file. Refuses what is not ours to the letter."""
+        """Whether there are tables of ours; False for an empty file. Refuses what is not ours to the letter."""
         untouched = "nothing was changed"
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
@@ -361,42 +347,32 @@ class StudyFile:
                 application, version = db.pragma("application_id"), db.pragma("user_version")
                 tables = db.execute("SELECT count(*) FROM sqlite_schema").get
         except apsw.NotADBError:
-            raise BadInput(
-                f"{self.name} is not a study file, or its beginning was overwritten: it is no SQLite database; "
-                f"{untouched}"
-            ) from None
+            raise BadInput(f"{self.name} is no SQLite database, and so no study file; {untouched}") from None
         if application == version == tables == 0:
             return False
         if application != APPLICATION:
             raise BadInput(f"{self.name} is a database of another program, not a study file; {untouched}")
         if version != VERSION:
-            which, step = ("a newer", "; update frontguard") if version > VERSION else ("another", "")
-            raise BadInput(
-                f"{self.name} was written by {which} frontguard: its format is version {version}, this one reads "
-                f"version {VERSION}{step}; {untouched}"
-            )
-        ours, found = _definitions(), Counter(_defined_in(db))
-        wrong = [name for _, name, _, _ in sorted(ours - set(found), key=str)]
-        if wrong:
-            raise NotAsWritten(f"the definition of {' and '.join(wrong)} is missing or changed")
-        foreign = sorted(found - Counter(ours), key=str)
-        if foreign:
-            kind, name, *_ = foreign[0]
-            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-            raise NotAsWritten(f"it has a {kind} {str(name)[:60]!r}{more} that no study file has")
+            step = "; update frontguard" if version > VERSION else ""
+            ours = f"this frontguard reads {VERSION}{step}; {untouched}"
+            raise BadInput(f"{self.name} has version {version} of the format, and {ours}")
+        wanted, found = _definitions(), Counter(_defined_in(db))
+        for _, name, _, _ in sorted(wanted - set(found), key=str):
+            raise NotAsWritten(f"the definition of {name} is missing or changed")
+        for kind, name, *_ in sorted(found - Counter(wanted), key=str):
+            raise NotAsWritten(f"it has a {kind} {str(name)[:60]!r} that no study file has")
         return True
 
     def _choose_journal(self, db: apsw.Connection) -> tuple[Journal, str]:
         """Bring the file into the journal mode that is safe here, and say why."""
-        if self._wanted == "rollback":
-            self._set_journal(db, "truncate", self.wait)
-            return "rollback", "as asked for"
-        try:
-            if self._set_journal(db, "wal", min(5.0, self.wait)):
-                return "wal", "readers and writers do not wait for each other"
-            why = "because this file system has no shared memory for a write-ahead log"
-        except Busy:
-            why = "because other processes use the file so"
+        why = "as asked for"
+        if self._wanted != "rollback":
+            try:
+                if self._set_journal(db, "wal", min(5.0, self.wait)):
+                    return "wal", "readers and writers do not wait for each other"
+                why = "because this file system has no shared memory for a write-ahead log"
+            except Busy:
+                why = "because other processes use the file so"
         self._set_journal(db, "truncate", self.wait)
         return "rollback", why
 
@@ -408,12 +384,8 @@ class StudyFile:
                 return bool(db.pragma("journal_mode", mode) == mode)
             except apsw.BusyError:
                 if time.monotonic() > end:
-                    raise Busy(
-                        f"{self.name} cannot be brought to the journal that is safe here: {_held_by(self.path)}"
-                    ) from None
+                    raise Busy(f"{self.name} cannot change its journal: {_held_by(self.path)}") from None
                 time.sleep(random.uniform(0.001, 0.005))
-
-    # Readers without locks --------------------------------------------------------------------------------------------
 
     def _look(self) -> object:
         """What the file looks like when nobody writes to it, None when somebody does."""
@@ -427,8 +399,6 @@ class StudyFile:
     def _changed(self) -> bool:
         """Say whether a connection without locks has read, or would read, a file that somebody changes."""
         return self._seen is not None and self._seen != self._look()
-
-    # Trouble ----------------------------------------------------------------------------------------------------------
 
     def _busy(self, attempts: int) -> bool:
         self._last_wait = time.monotonic()
@@ -450,9 +420,7 @@ class StudyFile:
         except (*_UNREADABLE, NotAsWritten, UnicodeDecodeError) as error:
             self._raise_damaged(str(error), error)
         except (apsw.BusyError, apsw.ProtocolError) as error:
-            raise Busy(
-                f"{self.name} was held by another process for more than {self.wait:g} s; {_held_by(self.path)}"
-            ) from error
+            raise Busy(f"{self.name} was in use for more than {self.wait:g} s; {_held_by(self.path)}") from error
         except apsw.Error as error:
             if "unsupported file format" in str(error):  # a byte of the header; SQLite has no code of its own for it
                 self._raise_damaged(str(error), error)
@@ -467,11 +435,11 @@ class StudyFile:
             self._db = None
             self._let_log_go()
         said = visible(" ".join(what.split()))[:_LONGEST]  # in one line
-        self._damage = (
+        self._refusal = Damaged(
             f"{self.name} is damaged: {said}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
             ".recover | sqlite3 NEW`, which mends it if no measurement is lost. Nothing was changed"
         )
-        raise Damaged(self._damage) from error
+        raise self._refusal from error
 
 
 def _to_disk(descriptor: int) -> None:
@@ -495,16 +463,12 @@ def checked_place(path: Path, name: str, *, read_only: bool) -> None:
         raise BadInput(f"{name} is a folder; wanted a study file")
     if not path.parent.is_dir():
         raise BadInput(f"{name} cannot be opened: there is no folder {path.parent}")
-    if not path.exists():
-        if read_only:
-            raise NothingThere(f"{name} does not exist")
-        if not os.access(path.parent, os.W_OK):
-            raise BadInput(f"{name} cannot be made: no permission to write in {path.parent}")
-        return
-    if not os.access(path, os.R_OK):
+    if read_only and not path.exists():
+        raise NothingThere(f"{name} does not exist")
+    if path.exists() and not os.access(path, os.R_OK):
         raise BadInput(f"{name} cannot be opened: no permission to read it")
-    if not read_only and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        raise BadInput(f"{name} cannot be written: no permission for it or its folder; it can be opened read-only")
+    if not read_only and not all(os.access(each, os.W_OK) for each in (path, path.parent) if each.exists()):
+        raise BadInput(f"{name} cannot be written: no permission for it or its folder")
 
 
 def _held_by(path: Path) -> str:
@@ -527,8 +491,6 @@ def _leave_as_it_is(db: apsw.Connection, path: Path) -> None:
     db.close()
 
 
-# Where it lies, as far as that is worth a word ------------------------------------------------------------------------
-
 NETWORKS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "gluster", "lustre", "ceph", "beegfs", "gpfs", "davfs")
 """File systems of other machines, by a part of their names: there locks may not hold, on which SQLite relies."""
 
@@ -541,8 +503,8 @@ def network_of(path: Path) -> str:
     mounts: dict[str, str] = {}
     with suppress(OSError, psutil.Error):
         mounts = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
-    around = [mounts[str(folder)] for folder in (path, *path.parents) if str(folder) in mounts]  # the nearest first
-    return around[0] if around and any(part in around[0].lower() for part in NETWORKS) else ""
+    nearest = next((mounts[str(folder)] for folder in (path, *path.parents) if str(folder) in mounts), "")
+    return nearest if any(part in nearest.lower() for part in NETWORKS) else ""
 
 
 def sync_seconds(folder: Path) -> float:
@@ -566,10 +528,8 @@ PAGE_SIZE = 4096
 
 # `crc` is the checksum of all that a row says (`row_crc`).
 # `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
-# `progress` counts what the log holds, so that appending to it reads one row: plans, pulls planned by them, told pulls,
-# and `handed`: pulls up to this one were handed out or told. Of a study that was forgotten it keeps a row, with -1
-# plans, so that no other study gets its number. `ended` says how a pull ended (`End`); `late` holds what was told of a
-# pull after it had been given up, `lease` who is at work: both are notes, not log.
+# `progress` counts plans, pulls planned by them, told pulls, and `handed`: pulls up to this one were handed out or
+# told. Of a study that was forgotten it keeps a row, with -1 plans, so that no other study gets its number.
 _CRC = "crc INTEGER NOT NULL"
 _TABLES = (
     f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
@@ -625,10 +585,7 @@ def transaction(db: apsw.Connection, kind: Literal["DEFERRED", "IMMEDIATE"]) -> 
 
 
 def create_tables(db: apsw.Connection) -> None:
-    """Make the tables of an empty file, in one transaction under the lock of the writers.
-
-    Of several processes that come at once the first does it, and the others find it done.
-    """
+    """Make the tables of an empty file; of several processes that come at once, the first does."""
     with transaction(db, "IMMEDIATE"):
         if db.pragma("user_version") == 0:
             for statement in _TABLES:

@@ -1,8 +1,7 @@
 """Following a study from outside: its log is read as it grows, and never written to.
 
-A follower does what a worker does to know the answer (it replays the log), and keeps what people want to see beside it.
-It reads the log in pieces, so that no transaction lasts and no writer waits; and what it costs to bring an overview up
-to date grows with the arms and with what is new, not with all that was told before.
+A follower replays the log as a worker does, and keeps what people want to see beside it. It reads in pieces, so that no
+transaction lasts and no writer waits; an overview costs what grows with the arms and with what is new.
 """
 
 from __future__ import annotations
@@ -182,9 +181,8 @@ class Follower:
         self._replay = Replay(settings)
         self._recorder = Recorder(settings)
         self._pulls = _PullsByArm(settings)
-        self._recent: Floats = np.empty(0)  # when the last pulls were told, in their order
         self._failed_at: dict[tuple[str, str], float] = {}
-        self._began, self._last = math.inf, -math.inf  # when the first and the last known pull were told
+        self._last = -math.inf  # when the last pull was told
         self._shown: tuple[int, int, int, bool] | None = None  # plans, told pulls, leases of the last overview; at work
         # After so many pulls: how many are left, at what cost.
         self._foreseen: tuple[int, int | None, float | None] = (-1, None, None)
@@ -234,8 +232,6 @@ class Follower:
             counted, held = counted_and_held(self._pulls.joined(), self._replay.arm_of)
             return self._replay.arms_of(counted.pulls), counted.values, held, self._replay.reps_of(counted.pulls)
 
-    # In the lock ------------------------------------------------------------------------------------------------------
-
     def _read_piece(self) -> None:
         replay = self._replay
         told = replay.catch_up(self._storage, self.name, most=PIECE, on_decision=self._recorder.look)
@@ -255,10 +251,7 @@ class Follower:
         self._pulls.add(arms, replace(told, values=np.where(failed, np.nan, told.values), reasons=reasons))
         for row in np.flatnonzero(any_failed).tolist():
             self._failed_at[replay.settings.arms[arms[row]], reasons[row]] = float(told.at[row])
-        self._recent = np.concatenate([self._recent, told.at])[-RECENT:]
-        known = told.at[told.at > 0.0]
-        self._began = float(known.min(initial=self._began))
-        self._last = float(known.max(initial=self._last))
+        self._last = float(told.at.max(initial=self._last, where=told.at > 0.0))
 
     def _look(self) -> Overview:
         replay = self._replay
@@ -269,6 +262,8 @@ class Follower:
         if self.overview is not None and now == self._shown:
             return self.overview
         state = replay.with_everything()
+        at, failed = self._pulls.moments()
+        began = float(at.min(initial=math.inf, where=at > 0.0))
         self._version += 1
         self.overview = Overview(
             name=self.name,
@@ -279,18 +274,18 @@ class Follower:
                 self._replay.alarms(),
                 self._ahead(state),
                 final=state.stopped,
-                seconds=max(self._last - self._began, 0.0),
-                pulls_a_second=self._rate() if at_work else None,
+                seconds=max(self._last - began, 0.0),
+                pulls_a_second=_present_rate(at[-RECENT:]) if at_work else None,
                 under_way=out,
             ),
             history=self._recorder.history(moment_of(state)),
-            rate=rate_of(*self._pulls.moments()),
+            rate=rate_of(at, failed),
             failed_at=dict(self._failed_at),
             version=self._version,
             told=replay.read,
             out=out,
             at_work=at_work,
-            began=self._began if math.isfinite(self._began) else None,
+            began=began if math.isfinite(began) else None,
             last=self._last if math.isfinite(self._last) else None,
         )
         self._shown = now
@@ -309,13 +304,14 @@ class Follower:
         self._foreseen = (state.told, left, cost)
         return left, cost
 
-    def _rate(self) -> float | None:
-        """Pulls a second in the last minute before the last one, as far as can be told."""
-        at = np.sort(self._recent)
-        at = at[(at > 0.0) & (at >= at[-1] - 60.0)] if len(at) else at
-        if len(at) < 2 or at[-1] == at[0]:
-            return None
-        return float((len(at) - 1) / (at[-1] - at[0]))
+
+def _present_rate(at: Floats) -> float | None:
+    """Pulls a second in the last minute before the last of these moments (n,), as far as can be told."""
+    at = np.sort(at[at > 0.0])
+    at = at[at >= at[-1] - 60.0] if len(at) else at
+    if len(at) < 2 or at[-1] == at[0]:
+        return None
+    return float((len(at) - 1) / (at[-1] - at[0]))
 
 
 MOST_MOMENTS = 200
@@ -415,6 +411,7 @@ class _PullsByArm:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._none = Told.of((), len(settings.question.columns.metrics))
         self._pieces: list[tuple[Ints, Told]] = []
         self._count = np.zeros(len(settings.arms), np.int64)
         self._texts: dict[str, str] = {}  # reasons and names of workers, each kept once
@@ -437,10 +434,9 @@ class _PullsByArm:
         failed = [np.isnan(piece.values).any(axis=1) for _, piece in self._pieces]
         return np.concatenate([np.empty(0), *at]), np.concatenate([np.empty(0, np.bool_), *failed])
 
-    def joined(self, pieces: list[Told] | None = None) -> Told:
-        """Return these pieces, or all, as one."""
-        pieces = [told for _, told in self._pieces] if pieces is None else pieces
-        return Told.joined([Told.of((), len(self._settings.question.columns.metrics)), *pieces])
+    def joined(self) -> Told:
+        """Return all as one."""
+        return Told.joined([self._none, *(told for _, told in self._pieces)])
 
     def of(self, arm: int, most: int) -> Measurements:
         """The last `most` pulls of an arm in their order."""
@@ -454,7 +450,7 @@ class _PullsByArm:
             most -= len(found[-1])
             if most == 0:
                 break
-        told = self.joined(found[::-1])
+        told = Told.joined([self._none, *found[::-1]])
         return Measurements(
             arm=arm,
             name=self._settings.arms[arm],

@@ -1,14 +1,11 @@
 """What came back of a pull, the checks that it passes before it is stored, and the names of those who measure.
 
-Evaluations and commands alike give a `Measurement`. Nothing heavy is imported here: worker processes that only evaluate
-a function import this module too.
+Nothing heavy is imported here: worker processes that only evaluate a function import this module too.
 
 A worker that does not say what it is called gets a name made of the machine, its boot and process namespace, the
-process and the moment it began. So another process on the same machine can see that it is gone, without waiting for its
-leases to end; of workers elsewhere, and of those with names of their own, nothing is known but the lease.
-
-The moment is read from /proc, in ticks since boot, rather than asked of `psutil`, which tells it by the wall clock:
-after that was set, a living worker would look like another one with its number, and be called dead.
+process and the moment it began: others on the machine see that it is gone without waiting for its leases to end. The
+moment is read from /proc, in ticks since boot: `psutil` tells it by the wall clock, and after that was set a living
+worker would be called dead.
 """
 
 from __future__ import annotations
@@ -115,9 +112,6 @@ def failure_in_words(error: BaseException, most: int = 200) -> str:
     return shortened(f"{kind}: {lines[0].strip()}" if lines else kind, most)
 
 
-# Checks ---------------------------------------------------------------------------------------------------------------
-
-
 class BadValues(BadInput):
     """Values that cannot be stored: `what` is wrong, the same for all pulls with the same fault, and `rather` what."""
 
@@ -137,8 +131,8 @@ class BooleanValue(BadValues):
 def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, settled: bool = True) -> Measurement:
     """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one.
 
-    A value that only its tolerance or bounds make unusable is kept beside the reason: with others it can be used. So is
-    true and false of an objective of which nobody said what counts, as long as it is not `settled` whether a rate does.
+    A value that only its tolerance or bounds make unusable is kept beside the reason. So is true and false of an
+    objective of which nobody said what counts, as long as it is not `settled` whether a rate does.
     """
     given, reason = came.values, came.reason and checked_reason(came.reason, pull)
     if reason and isinstance(given, Mapping):
@@ -182,8 +176,7 @@ def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) 
     if not unsaid:
         return set()
     names = [objective.name for objective in objectives]
-    found: set[int] = set()
-    numbers: set[int] = set()
+    found, numbers = set[int](), set[int]()
     for values in measured:
         try:
             given = _in_order(names, values, 0)
@@ -206,9 +199,9 @@ def checked_values(
 ) -> tuple[float, ...]:
     """The values of one pull in the order of the objectives, NaN where a measurement failed.
 
-    Values come by name or in order. A value that is missing, NaN or infinite is refused, because it may be a mistake
-    of the caller's; told as None together with a reason it is a failed measurement. With a reason a value is stored,
-    too, that is not positive although its tolerance is a percentage, or not between its bounds; it counts as failed.
+    Values come by name or in order. One that is missing, NaN or infinite is refused, because it may be a mistake of the
+    caller's; told as None with a reason it is a failed measurement. With a reason a value is stored, too, that its
+    tolerance or bounds make unusable; it counts as failed.
 
     >>> from frontguard import Objective
     >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]
@@ -259,15 +252,10 @@ def _in_order(names: list[str], values: object, pull: int | str) -> list[object]
         if missing:
             raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {', '.join(names)}")
         return [values[name] for name in names]
-    if isinstance(values, (str, bytes)):
-        raise BadValues(pull, "values must be numbers, by name or in order", f"got {shown(values, 120)}")
-    if not isinstance(values, Sequence):
-        import numpy as np  # not before it is needed
-
-        if isinstance(values, np.ndarray) and values.ndim <= 1:
-            return _in_order(names, values.tolist(), pull)
-        if len(names) == 1 and not isinstance(values, np.ndarray):
-            return [values]
+    values = values.tolist() if type(values).__name__ == "ndarray" else values  # type: ignore[attr-defined]
+    if not isinstance(values, Sequence) and len(names) == 1:
+        return [values]
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise BadValues(pull, f"values must be {len(names)} numbers, by name or in order", f"got {shown(values, 120)}")
     if len(values) != len(names):
         what = f"wanted {len(names)} values, one for each of {', '.join(names)}"
@@ -283,32 +271,25 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
     where = f"value of {objective.name!r}"
     hint = ", or the pull told as failed with a reason: study.fail(pull, reason)"
     if _is_truth(value):
-        if not objective.takes_booleans:
-            raise BooleanValue(
-                pull, f"{where} must be a real number", f"got {shown(value, 120)}: {objective.no_booleans}"
-            )
-        return float(value)  # type: ignore[arg-type]
+        if objective.takes_booleans:
+            return float(value)  # type: ignore[arg-type]
+        raise BooleanValue(pull, f"{where} must be a real number", f"got {shown(value, 120)}: {objective.no_booleans}")
     if value is None or not isinstance(value, Real):
-        raise BadValues(
-            pull, f"{where} must be a real number", f"got {shown(value, 120)}", hint if value is None else ""
-        )
+        hint = hint if value is None else ""
+        raise BadValues(pull, f"{where} must be a real number", f"got {shown(value, 120)}", hint)
     try:
         number = float(value)
     except OverflowError:
-        digits = f"got {len(str(value))} digits"
-        raise BadValues(pull, f"{where} must be a number below 1.8e308", digits) from None
+        raise BadValues(pull, f"{where} must be below 1.8e308", f"got {len(str(value))} digits") from None
     if not math.isfinite(number):
         raise BadValues(pull, f"{where} must be finite", f"got {number}", hint)
-    if reason is None and objective.fault(number):
-        what = f"{objective.name!r} {objective.fault(number)}"
-        raise UnusableValue(pull, what, f"got {number!r}: {objective.remedy}")
+    if reason is None and (fault := objective.fault(number)):
+        raise UnusableValue(pull, f"{objective.name!r} {fault}", f"got {number!r}: {objective.remedy}")
     return number
 
 
 def with_cost(cost: Cost | None, metrics: Sequence[str], came: Measurement) -> Measurement:
-    """What came back with its cost beside its values, of which the cost is one no longer unless it is among `metrics`.
-
-    A pull that does not say what it cost, or says what cannot be, is not failed for that: its cost is not known, NaN.
+    """What came back with its cost beside its values: NaN where a pull does not say it, or says what cannot be.
 
     >>> from frontguard.question import Cost
     >>> with_cost(Cost("joules"), ["loss"], Measurement({"loss": 0.5, "joules": 3})).cost
@@ -331,13 +312,9 @@ def with_cost(cost: Cost | None, metrics: Sequence[str], came: Measurement) -> M
             values, found = values[:-1], values[-1]
     elif cost.metric in metrics and len(metrics) == 1:
         found = values
-    told = came.cost
-    if math.isnan(told) and is_amount(found):
-        told = float(found)  # type: ignore[arg-type]
+    told = float(found) if math.isnan(came.cost) and is_amount(found) else came.cost  # type: ignore[arg-type]
     return replace(came, values=values, cost=told)
 
-
-# Who measures ---------------------------------------------------------------------------------------------------------
 
 _LONGEST = 20  # digits of a process number
 
@@ -362,14 +339,10 @@ def is_lost(worker: str) -> bool:
     >>> is_lost(this_worker()), is_lost("reader-7")
     (False, False)
     """
-    machine, _, process = worker.rpartition("/")
-    machine, _, pid = machine.rpartition("/")
+    machine, pid, process = ["", "", *worker.rsplit("/", 2)][-3:]
     process = process.partition(".")[0]
-    if machine != _machine() or not (pid.isdecimal() and process.isdecimal()) or process == UNKNOWN:
-        return False
-    if len(pid) > _LONGEST:
-        return False  # a name that looks like one of ours, and is none
-    return str(_began(int(pid))) != process
+    ours = machine == _machine() and pid.isdecimal() and len(pid) <= _LONGEST and process.isdecimal()
+    return ours and process != UNKNOWN and str(_began(int(pid))) != process
 
 
 @cache

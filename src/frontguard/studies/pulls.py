@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,7 @@ from frontguard.studies.settings import Settings
 
 
 def item_order(seed: int, items: int) -> Ints:
-    """Positions (items,) in a list, from 0, in the order in which a study with this seed measures them.
-
-    Items are sorted by a hash of their own, so that the order is that of every process, machine and version that takes
-    the study up again.
+    """Positions (items,) in a list, from 0, in the order in which a study with this seed measures them, for ever.
 
     >>> item_order(0, 6).tolist(), item_order(1, 6).tolist()
     ([3, 2, 5, 0, 4, 1], [3, 1, 2, 5, 0, 4])
@@ -36,8 +33,7 @@ def item_order(seed: int, items: int) -> Ints:
 def under_way(storage: Storage, name: str, told: int) -> Ints:
     """The arms of pulls that were handed out and were not among the first `told` that came back.
 
-    Leases are read after the told pulls: what has come back in between counts as under way, too, so that no pull that
-    was begun by then is missing. One that was planned and never handed out is none.
+    What has come back since counts as under way, too, so that no pull that was begun by then is missing.
     """
     numbers = {pull.id for pull in storage.leases(name)}
     numbers.update(storage.told(name, after=told).pulls.tolist())
@@ -67,9 +63,7 @@ def frame_of(settings: Settings, told: Told, arms: Ints) -> Any:
     return pd.DataFrame(columns, index=pd.Index(told.pulls, name="pull"))
 
 
-# What a log must be to be one of a study: its plans are of the study's arms, its told pulls of its objectives. A
-# storage has seen to it that plans and told pulls fit each other (`storage.contract`); it knows nothing of arms and
-# objectives, and a log may come from a stranger.
+# A log may come from a stranger. That plans and told pulls fit each other, a storage has seen to.
 
 STATUSES = ("running", "certified", "budget", "unreachable")
 """What a plan may say of the study: that it goes on, or why it stopped."""
@@ -107,9 +101,6 @@ def not_a_log(study: str, what: str) -> Damaged:
     return Damaged(f"study {shown(study)} is damaged: {what}. Nothing was changed")
 
 
-# Why told pulls failed, as it is shown. The text that is stored of a failed pull is its reason, the same for equal
-# failures so that they can be counted, and after a mark what the pull had to say last, which differs.
-
 NOT_USABLE = "not a usable value"
 """Why a pull failed that measured something which its objective cannot use."""
 
@@ -122,7 +113,7 @@ GIVEN_UP = {
 
 
 def reasons_of(told: Told) -> tuple[str, ...]:
-    """Why each of these pulls failed; empty where nothing is known of a failure, or nothing failed."""
+    """Why each of these pulls failed, without last words; empty where that is not known, or nothing failed."""
     bare = {text: text.partition(MARK)[0] for text in set(told.reasons) if MARK in text}
     reasons = tuple(bare.get(text, text) for text in told.reasons) if bare else told.reasons
     if not told.ends.any():
@@ -130,19 +121,27 @@ def reasons_of(told: Told) -> tuple[str, ...]:
     return tuple(GIVEN_UP[End(end)] if end else reason for reason, end in zip(reasons, told.ends.tolist(), strict=True))
 
 
-# Which told pulls of a study count: of a cluster of an arm the first, and each that is in no cluster.
-#
-# Pulls of one cluster (a host, a process, a day) may depend on each other. The first pull of an arm in a cluster is,
-# given all before it, an observation like any other; a second one is not, and to wait for it or not would be chosen by
-# looking. So later pulls of a cluster that the arm has already are kept and shown, and do not count, neither as values
-# nor as failed ones (docs/theory.md, (n)).
+# Which told pulls of a study count: of a cluster of an arm the first, and each that is in no cluster. Later ones of a
+# cluster may depend on it, and to wait for them or not would be chosen by looking: they are kept and shown, and do not
+# count, neither as values nor as failed ones (docs/theory.md, (n)).
 #
 # The first is the one that was *started* first, not the one that came back first, which would favour quick ones. So a
-# pull in a cluster waits, and counts as one that is still out, until all pulls of its arm that were started before it
-# are back.
+# pull in a cluster waits, and counts as one that is still out, until all earlier pulls of its arm are back.
 
 USED_UP = 20
 """Pulls of an arm in a row that are in clusters which it has already, after which no more of it are asked for."""
+
+
+State = TypeVar("State", "CountedPulls", "Spending", "Taken")
+
+
+def _copied(state: State) -> State:
+    """The same, to go on with by itself: with arrays and tables of its own."""
+    other = copy(state)
+    for name, value in vars(state).items():
+        if isinstance(value, (np.ndarray, dict, list)):
+            setattr(other, name, value.copy())
+    return other
 
 
 class CountedPulls:
@@ -165,11 +164,9 @@ class CountedPulls:
 
     def copy(self) -> CountedPulls:
         """The same, to go on with by itself."""
-        other = CountedPulls(0)
-        other.left_out, other._in_a_row, other._told = self.left_out.copy(), self._in_a_row.copy(), self._told.copy()
-        other._seen = {arm: set(names) for arm, names in self._seen.items()}
-        other._held = {arm: dict(waiting) for arm, waiting in self._held.items()}
-        other._complete = dict(self._complete)
+        other = _copied(self)
+        other._seen = {arm: names.copy() for arm, names in self._seen.items()}
+        other._held = {arm: waiting.copy() for arm, waiting in self._held.items()}
         return other
 
     @property
@@ -183,9 +180,9 @@ class CountedPulls:
         return np.array([arm for arm, waiting in self._held.items() for _ in waiting], np.int64)
 
     def take(self, told: Told, arm_of: Ints) -> tuple[Told, Ints]:
-        """Take the next told pulls, of the planned ones, whose arms are `arm_of`.
+        """Those of the next told pulls that count, in the order in which they do, and the arms of those that do not.
 
-        Returns those that count, in the order in which they do, and the arms of those that do not.
+        `arm_of` are the arms of all planned pulls.
         """
         at = told.pulls - 1
         if len(self._told) < len(arm_of):
@@ -235,18 +232,14 @@ class CountedPulls:
 
 
 def counted_and_held(told: Told, arm_of: Ints) -> tuple[Told, Ints]:
-    """Of all told pulls those that count, in the order in which they do, and the arms of those that wait.
-
-    `arm_of` are the arms of all planned pulls.
-    """
+    """Of all told pulls those that count, in the order in which they do, and the arms of those that wait."""
     pulls = CountedPulls(int(arm_of.max(initial=-1)) + 1)
     counted, _ = pulls.take(told, arm_of)
     return counted, pulls.held
 
 
 # What pulls have cost so far, and what the next ones are taken to. Costs steer whom to pull and say when a budget is
-# over. They are no evidence: whatever is told of them, true or not, the intervals are those of the values
-# (docs/theory.md, "Costs").
+# over, and are no evidence (docs/theory.md, "Costs").
 
 WINDOW = 31
 """Pulls of an arm, the last ones, of whose costs the median is what its next pull is taken to cost."""
@@ -276,14 +269,6 @@ class Spending:
         self._known = np.zeros(arms)  # what the others did
         self._typical = np.array(cost.amounts(names), np.float64)
         self._recent = np.full((arms, WINDOW if cost.metric is not None else 0), np.nan)
-
-    def copy(self) -> Spending:
-        """The same, to go on with by itself."""
-        other = Spending.__new__(Spending)
-        other.__dict__.update(self.__dict__)
-        for name in ("pulls", "unknown", "_known", "_typical", "_recent"):
-            setattr(other, name, getattr(self, name).copy())
-        return other
 
     def add(self, arms: Ints, costs: Floats | None) -> None:
         """Take further told pulls; `costs` are what they said, NaN where nothing, where a metric is the cost."""
@@ -365,17 +350,15 @@ class Taken:
         self.spending = None if question.cost is None else Spending(settings.arms, question.cost)
         self.failed = np.zeros((arms, boxed), np.int64)  # by arm and what has an interval
         self.stopped = np.zeros(arms, np.int64)  # of these, by users
-        self.reasons: list[Counter[str]] = [Counter() for _ in settings.arms]  # by arm
+        self.reasons: dict[int, Counter[str]] = {}  # by arm, of those with failures
         self.said: dict[int, str] = {}  # the last words of the last pull of each arm that had any
         self.unusable = np.zeros(boxed, np.int64)  # values that a tolerance in percent, or bounds, cannot use
         self.examples: dict[int, tuple[int, float]] = {}  # of these, by what has an interval: the arm and the value
 
     def copy(self) -> Taken:
         """The same, to go on with by itself."""
-        other = copy(self)
-        other.counted, other.spending = self.counted.copy(), None if self.spending is None else self.spending.copy()
-        for name in ("failed", "stopped", "reasons", "said", "unusable", "examples"):
-            setattr(other, name, getattr(self, name).copy())
+        other = _copied(self)
+        other.counted, other.spending = self.counted.copy(), self.spending and _copied(self.spending)
         return other
 
     def take(self, told: Told, arm_of: Ints) -> tuple[Ints, Floats, Ints]:
@@ -400,7 +383,7 @@ class Taken:
         self.stopped += np.bincount(arms[told.ends == End.STOPPED], minlength=len(self.stopped))
         positions, reasons = np.flatnonzero(failed.any(axis=1)), reasons_of(told)
         for arm in np.unique(arms[positions]).tolist():
-            self.reasons[arm] = self.reasons[arm].copy()  # which a copy may share
+            self.reasons[arm] = Counter(self.reasons.get(arm))  # not one that a copy shares
         for position, arm in zip(positions.tolist(), arms[positions].tolist(), strict=True):
             self.reasons[arm][reasons[position] or NOT_USABLE] += 1
             reason, _, said = told.reasons[position].partition(MARK)

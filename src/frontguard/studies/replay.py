@@ -111,14 +111,9 @@ class Replay:
         return self.status != "running" and self.plans > self.settings.reopened_after
 
     @property
-    def failures(self) -> list[Counter[str]]:
-        """How often pulls of each arm failed, by reason."""
-        return self._taken.reasons
-
-    @property
-    def said(self) -> dict[int, str]:
-        """By arm, what the last pull that failed had to say, where any had."""
-        return self._taken.said
+    def failures(self) -> dict[str, Counter[str]]:
+        """How often pulls failed, by reason, of the arms of which any did."""
+        return {self.settings.arms[arm]: counts for arm, counts in sorted(self._taken.reasons.items())}
 
     @property
     def _spending(self) -> Spending | None:
@@ -159,9 +154,9 @@ class Replay:
     ) -> Told:
         """Read what is new in the log, `most` told pulls of it if that is given, and return these.
 
-        Told pulls first and plans after them, so that every pull that was read is one of a plan that was read; then
-        the told pulls that the last plan counts and that have come in between. A plan that counts more told pulls than
-        were read waits for them. `on_decision` is called after every decision that a plan was made by.
+        Plans after told pulls, so that every pull that was read is one of a plan that was read; then the told pulls
+        that the last plan counts and that have come in between. A plan that counts more than were read waits for them.
+        `on_decision` is called after every decision that a plan was made by.
         """
         new = storage.told(study, after=self.read, up_to=None if most is None else self.read + most)
         new = checked_told(new, self.settings, study)
@@ -246,10 +241,9 @@ class Replay:
         self.policy.decide()
 
     def _hopeless(self) -> list[int]:
-        """Arms to excluded: all pulls so far failed, or so many that no number of pulls would ever bound them.
+        """Arms to exclude: all pulls so far failed, or so many that no number of pulls would ever bound them.
 
-        Pulls that a user stopped are left out of it: they fail like others for the intervals, but say nothing of the
-        arm.
+        Pulls that a user stopped say nothing of the arm.
         """
         pulls = self.policy.pulls_per_arm - self._taken.stopped
         failures = self._taken.failed - self._taken.stopped[:, None]
@@ -274,10 +268,9 @@ class Replay:
 
     @cached_property
     def _bearable(self) -> list[float]:
-        """For each objective the share of failed pulls beyond which no number of pulls bounds it.
+        """For each objective the share of failed pulls beyond which no number of pulls bounds it, or too much is lost.
 
-        A mean is always bounded, and an exact value known by one pull; of the one too much is lost where half of the
-        pulls fail, of the other nothing.
+        A mean is always bounded, and an exact value known by one pull.
         """
         lasting = self.settings.question.threat.lasting
         levels = ((each, each.inner_quantile) for each in self.settings.question.objectives)
@@ -328,29 +321,20 @@ class Replay:
         return np.asarray(arms[np.lexsort((rng.random(len(arms)), block))])
 
     def _refuse_two_values(self) -> None:
-        """Refuse a median by default of an objective that has two values only, both of them in some arm.
-
-        Not before every arm has its first batch. An objective that is constant within each arm, as sizes are, is fine.
-        """
+        """Refuse a median by default of an objective of which some arm has two values only, once all have a batch."""
         policy = self.policy
         first = int(policy.standing.control["first"][0])
         seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
         if not seen.all():
             return
-        for d, objective in enumerate(self.settings.question.objectives):
-            if objective.by_default and (two := policy.only_two_values(d)) is not None:
-                low, high = np.sort(objective.as_measured(two)).tolist()
-                raise BadInput(objective.only_two(low, high))
-        M, boxed = len(self.settings.question.objectives), self.settings.question.columns.boxed
-        for d, limited in enumerate(boxed[M:], start=M):
-            if limited.by_default and (two := policy.only_two_values(d)) is not None:
-                raise BadInput(only_two_of(limited.name, *np.sort(limited.as_measured(two)).tolist()))
+        M = len(self.settings.question.objectives)
+        for d, each in enumerate(self.settings.question.columns.boxed):
+            if each.by_default and (two := policy.only_two_values(d)) is not None:
+                low, high = np.sort(each.as_measured(two)).tolist()
+                raise BadInput(each.only_two(low, high) if d < M else only_two_of(each.name, low, high))
 
     def _worth_asking(self, arms: Ints) -> Ints:
-        """Of these pulls those of arms whose clusters are not used up, and no more than the budget of an arm.
-
-        The policy does not know of pulls that do not count.
-        """
+        """Of these pulls those of arms whose clusters are not used up, and no more than the budget of an arm."""
         if not self._taken.counted.left_out.any():
             return arms
         arms = arms[~self._taken.counted.used_up[arms]]
@@ -396,8 +380,6 @@ class Replay:
         after._later = list(self._later)
         return after
 
-    # Answers ----------------------------------------------------------------------------------------------------------
-
     def alarms(self) -> list[Alarm]:
         """The alarms, without those for failures of arms that were excluded by the last plan."""
         excluded = {self.settings.arms[arm] for arm in self.policy.excluded.tolist()}
@@ -432,13 +414,14 @@ class Replay:
         settings, doubted = self.settings, self._doubted(alarms)
         policy = self._believed(doubted)
         result = policy.result(settings.arms, [objective.name for objective in settings.question.objectives])
+        reasons = self._taken.reasons
         excluded = tuple(
             Excluded(
                 arm=settings.arms[arm],
-                failed=sum(self.failures[arm].values()),
+                failed=sum(reasons[arm].values()),
                 pulls=int(result.pulls_per_arm[arm]),
-                reasons=tuple(self.failures[arm].most_common()),
-                last=self.said.get(arm, ""),
+                reasons=tuple(reasons[arm].most_common()),
+                last=self._taken.said.get(arm, ""),
             )
             for arm in policy.excluded.tolist()
         )
@@ -496,10 +479,9 @@ class Replay:
         return GateDetails(tuple(pairs), status)
 
     def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-        """How these arms look by every so many-th value, as measured; what was looked at before costs nothing.
+        """How these arms look by every so many-th value of objectives whose quantiles count.
 
-        Only of objectives whose quantiles count. What is far from the others says little where a mean does: values that
-        are 0 or 1 are all far from each other. And a value that is exact has no sample.
+        What is far from the others says little where a mean does: of 0 and 1 all are.
         """
         policy, objectives = self.policy, self.settings.question.objectives
         for arm in arms.tolist():
@@ -514,7 +496,7 @@ class Replay:
                 yield self.settings.arms[arm], objective.name, look
 
     def _unusable_values(self) -> Iterator[NotPositive | OutOfBounds]:
-        """For each objective with values that its tolerance or bounds cannot use, that this is why they failed."""
+        """That values which its tolerance or bounds cannot use failed, for each objective with any."""
         for d, (arm, example) in sorted(self._taken.examples.items()):
             objective, name = self.settings.question.columns.boxed[d], self.settings.arms[arm]
             count = int(self._taken.unusable[d])
@@ -600,8 +582,8 @@ def answer_of(
     spent = 0.0 if found.cost is None else found.cost.spent
     details = StudyDetails(
         name=study,
-        failures={name: count for name, count in zip(names, state.failures, strict=True) if count},
-        said={names[arm]: said for arm, said in state.said.items()},
+        failures=state.failures,
+        said={names[arm]: said for arm, said in state._taken.said.items()},
         reachable=state.policy.reachable().in_units(asked.objectives) if final else None,
         pulls_left=pulls,
         pulls_left_range=None if pulls is None else likely(pulls, found.pulls),

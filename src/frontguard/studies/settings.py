@@ -77,11 +77,8 @@ class Settings:
             raise BadInput(f"{where}: wanted JSON; got {shown(text, 60)} ({shortened(str(error), 100)})") from None
         if not isinstance(read, dict):
             raise BadInput(f"{where}: wanted an object with keys; got {shown(read, 60)}")
-        written_in = read.pop("format", None)
-        if written_in != FORMAT:
-            raise BadInput(
-                f"{where}: they are of format {shown(written_in, 60)}; this version of frontguard reads {FORMAT}"
-            )
+        if (written_in := read.pop("format", None)) != FORMAT:
+            raise BadInput(f"{where}: they have format {shown(written_in, 60)}; this frontguard reads {FORMAT}")
         wanted = [each.name for each in fields(cls)]
         if sorted(read) != sorted(wanted):
             raise BadInput(f"{where}: wanted {', '.join(wanted)}; got {shown(', '.join(map(str, read)), 200)}")
@@ -135,19 +132,12 @@ class Settings:
     def checked_cluster(self, cluster: object, pull: int) -> str:
         """The cluster of a pull, empty for one of its own; refused where what the arms are taken for rules it out."""
         if not isinstance(cluster, str) or "\0" in cluster or (cluster and not cluster.strip()):
-            got = f"got {cluster!r}"
-            raise BadInput(f"pull {pull}: its cluster must be a text that is not blank, such as a host; {got}")
+            raise BadInput(f"pull {pull}: its cluster must be a text that is not blank; got {cluster!r}")
         found = storable(cluster)
         if found and self.question.paired:
-            raise BadInput(
-                f"pull {pull}: a study of pairs has the pulls of a repeat together, and no clusters beside; got the "
-                f"cluster {found!r}"
-            )
+            raise BadInput(f"pull {pull}: a study of pairs takes no clusters; got {found!r}")
         if found and self.question.independent:
-            raise BadInput(
-                f"pull {pull}: the study takes its arms as independent of each other, which pulls of different arms in "
-                f"one cluster are not; got the cluster {found!r}"
-            )
+            raise BadInput(f"pull {pull}: a study of independent arms takes no clusters; got {found!r}")
         return found
 
     def with_rates(self, names: Iterable[str]) -> Settings:
@@ -169,9 +159,9 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        The goal (list or front, tolerances, coverage, how far limits are set) and the budget may change: intervals do
-        not depend on them, and what does is no longer looked at (`foreseen`). Arms, what is measured, the threat and
-        the confidence may not: chosen after the fact, they would make the certificate worthless.
+        Intervals do not depend on the goal (list or front, tolerances, coverage, how far limits are set) and the
+        budget, and what does is no longer looked at (`foreseen`). All else, chosen after the fact, would void the
+        certificate.
         """
         wanted = wanted.with_rates(self.rates)
         own, other = self.question, wanted.question
@@ -184,10 +174,10 @@ class Settings:
             ("identity", self.about.get("identity"), wanted.about.get("identity")),
         ):
             if ours != theirs:
+                limits = ", the numbers of limits" if own.limits else ""
                 raise BadInput(
-                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only goal, "
-                    f"tolerances{', the numbers of limits' if own.limits else ''} and budget may change while it goes "
-                    "on; give it another name or another storage to begin anew"
+                    f"the study was begun with other {what}: {_difference(ours, theirs)}. Only goal, tolerances"
+                    f"{limits} and budget may change; give it another name or another storage to begin anew"
                 )
         # A median that was meant when the study began is still meant where nothing is said of it.
         objectives = tuple(
@@ -225,17 +215,12 @@ def _difference(ours: Any, theirs: Any) -> str:
     return f"{ours!r} then, {theirs!r} now"
 
 
-# What a caller gives, and what a text says ----------------------------------------------------------------------------
-
-
 def checked_text(value: object, what: str) -> str:
     """A text that every storage takes, and that says something."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise BadArgument(what, must="be a text that is not blank", got=shown(value, 120))
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise BadArgument(
-            what, must="be a text that has a UTF-8 form, without halves of surrogate pairs", got=shown(value, 120)
-        )
+        raise BadArgument(what, must="be a text without halves of surrogate pairs", got=shown(value, 120))
     return value
 
 

@@ -63,14 +63,14 @@ class Study:
         `Objective(...)`s, names, or pairs (name, direction). Their tolerances are the goal.
     threat
         Who may replace measurements: `"prescient"` or the name of another model, of which `contamination` is the ε; or
-        a model with its ε, `Prescient(0.1)`. That is also what counts without.
+        a model with its ε. Without it, `Prescient(0.1)`.
     question
         All that is asked as one value, which the keywords change where they are given.
     storage
         A path or URL (`study.db`, `sqlite:///study.db`, `postgresql://…`), a `Storage`, or None: in memory.
     name
-        Of the study in its storage. One that is there already is taken up again: its goal, tolerances and budget may
-        differ from what they were, and the numbers of its limits, nothing else.
+        Of the study in its storage. One that is there already is taken up again: goal, tolerances, budget and the
+        numbers of limits may differ, nothing else.
     seed
         Of the order in which arms are measured, and of that in which items are.
     lease
@@ -156,8 +156,6 @@ class Study:
         self._replay = Replay(self.settings)
         self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
 
-    # What it is about -------------------------------------------------------------------------------------------------
-
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms."""
@@ -178,13 +176,10 @@ class Study:
         """What this worker is called in the storage."""
         return self._worker or this_worker(self._which)
 
-    # Asking and telling -----------------------------------------------------------------------------------------------
-
     def ask(self, pulls: int = 1) -> list[Pull]:
-        """Up to so many pulls to make, leased to this worker. No pull is ever handed out twice.
+        """Up to so many pulls to make, leased to this worker; fewer if the study is `done`, or others are waited for.
 
-        Fewer or none if the study is done, or if what is left has to come back from other workers first (`done` tells).
-        Before anything else, pulls whose worker is lost or whose lease has run out are given up, whoever had them.
+        Before that, pulls whose worker is lost or whose lease has run out are given up, whoever had them.
         """
         wanted = checked_count(pulls, "pulls")
         self._give_up_the_lost()
@@ -205,11 +200,11 @@ class Study:
         if not leases:
             return
         now, lost = self.storage.now(), cache(is_lost)  # a holder of many pulls is looked for once
-        ends = [
-            (lease, End.LOST if lost(lease.worker) else End.OVERDUE if lease.deadline <= now else End.TOLD)
-            for lease in leases
-        ]
-        over = [self._given_up(lease.id, lease.worker, end) for lease, end in ends if end is not End.TOLD]
+        over = []
+        for lease in leases:
+            if lost(lease.worker) or lease.deadline <= now:
+                end = End.LOST if lost(lease.worker) else End.OVERDUE
+                over.append(self._given_up(lease.id, lease.worker, end))
         if over:
             self.storage.tell(self.name, over)
 
@@ -233,10 +228,7 @@ class Study:
         ]
 
     def renew(self, pulls: Iterable[Pull | int] | None = None) -> int:
-        """Say that this worker is still at its pulls, all unless said which: `lease` seconds from now; how many it has.
-
-        For whoever measures longer than a lease: before it runs out, or the pull counts as failed.
-        """
+        """Renew the leases of this worker's pulls, all unless said which, before they run out; how many it has."""
         numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
         return self.storage.renew(self.name, self.worker, self.storage.now() + self.lease, numbers)
 
@@ -251,10 +243,9 @@ class Study:
         return self._told([self._given_up(_pull_number(pull), worker, End(end)) for pull in pulls])
 
     def give_back(self, pulls: Iterable[Pull | int] | None = None) -> int:
-        """Give back pulls of this worker that it never began, all unless said which; how many it had.
+        """Give back pulls that this worker never began, all unless said which, to be handed out again; how many it had.
 
-        They are handed out again. A pull that was begun must be told, or given up: measured again, with only the second
-        value counted, it would bias the answer.
+        A pull that was begun must be told, or given up: with only a second value counted, it would bias the answer.
         """
         numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
         with self._lock:
@@ -285,7 +276,6 @@ class Study:
                 return False
             after, plan = proposed
             if plan.status == "certified" and len(self.arms) > 1:
-                # A tolerance that exceeds whatever was measured.
                 estimates, baseline = after.policy.result().inner.estimates, self.settings.question.baseline
                 its = slice(None) if baseline is None else [self.arms.index(baseline)]
                 whose = "the largest estimate" if baseline is None else shown(baseline)
@@ -305,13 +295,13 @@ class Study:
     ) -> bool:
         """Take what a pull measured, by name or in the order of objectives; durable when it returns.
 
-        A metric that could not be measured is None, and `reason` says why. `cluster` names what its pulls may depend on
-        each other by (a host, a process, a day): of the pulls of an arm in one cluster the first counts. Returns False
-        if the pull was told or given up before: then nothing changes.
+        A metric that could not be measured is None, and `reason` says why. Pulls of one `cluster` (a host, a process, a
+        day) may depend on each other: of those of an arm the first counts. Returns False if the pull was told or given
+        up before: then nothing changes.
         """
         number = _pull_number(pull)
         why = "" if reason is None else checked_reason(reason, number)
-        return self.tell_measurements([(pull, Measurement.of(values, why, cluster))])[0]
+        return self.tell_many([(pull, Measurement.of(values, why, cluster))])[0]
 
     def fail(self, pull: Pull | int, reason: str, *, cluster: str | None = None) -> bool:
         """Tell that a pull failed, and why: an observation that may be anything. `cluster` as in `tell`."""
@@ -323,23 +313,18 @@ class Study:
         """Tell several pulls in one durable step, all or none: pairs (pull, values), or (pull, reason) if `failed`.
 
         In place of values there may be a `Measurement`, which has a cluster of its own; `cluster` is that of all.
-        """
-        if not failed:
-            return self.tell_measurements((pull, Measurement.of(values, "", cluster)) for pull, values in told)
-        nothing = (None,) * len(self.metrics)
-        reasons = ((pull, checked_reason(reason, _pull_number(pull))) for pull, reason in told)
-        return self.tell_measurements((pull, Measurement.of(nothing, reason, cluster)) for pull, reason in reasons)
-
-    def tell_measurements(self, told: Iterable[tuple[Pull | int, Measurement]]) -> list[bool]:
-        """Tell what came back of several pulls in one durable step, all or none. Every way to tell leads through here.
-
         Values that cannot be used are refused, before anything is written; `usable` makes failed pulls of them.
         """
-        worker = self.worker
-        rows = []
-        told = [(pull, self.with_cost(came)) for pull, came in told]
-        self.settle([came.values for _, came in told])
-        for pull, came in told:
+        measured: list[tuple[Pull | int, Measurement]] = []
+        for pull, values in told:
+            came = Measurement.of(values, "", cluster)
+            if failed:
+                nothing, why = (None,) * len(self.metrics), checked_reason(values, _pull_number(pull))
+                came = Measurement.of(nothing, why, cluster)
+            measured.append((pull, self.with_cost(came)))
+        self.settle([came.values for _, came in measured])
+        worker, rows = self.worker, []
+        for pull, came in measured:
             number = _pull_number(pull)
             which = f"{number} of arm {pull.arm!r}" if isinstance(pull, Pull) else number
             values = checked_values(self.metrics, came.values, came.reason or None, which)
@@ -357,7 +342,7 @@ class Study:
     def settle(self, measured: Sequence[object]) -> None:
         """Have rates count where nobody said what does, if these are the first values of a metric: true and false.
 
-        Durable, and one for all workers: it is part of the settings, and changes only as long as no value was told.
+        It is part of the settings, for all workers, and changes only as long as no value was told.
         """
         while found := taken_as_rates(self.metrics, measured):
             with self._lock:
@@ -387,8 +372,6 @@ class Study:
         with self._lock:
             self._held.difference_update(row.pull for row in rows)
         return answers
-
-    # Answers ----------------------------------------------------------------------------------------------------------
 
     def catch_up(self) -> None:
         """Read what other workers have told since."""
@@ -435,18 +418,14 @@ class Study:
         return answer_of(self.state(), self.name, self.alarms())
 
     def alarms(self) -> list[Alarm]:
-        """Evidence that the data of an arm are dirtier than the declared contamination allows.
-
-        Arms that were excluded are left out: the result says of them that they fail.
-        """
+        """Evidence that the data of an arm, unless it was excluded, are dirtier than the contamination allows."""
         with self._lock:
             self.catch_up()
             return self._replay.alarms()
 
     def failures(self) -> dict[str, Counter[str]]:
         """How often pulls of each arm failed, by reason; arms without failures are left out."""
-        counts = self.state().failures
-        return {arm: count for arm, count in zip(self.arms, counts, strict=True) if count}
+        return self.state().failures
 
     def to_frame(self) -> Any:
         """A pandas frame of all told pulls in their order: pull, arm, values, failure, worker, cluster, time."""
@@ -466,12 +445,10 @@ class Study:
         self.storage.close()
 
     def __repr__(self) -> str:
-        # What is known here: to look at a study must not open its storage again, nor wait for it.
+        # To look at a study must not open its storage again, nor wait for it.
         by = listed([objective.name for objective in self.objectives], 8)
-        return (
-            f"<study {self.name!r} in {self.storage!r}: {number_of(len(self.arms))} by {by}; "
-            f"{number_of(self._replay.read, 'told pull')} read>"
-        )
+        what = f"{number_of(len(self.arms))} by {by}; {number_of(self._replay.read, 'told pull')} read"
+        return f"<study {self.name!r} in {self.storage!r}: {what}>"
 
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
