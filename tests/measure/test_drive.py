@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
-from frontguard.measure.drive import Broken, FirstMistake, RunProgress
+from frontguard.measure.drive import Broken, FirstMistake, Loop, RunProgress
 from frontguard.storage.contract import End, Pull
 from frontguard.studies.measurement import CANCELLED, Measurement
 from frontguard.studies.study import Study
@@ -138,7 +138,7 @@ def test_a_pull_evaluated_in_this_thread_keeps_its_lease() -> None:
         ([float("inf"), 1.0], "value of 'quality' must be finite; got inf"),
         ([1.0], "wanted 2 values, one for each of quality, lightness; got 1"),
         (["1", 1.0], "value of 'quality' must be a real number; got '1'"),
-        ("fast", "values must be numbers, by name or in order; got 'fast'"),
+        ("fast", "values must be 2 numbers, by name or in order; got 'fast'"),
         (None, "values must be 2 numbers, by name or in order; got None"),
         ({"quality": 1.0}, "no value for lightness; wanted one for each of quality, lightness"),
         (
@@ -291,11 +291,11 @@ def test_pulls_that_do_not_end_are_given_up_after_some_patience_and_their_values
 
 
 def test_the_end_of_the_time_waits_and_ctrl_c_ends_the_waiting() -> None:
-    study, cancel, begun, free = a_study(), threading.Event(), threading.Event(), threading.Event()
+    study, cancel, free = a_study(), threading.Event(), threading.Event()
     looks: list[RunProgress] = []
 
     def measure(pull: Pull) -> Measurement:
-        begun.set()
+        loop.until = time.monotonic()
         assert free.wait(WAIT)
         return values_of(pull)
 
@@ -304,9 +304,9 @@ def test_the_end_of_the_time_waits_and_ctrl_c_ends_the_waiting() -> None:
         if len(looks) > 2:
             cancel.set()
 
-    options: dict[str, Any] = {"until": begun.is_set, "cancel": cancel, "on_change": look, "patience": 0.05}
     with ThreadPoolExecutor(1) as pool:
-        assert drive(study, through(pool, measure), workers=1, **options) == "time"
+        loop = Loop(study, through(pool, measure), workers=1, cancel=cancel, on_change=look, patience=0.05)
+        assert loop.run() == "time"
         free.set()
     assert given_up(study) == {1: End.STOPPED}
 

@@ -77,7 +77,7 @@ class Broken(RuntimeError):
 
 
 class FirstMistake(BadInput):
-    """Every first pull of every arm failed: what measures is at fault, not the arms. Nothing was stored."""
+    """Every first pull of every arm failed: what measures is at fault. Nothing was stored."""
 
 
 @dataclass
@@ -331,12 +331,9 @@ class Loop:
 
     def _not_told(self, error: Exception) -> NotTold:
         since = f" for {time.monotonic() - self.trouble[0]:.0f} s" if self.trouble else ""
-        return NotTold(
-            f"the storage of study {self.study.name!r} has been out of order{since}: {failure_in_words(error)}. "
-            f"{len(self.finished)} measured pulls could not be told (they are in the error's `finished`); all "
-            "others are stored, and the study can be taken up again",
-            self.finished,
-        )
+        what = f"the storage of study {self.study.name!r} has been out of order{since}: {failure_in_words(error)}"
+        lost = f"{len(self.finished)} measured pulls could not be told (they are in the error's `finished`)"
+        return NotTold(f"{what}. {lost}; all others are stored, and the study can be taken up again", self.finished)
 
     def _wind_up(self, why: str) -> None:
         """Let what is under way come back and tell it; what is no longer wanted is given up after some patience."""
@@ -423,13 +420,9 @@ _NOTHING = Measurement(None, "given up")
 
 
 def _broken(error: BaseException) -> str:
-    return (
-        f"the executor takes no more pulls ({failure_in_words(error)}). What was under way is told as failed; take the "
-        "study up again with a new executor"
-    )
+    why = f"the executor takes no more pulls ({failure_in_words(error)})"
+    return f"{why}. What was under way is told as failed; take the study up again with a new executor"
 
-
-# A first mistake ------------------------------------------------------------------------------------------------------
 
 ENOUGH_ARMS = 20
 """So many different arms that fail alike from the start are taken for all."""
@@ -463,10 +456,8 @@ class FirstPulls:
             return False
         if enough:
             pull, came = finished[0]
-            raise FirstMistake(
-                f"{self.what} failed in all of the first {len(finished)} pulls, which were not counted; that of "
-                f"{pull.arm!r}: {self.in_words(pull, came)}"
-            ) from came.error
+            what = f"{self.what} failed in all of the first {len(finished)} pulls, which were not counted"
+            raise FirstMistake(f"{what}; that of {pull.arm!r}: {self.in_words(pull, came)}") from came.error
         return True
 
     def _unusable(self, finished: Sequence[Finished], *, refuse: bool) -> bool:

@@ -27,6 +27,8 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
+_ELSE = "Define it at the top of a module, or use executor='threads'"
+
 PATIENCE = 60.0
 """Seconds in which an executor that was given must have loaded the function."""
 
@@ -37,10 +39,10 @@ class LostPull(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """The function, ready to be sent to a worker; `named` are its parameters that get something of the pull."""
+    """The function, ready to be sent to a worker."""
 
     evaluate: Callable[..., Any]
-    named: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()  # its parameters that get something of the pull
 
     def __call__(self, candidate: Any, given: Mapping[str, Any]) -> Measurement:
         """Evaluate once; `given` are the values of all such parameters, by name."""
@@ -112,10 +114,7 @@ class Processes(Workers):
         try:
             self._pickled = pickle.dumps(measure)
         except Exception as error:
-            raise BadInput(
-                f"evaluate cannot be sent to a worker process: {failure_in_words(error)}. Define it at the top of a "
-                "module, or use executor='threads'"
-            ) from None
+            raise BadInput(f"evaluate cannot be sent to a worker process: {failure_in_words(error)}. {_ELSE}") from None
         self._idle = [_Process(self._pickled)]  # the first at once: a function that cannot be sent is refused here
         self._all = set(self._idle)
         self._lock = threading.Lock()
@@ -127,9 +126,8 @@ class Processes(Workers):
         try:
             task = pickle.dumps((candidate, dict(given)))
         except Exception as error:
-            raise BadArgument(
-                "arms", f"a value cannot be sent to a worker process: {failure_in_words(error)}"
-            ) from None
+            why = failure_in_words(error)
+            raise BadArgument("arms", f"a value cannot be sent to a worker process: {why}") from None
         return self._threads.submit(self._measured, task)
 
     def _measured(self, task: bytes) -> Measurement:
@@ -147,9 +145,9 @@ class Processes(Workers):
         with self._lock:
             if process.alive:
                 self._idle.append(process)
-            else:
-                self._all.discard(process)
-        return measurement if process.alive or not self._abandoned else Measurement(None, CANCELLED)
+                return measurement
+            self._all.discard(process)
+        return Measurement(None, CANCELLED) if self._abandoned else measurement
 
     def abandon(self) -> None:
         """End the processes that are at work."""
@@ -184,17 +182,13 @@ class _Process:
         try:
             problem = self._pipe.recv()
         except (EOFError, OSError):
+            why = f"a worker process did not start ({self._buried()})"
             raise BadArgument(
-                "executor",
-                f"a worker process did not start ({self._buried()}). In a script, call identify() under "
-                "`if __name__ == '__main__':`, since every worker process imports the script",
+                "executor", f"{why}. In a script, call identify() under `if __name__ == '__main__':`"
             ) from None
         if problem:
             self.close()
-            raise BadInput(
-                f"evaluate cannot be loaded in a worker process: {problem}. Define it in a module or script that can "
-                "be imported, or use executor='threads'"
-            )
+            raise BadInput(f"evaluate cannot be loaded in a worker process: {problem}. {_ELSE}")
 
     def ask(self, task: bytes, timeout: float | None) -> Measurement:
         """Have one pull measured; if that takes longer than `timeout` or ends the process, so the measurement says."""
@@ -310,10 +304,7 @@ def open_workers(
 
 
 def _refuse_unloadable(executor: Executor, measure: Measure) -> None:
-    """See that an executor's processes can load the function, if they are processes.
-
-    Sent as it is, a function that cannot be loaded ends the process or, in some executors, is lost without a word.
-    """
+    """See that an executor's processes can load the function: one that cannot is lost, in some without a word."""
     if isinstance(executor, ThreadPoolExecutor):
         return
     try:
@@ -321,19 +312,12 @@ def _refuse_unloadable(executor: Executor, measure: Measure) -> None:
     except Exception as error:
         if not isinstance(executor, ProcessPoolExecutor):  # it may have a way of its own to send functions, or threads
             return
-        raise BadInput(
-            f"evaluate cannot be sent to a process of the executor: {failure_in_words(error)}. Define it at the top of "
-            "a module, or use executor='threads'"
-        ) from None
+        raise BadInput(f"evaluate cannot be sent to the executor: {failure_in_words(error)}. {_ELSE}") from None
+    kind = type(executor).__name__
     try:
         executor.submit(pickle.loads, pickled).result(PATIENCE)
     except TimeoutError:
-        raise BadArgument(
-            "executor",
-            f"{type(executor).__name__} has not loaded evaluate within {PATIENCE:g} s; does it run, and is it free?",
-        ) from None
+        raise BadArgument("executor", f"{kind} has not loaded evaluate within {PATIENCE:g} s; is it free?") from None
     except Exception as error:
-        raise BadInput(
-            f"evaluate cannot be loaded by {type(executor).__name__}: {failure_in_words(error)}. Its processes need "
-            "frontguard and the module that defines evaluate"
-        ) from None
+        why = f"evaluate cannot be loaded by {kind}: {failure_in_words(error)}"
+        raise BadInput(f"{why}. Its processes need frontguard and the module that defines evaluate") from None

@@ -63,9 +63,8 @@ def identify(  # noqa: PLR0913 (a public entry point)
     arms
         As in `Study`, or a mapping of names to values. With a number of arms, `evaluate` gets 0, 1, ….
     objectives, threat, question, seed
-        As in `Study`, and so are the keywords that it takes besides, such as `minimize`, `limits`, `contamination`,
-        `confidence`, `goal`, `cost`, `max_pulls` and `polish`. A cost that is a metric and no objective is returned by
-        `evaluate` beside the others, by its name, or in the last place.
+        As in `Study`, and so are its other keywords, such as `minimize`, `limits`, `contamination`, `goal` and `cost`.
+        A cost that is a metric and no objective is returned by `evaluate` by its name, or in the last place.
     paired
         As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
         `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
@@ -78,8 +77,8 @@ def identify(  # noqa: PLR0913 (a public entry point)
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
         `distributed.Client`. The last two are left open.
     workers
-        How many pulls are under way at a time: as many as there are processors, or as the executor has workers. What
-        pulls side by side have in common (a busy machine) must not decide what they measure; use 1 where it may.
+        How many pulls are under way at a time: unless given, as many as there are processors, or as the executor has
+        workers. Use 1 where pulls side by side change what they measure.
     storage, name
         Where the study is kept: in memory unless said otherwise. One that is there already goes on.
     max_time
@@ -220,8 +219,9 @@ def _candidates(arms: Any) -> dict[str, Any]:
     """What `evaluate` gets for each arm, by the arm's name."""
     if isinstance(arms, Mapping):
         return dict(arms)
-    names = named_arms(arms)
-    return {name: int(name) if isinstance(arms, int) else name for name in names}
+    if isinstance(arms, Sequence) and not all(isinstance(arm, str) for arm in arms):
+        raise BadInput("arms in a list must be names; give a mapping of names to values for anything else")
+    return {name: int(name) if isinstance(arms, int) else name for name in named_arms(arms)}
 
 
 def _pull_parameters(evaluate: Evaluate) -> tuple[str, ...]:

@@ -327,7 +327,7 @@ class PostgresStorage(Storage):
         if off:
             return version, f"WARNING: with {off} a power failure can lose or damage what was acknowledged"
         if commits == "off":
-            return version, "WARNING: synchronous_commit is off; it is switched on for told pulls and plans"
+            return version, "WARNING: it has synchronous_commit = off, which is switched on for told pulls and plans"
         return version, ""
 
     def __repr__(self) -> str:

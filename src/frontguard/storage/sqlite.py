@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -275,7 +276,12 @@ class SqliteStorage(Storage):
                 check_planned(db, found, counts)
                 self._sound.add(found.id)
             back = [pull.id for pull in read_leases(db, found) if pull.deadline == GIVEN_BACK][: max(most, 0)]
-            fresh, handed = fresh_pulls(db, found, counts, max(most - len(back), 0))
+            # Those that were told are skipped, though never handed out.
+            query = "SELECT pull FROM told INDEXED BY told_pull WHERE study = ? AND pull > ?"
+            told = set(db.execute(query, (found.id, counts.handed)))
+            new = (pull for pull in range(counts.handed + 1, counts.planned + 1) if (pull,) not in told)
+            fresh = list(islice(new, max(most - len(back), 0)))
+            handed = counts.planned if len(back) + len(fresh) < most else max([counts.handed, *fresh])
             given = [Pull(pull, worker, float(deadline)) for pull in (*back, *fresh)]
             write_leases(db, found, given)
             if handed > counts.handed:
@@ -548,18 +554,6 @@ def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
     if len(leases) != due:
         raise NotAsWritten(f"study {study.name!r} should have {due} leases, but has {len(leases)}")
     return leases
-
-
-def fresh_pulls(db: apsw.Connection, study: StudyRow, counts: Counts, most: int) -> tuple[list[int], int]:
-    """Up to `most` planned pulls that were neither handed out nor told, and the last pull that was looked at."""
-    rows = db.execute(
-        "WITH RECURSIVE next (pull) AS (VALUES (:handed) UNION ALL SELECT pull + 1 FROM next WHERE pull < :planned) "
-        "SELECT pull FROM next WHERE pull > :handed "
-        "AND NOT EXISTS (SELECT 1 FROM told WHERE study = :study AND told.pull = next.pull) LIMIT :most",
-        {"handed": counts.handed, "planned": counts.planned, "study": study.id, "most": most},
-    )
-    fresh = [pull for (pull,) in rows]
-    return fresh, counts.planned if len(fresh) < most else max([counts.handed, *fresh])
 
 
 def key(study: int, number: int) -> int:

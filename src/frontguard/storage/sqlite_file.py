@@ -209,22 +209,20 @@ class StudyFile:
         if self._db is None or self._db.get_autocommit():  # not from within a transaction of this very thread
             self._disconnect()
 
-    def _disconnect(self) -> None:
+    def _disconnect(self, *, as_it_is: bool = False) -> None:
+        """Close the connection; if the file is to stay `as_it_is`, without moving the log into it."""
         with self._lock:
             db, self._db = self._db, None
             if db is None:
                 return
-            self._let_log_go()
+            if self._log >= 0:
+                os.close(self._log)
+                self._log = -1
             if self._pid == os.getpid():
-                db.close()
+                _close(db, self.path if as_it_is else None)
             else:
                 # Forked behind Python's back. Closing would let go of locks that are the parent's: never let it happen.
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
-
-    def _let_log_go(self) -> None:
-        if self._log >= 0:
-            os.close(self._log)
-            self._log = -1
 
     def _connection(self) -> apsw.Connection:
         if self._db is not None and (self._pid != os.getpid() or self._changed()):
@@ -263,7 +261,7 @@ class StudyFile:
     def _raise_log_gone(self, db: apsw.Connection) -> NoReturn:
         saved = self._saved_from_log(db)
         what = "what was told is in the file now, and nothing is lost" if saved else "what was told last may be lost"
-        self._refusal = Unavailable(f"{self._log_name} was removed while in use: {what}. {_BEGIN_AGAIN}")
+        self._refusal = Unavailable(f"{self._log_name} was removed or replaced while in use: {what}. {_BEGIN_AGAIN}")
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._disconnect()
         raise self._refusal
@@ -294,7 +292,7 @@ class StudyFile:
                 db.execute("SELECT 1 FROM study").fetchone()  # from the first read on, the log is there and open
                 self._log = os.open(self._log_name, os.O_RDWR)
         except BaseException:
-            _leave_as_it_is(db, self.path)
+            _close(db, as_it_is=self.path)
             raise
         return db
 
@@ -430,10 +428,7 @@ class StudyFile:
             raise
 
     def _raise_damaged(self, what: str, error: Exception | None = None) -> NoReturn:
-        if self._db is not None:
-            _leave_as_it_is(self._db, self.path)
-            self._db = None
-            self._let_log_go()
+        self._disconnect(as_it_is=True)
         said = visible(" ".join(what.split()))[:_LONGEST]  # in one line
         self._refusal = Damaged(
             f"{self.name} is damaged: {said}. Restore a copy, or try `sqlite3 {shlex.quote(self.name)} "
@@ -483,10 +478,10 @@ def _held_by(path: Path) -> str:
     return "held by process " + ", ".join(holders[:5]) if holders else "the holder is unknown: another user or machine?"
 
 
-def _leave_as_it_is(db: apsw.Connection, path: Path) -> None:
-    """Close without moving the write-ahead log into the file, as the last to close would do."""
-    log = companion(path, "-wal")
-    if log.exists() and log.stat().st_size > 0:
+def _close(db: apsw.Connection, as_it_is: Path | None = None) -> None:
+    """Close; a file that is to stay as it is without moving its log into it, as the last to close would do."""
+    log = as_it_is and companion(as_it_is, "-wal")
+    if log is not None and log.exists() and log.stat().st_size > 0:
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.close()
 

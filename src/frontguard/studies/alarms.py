@@ -47,7 +47,7 @@ LEVELS = (0.4, 0.7, 1.0)
 
 
 class Watch:
-    """Reads the log of a study and raises alarms. Its cost is about linear in what is new.
+    """Reads the log of a study and raises alarms, at a cost about linear in what is new.
 
     >>> from frontguard import Prescient
     >>> watch = Watch(["a", "b"], [Objective("speed", "maximize")], Prescient(0.1))
@@ -111,8 +111,7 @@ class Watch:
     ) -> None:
         """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
 
-        Those that a user `stopped` have no values, and are no evidence of failures. A pull that was told before stays
-        as it was. Of the pulls of an arm in one of `clusters`, the first counts.
+        Those that a user `stopped` are no evidence of failures. A pull that was told before stays as it was.
         """
         at = pulls - 1
         new = ~self._pulls["told"][at]
@@ -359,8 +358,6 @@ def _log_choose(n: float, k: Floats) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), np.float64)
 
 
-# Hints for the eye: which values of a sample look contaminated --------------------------------------------------------
-
 FAR = 7.0
 """Robust deviations from the median beyond which a value is suspected.
 
@@ -439,8 +436,6 @@ def _deviation(distances: Floats) -> float:
     return max(_NORMAL_MEAN * mean, step) or np.inf
 
 
-# Dirtier than declared ------------------------------------------------------------------------------------------------
-
 MOST_ARMS, MOST_VALUES = 64, 500
 """Arms that are looked at for the hint, and values of each: it costs the same with a million others."""
 
@@ -458,20 +453,19 @@ Sign = Literal["far", "apart", "ties"]
 
 
 class SampleLook(NamedTuple):
-    """How a sample looks: the share of it that looks wrong, by which sign, and how many values it has."""
+    """How a sample looks."""
 
-    share: float
-    sign: Sign
-    number: int
+    share: float  # of it that looks wrong ...
+    sign: Sign  # ... by this sign
+    number: int  # of its values
 
 
 def look_at(values: Floats) -> SampleLook:
     """Return the largest share of the values (n,) of an arm that one of three signs calls wrong, and the sign.
 
     *ties*: one value again and again, a minority, where nine in ten of all others differ. *far*: those that `suspects`
-    marks, a quarter on either side at most. *apart*: those that are far from the shortest interval that holds half of
-    the values, nearly half of all at most. Skewed samples are not taken for contaminated ones: where all values have
-    one sign, *far* must be so for their logarithms too, and *apart* must lie beyond a gap between these.
+    marks. *apart*: those far from the shortest interval that holds half of the values. Where all values have one sign,
+    *far* must be so for their logarithms too, and *apart* must lie beyond a gap between these: samples may be skewed.
 
     >>> rng = np.random.default_rng(0)
     >>> clean = rng.lognormal(0.0, 1.0, 300)

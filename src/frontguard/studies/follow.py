@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -143,10 +144,9 @@ class Overview:
 
 
 class Follower:
-    """One study in a storage, which may have been opened read-only.
+    """One study in a storage, which may have been opened read-only. Safe to use from several threads.
 
-    May be used from several threads: each call waits for a piece of the log at most. Settings that are amended
-    meanwhile (tolerances, budget) make it read the log anew.
+    Settings that are amended meanwhile (tolerances, budget) make it read the log anew.
 
     >>> from frontguard import Objective, Prescient, Study
     >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
@@ -223,10 +223,9 @@ class Follower:
             return self._pulls.of(arm, most)
 
     def values(self) -> tuple[Ints, Floats, Ints, Ints]:
-        """Return the arms (n,), by position, and values (n, M) of the pulls that were read; NaN where one failed.
+        """Return the arms (n,), by position, and values (n, M), NaN where one failed, of the pulls read that count.
 
-        Those that count, that is; the arms of those that wait for earlier ones; and which pull of its arm each of the
-        former is.
+        Beside them the arms of those that wait for earlier ones, and which pull of its arm each that counts is.
         """
         with self._lock:
             counted, held = counted_and_held(self._pulls.joined(), self._replay.arm_of)
@@ -414,19 +413,17 @@ class _PullsByArm:
         self._none = Told.of((), len(settings.question.columns.metrics))
         self._pieces: list[tuple[Ints, Told]] = []
         self._count = np.zeros(len(settings.arms), np.int64)
-        self._texts: dict[str, str] = {}  # reasons and names of workers, each kept once
 
     def add(self, arms: Ints, told: Told) -> None:
         """Append told pulls, of these arms (n,)."""
         self._count += np.bincount(arms, minlength=len(self._count))
-        told = replace(told, reasons=self._once(told.reasons), workers=self._once(told.workers))
+        told = replace(
+            told, reasons=tuple(map(intern, told.reasons)), workers=tuple(map(intern, map(str, told.workers)))
+        )
         if self._pieces and len(self._pieces[-1][1]) + len(told) <= PIECE:
             earlier, before = self._pieces.pop()
             arms, told = np.concatenate([earlier, arms]), Told.joined([before, told])
         self._pieces.append((arms, told))
-
-    def _once(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._texts.setdefault(text, text) for text in texts)
 
     def moments(self) -> tuple[Floats, Bools]:
         """Return when pulls (n,) were told, and whether they failed."""

@@ -252,7 +252,8 @@ def _in_order(names: list[str], values: object, pull: int | str) -> list[object]
         if missing:
             raise BadValues(pull, f"no value for {', '.join(missing)}", f"wanted one for each of {', '.join(names)}")
         return [values[name] for name in names]
-    values = values.tolist() if type(values).__name__ == "ndarray" else values  # type: ignore[attr-defined]
+    if type(values).__name__ == "ndarray" and values.ndim <= 1:  # type: ignore[attr-defined]
+        values = values.tolist()  # type: ignore[attr-defined]
     if not isinstance(values, Sequence) and len(names) == 1:
         return [values]
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):

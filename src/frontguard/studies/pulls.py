@@ -81,8 +81,7 @@ def checked_plans(plans: list[Plan], settings: Settings, study: str) -> list[Pla
             wrong = int(plan.arms.min() if plan.arms.min() < 0 else plan.arms.max())
             raise not_a_log(study, f"plan {plan.number} is about arm {wrong}; there are arms 0 to {arms - 1}")
         if plan.status not in STATUSES:
-            wanted = ", ".join(STATUSES)
-            raise not_a_log(study, f"plan {plan.number} says {shown(plan.status)}; wanted one of {wanted}")
+            raise not_a_log(study, f"plan {plan.number} says {shown(plan.status)}; wanted {', '.join(STATUSES)}")
     return plans
 
 
@@ -90,9 +89,7 @@ def checked_told(told: Told, settings: Settings, study: str) -> Told:
     """Told pulls that have a value for each metric of the settings, and their cost where they say it."""
     metrics = settings.stored_values
     if told.values.shape[1] != metrics:
-        alone = metrics == len(settings.question.objectives)
-        what = "objectives" if alone else "objectives, metrics of limits and costs"
-        raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} {what}")
+        raise not_a_log(study, f"its pulls have {told.values.shape[1]} values; it has {metrics} metrics")
     return told
 
 
@@ -316,8 +313,7 @@ class Spending:
     def affordable(self, wanted: Ints, out: Ints, budget: float) -> Ints:
         """Of the wanted pulls, in their order, those that a budget has left, beside `out` (K,) that are under way.
 
-        An arm of which no pull has said what it costs gets one at a time; where none of any arm has, and every arm has
-        been tried, nothing is affordable.
+        An arm of which no pull has said what it costs gets one at a time; nothing, where all were tried and none has.
         """
         if not np.isfinite(self._typical).any() and self.pulls.all() and self.pulls.sum() >= TRIED:
             return wanted[:0]

@@ -220,7 +220,7 @@ def checked_text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise BadArgument(what, must="be a text that is not blank", got=shown(value, 120))
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise BadArgument(what, must="be a text without halves of surrogate pairs", got=shown(value, 120))
+        raise BadArgument(what, must="be a text that has a UTF-8 form", got=shown(value, 120))
     return value
 
 
