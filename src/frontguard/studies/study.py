@@ -143,17 +143,16 @@ class Study:
         self.lease = checked_seconds(lease, "lease")
         self._worker = None if worker is None else checked_text(worker, "worker")
         self._which = next(_workers)  # of the workers in this process
-        # Metrics, by position, of which nobody said what counts and no value was read: it may turn out to be a rate.
-        self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
         self._held: set[int] = set()  # pulls that `ask` gave and that were not told since
         self._at_work: tuple[str, ...] = ()  # who told the last pulls that were read
-        self._replay = Replay(settings)
+        self._start_anew()
         self._items = item_order(settings.seed, settings.question.items or 0)
         self._lock = threading.RLock()  # of the replay; storages look after themselves
         renew_after_fork(self)
 
     def _start_anew(self) -> None:
         self._replay = Replay(self.settings)
+        # Metrics, by position, of which nobody said what counts and no value was read: it may turn out to be a rate.
         self._unsettled = {d for d, each in enumerate(self.metrics) if each.by_default}
 
     @property
