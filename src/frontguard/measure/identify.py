@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from frontguard._common.checks import checked_count, checked_seconds, refuse_unknown
-from frontguard.errors import BadArgument, BadInput
+from frontguard.errors import BadInput
 from frontguard.measure.drive import FirstPulls, Loop, RunProgress
 from frontguard.measure.executors import Measure, Workers, open_workers
 from frontguard.notices import Stopping
