@@ -23,7 +23,7 @@ from frontguard.evidence.lists import hidden_share
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
 from frontguard.evidence.statistics import statistics_of
-from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, RowBuffer
+from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, by_arm
 from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats
 from frontguard.phrases import quoted
 from frontguard.question import Question
@@ -61,54 +61,45 @@ def clustered_from(
     >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()
     ([2], [1, 2], [1.0, 3.0], [1, 0])
     """
-    rows, clock = RowBuffer(metrics, usable), clock or Clock()
+    arms, clock = ArmNames(), clock or Clock()
     clusters = ArmNames() if clusters is None else clusters
     most = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
     codes: list[tuple[Codes, Codes]] = []
     parts: list[list[Floats]] = []
-    truths: set[int] = set()  # metrics whose values are true and false
+    ends, count = usable.copy(), 0
     for batch in batches:
         assert batch.clusters is not None  # or nobody would ask
-        rows.add(batch)
-        if rows.count > most:
+        count += len(batch)
+        if count > most:
             raise BadArgument(
                 "cluster",
                 "rows with clusters are kept in memory, and these are too many for it; give more with "
                 "--memory, or one row a cluster (its median), without --cluster",
             )
-        codes.append((rows.names.codes(batch.arms), clusters.codes(batch.clusters)))
+        codes.append((arms.codes(batch.arms), clusters.codes(batch.clusters)))
         parts.append([np.asarray(column, np.float64) for column in batch.values])
-        truths |= batch.truths
-        clock.read(rows.count)
+        ends[list(batch.truths)] = TRUTHS
+        clock.read(count)
     clock.all_read()
-    ordered, order = rows.ordered(), rows.names.in_order()
-    clock.sorted(int(ordered.pulls.sum()))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    order = arms.in_order()
+    rank = np.argsort(order)
     arm, cluster = (np.concatenate([each[which] for each in codes]).astype(np.int64) for which in (0, 1))
     values = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    ends = np.array([TRUTHS if d in truths else each for d, each in enumerate(usable)])
-    return with_clusters(ordered, columns, rank[arm], cluster, values, ends)
+    ordered, rows = by_arm(arms.texts(order), metrics, rank[arm], values, ends)
+    clock.sorted(count)
+    return _with_clusters(ordered, rows, columns, rank[arm], cluster)
 
 
-def with_clusters(
-    ordered: Ordered, columns: Sequence[str], arm: Ints, cluster: Ints, values: Sequence[Floats], usable: Floats
+def _with_clusters(
+    ordered: Ordered, rows: Sequence[Ints], columns: Sequence[str], arm: Ints, cluster: Ints
 ) -> Clustered:
-    """The sorted log of rows with these arms (n,), clusters (n,) and values (M times n) with their clusters.
-
-    `usable` (M, 2) says which values did not fail.
-    """
+    """The sorted log of rows with these arms (n,) and clusters (n,); `rows` are those of its values (`by_arm`)."""
     width, arms = int(cluster.max(initial=0)) + 1, len(ordered.arms)
     of_arm, place, sizes = np.unique(arm * width + cluster, return_inverse=True, return_counts=True)
     begins = np.searchsorted(of_arm // width, np.arange(arms + 1))
     place -= begins[arm]
-    owners = []
-    for column, (least, most) in zip(values, usable.tolist(), strict=True):
-        good = np.flatnonzero((column >= least) & (column <= most))
-        owners.append(place[good[np.lexsort((column[good], arm[good]))]])
-    assert [len(each) for each in owners] == ordered.starts[:, -1].tolist()  # the same values failed
     return Clustered(
-        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes.astype(np.int64), owners=tuple(owners),
+        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes, owners=tuple(place[each] for each in rows),
         labels=of_arm % width,
     )  # fmt: skip
 
@@ -138,14 +129,12 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> Pai
     return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
 
 
-def of_pulls(
-    ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
-) -> PairedLog:
+def of_pulls(ordered: Ordered, rows: Sequence[Ints], arm_of: Ints, reps: Ints, *, items: int, arms: int) -> PairedLog:
     """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
 
-    `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
+    `ordered` are the same pulls, and those that are under way; `rows` are those of its values (`by_arm`).
     """
-    log = with_clusters(ordered, ("rep",), arm_of, reps - 1, list(values.T), usable)
+    log = _with_clusters(ordered, rows, ("rep",), arm_of, reps - 1)
     return PairedLog(**vars(log), items=items, arms_of_study=arms)
 
 

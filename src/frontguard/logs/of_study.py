@@ -28,7 +28,7 @@ from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_read
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
 from frontguard.logs.robustness import needed, profile, resolution_for, what_if
-from frontguard.logs.sort import sorted_pulls, usable_ranges
+from frontguard.logs.sort import by_arm, sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.notices import Excluded, IndependentArms, InPairs, Notice, UnderWay
 from frontguard.pareto.judge import Verdicts, judge
@@ -292,12 +292,10 @@ def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = Tru
     values = np.concatenate([log.values[:, wanted], np.full((len(out), len(wanted)), np.nan)])
     some = arm_of >= 0
     arms = [log.settings.arms[arm] for arm in kept.tolist()]
-    ordered = sorted_pulls(arms, columns.metrics, arm_of[some], values[some], columns.boxed)
-    settings, told = log.settings, len(log.arm_of)
-    if not settings.question.paired or not (settings.question.items or pairs_of(statistics_of(columns.boxed)).any()):
+    usable = usable_ranges([each.name for each in columns.metrics], columns.boxed)
+    ordered, rows = by_arm(arms, [each.name for each in columns.metrics], arm_of[some], list(values[some].T), usable)
+    asked, told = log.settings.question, some[: len(log.arm_of)]
+    if not asked.paired or not (asked.items or pairs_of(statistics_of(columns.boxed)).any()):
         return ordered
-    usable, some = usable_ranges([each.name for each in columns.metrics], columns.boxed), some[:told]
-    return of_pulls(
-        ordered, arm_of[:told][some], log.reps[some], values[:told][some], usable,
-        items=settings.question.items or 0, arms=len(settings.arms),
-    )  # fmt: skip
+    told_arms = arm_of[: len(told)][told]
+    return of_pulls(ordered, rows, told_arms, log.reps[told], items=asked.items or 0, arms=len(log.settings.arms))

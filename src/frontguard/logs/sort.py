@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from frontguard._common.compiled import kernel
 from frontguard._common.machine import available_memory, side_by_side
-from frontguard._common.typing import Bools, Codes, Floats, Ints
+from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.measurements import Ordered
 from frontguard.objectives import Objective
@@ -434,31 +434,26 @@ class RowBuffer:
         self.count += len(codes)
 
     def laid_out(self) -> Ordered:
-        """The measurements by arm, those of each in the order of rows.
-
-        Rows are let go of while this goes on: there are none afterwards.
-        """
+        """The measurements by arm, those of each in the order of rows, which are let go of while this goes on."""
         order = self.names.in_order()
         pulls, broken = np.zeros((2, len(order)), np.int64)  # by code: rows, and those that lack the value of a metric
         if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
             _count(np.concatenate(self._codes), pulls)
         if any(self._failed):
             for codes, *columns in zip(self._codes, *self._values, strict=True):
-                _count(codes[_any_failed(columns)], broken)
-        every_code, last = self._codes, len(self._codes) - 1
-        following = [*self._parts[1:], -1]
+                _count(codes[np.logical_or.reduce([np.isnan(column) for column in columns])], broken)
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
-            def counted(number: int, counts: Ints) -> None:
-                part = self._parts[number]
-                if self.watched.files > 1 and part != following[number]:
-                    self.watched.end(metric, part, counts, run_over=number == last)
-
+            columns, self._values[metric] = self._values[metric], []
             # As many as there are rows, where no value failed; files are told apart by counting.
-            known = None if self._failed[metric] or self.watched.files > 1 else pulls
-            found = _grouped(every_code, self._values[metric], order, counted, known)
-            self._values[metric] = []
-            return found
+            counted = self._failed[metric] or self.watched.files > 1
+            counts = self._counted(metric, columns, len(order)) if counted else pulls
+            places = np.empty(len(counts), np.int64)
+            places[order] = np.cumsum(counts[order]) - counts[order]
+            together = np.empty(int(counts.sum()))
+            for codes, column in zip(self._codes, columns, strict=True):
+                _scatter(codes, column, places, together)
+            return counts, together
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
         self._codes, self._parts, self.count = [], [], 0
@@ -467,11 +462,24 @@ class RowBuffer:
         starts, values = starts_of([counts[some] for counts, _ in pairs]), tuple(together for _, together in pairs)
         return Ordered(self.names.texts(some), self.metrics, pulls[some], starts, values, broken[some])
 
+    def _counted(self, metric: int, columns: Sequence[Floats], arms: int) -> Ints:
+        """Good values of each arm, by code; the order of rows is told where files end."""
+        counts, last = np.zeros(arms, np.int64), len(columns) - 1
+        following = [*self._parts[1:], -1]
+        for number, (codes, column) in enumerate(zip(self._codes, columns, strict=True)):
+            _count_good(codes, column, counts)
+            if self.watched.files > 1 and self._parts[number] != following[number]:
+                self.watched.end(metric, self._parts[number], counts, run_over=number == last)
+        return counts
+
     def ordered(self) -> Ordered:
         """The measurements by arm, sorted. There are no rows afterwards."""
         log = self.laid_out()
         self.watched.choose(log.pulls, log.arms, len(self.metrics))
-        return _sorted(log, self.watched)
+        for metric, (flat, begins) in enumerate(zip(log.values, log.starts, strict=True)):
+            self.watched.take(metric, 0, flat, begins)
+            sort_within(flat, begins)
+        return log
 
 
 def sorted_pulls(
@@ -490,17 +498,30 @@ def sorted_pulls(
     >>> log.arms, log.pulls, log.starts, log.values, log.failed_pulls
     (['b', 'a'], array([2, 1]), array([[0, 2, 2]]), (array([1., 3.]),), array([0, 1]))
     """
-    metrics = tuple(objective.name for objective in objectives)
-    codes = np.ascontiguousarray(arm_of, np.int32)
-    order = np.arange(len(arms), dtype=np.int32)
-    ranges = usable_ranges(metrics, objectives if counted is None else counted)
-    columns = [_without_failures(*each) for each in zip(np.asarray(values, np.float64).T, ranges, strict=True)]
-    pairs = [_grouped([codes], [column], order) for column in columns]
-    pulls, broken = (
-        np.bincount(some, minlength=len(arms)).astype(np.int64) for some in (codes, codes[_any_failed(columns)])
-    )
-    starts, sample = starts_of([good for good, _ in pairs]), tuple(together for _, together in pairs)
-    return _sorted(Ordered(arms, metrics, pulls, starts, sample, broken))
+    metrics = [objective.name for objective in objectives]
+    usable = usable_ranges(metrics, objectives if counted is None else counted)
+    return by_arm(arms, metrics, arm_of, list(np.asarray(values, np.float64).T), usable)[0]
+
+
+def by_arm(
+    arms: Sequence[str], metrics: Sequence[str], arm_of: Ints, columns: Sequence[Floats], usable: Floats
+) -> tuple[Ordered, list[Ints]]:
+    """The measurements by arm of rows with these arms (n,) and columns, M of (n,); for each metric the rows of values.
+
+    `usable` (M, 2) says which values did not fail.
+    """
+    values, rows, counts = [], [], []
+    failed = np.zeros(len(arm_of), np.bool_)
+    for column, (least, most) in zip(columns, usable.tolist(), strict=True):
+        good = (column >= least) & (column <= most)
+        failed |= ~good
+        some = np.flatnonzero(good)
+        some = some[np.lexsort((column[some], arm_of[some]))]
+        values.append(column[some] + 0.0)  # −0 becomes 0
+        rows.append(some)
+        counts.append(np.bincount(arm_of[some], minlength=len(arms)))
+    pulls, broken = (np.bincount(some, minlength=len(arms)) for some in (arm_of, arm_of[failed]))
+    return Ordered(arms, tuple(metrics), pulls, starts_of(counts), tuple(values), broken), rows
 
 
 def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
@@ -519,45 +540,6 @@ def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Fl
         least, most = known.get(objective.name, ANY_NUMBER)
         known[objective.name] = max(low, least), min(high, most)
     return np.array([known.get(name, ANY_NUMBER) for name in metrics], np.float64).reshape(len(metrics), 2)
-
-
-def _grouped(
-    codes: Sequence[Codes],
-    columns: Sequence[Floats],
-    order: Codes,
-    counted: Callable[[int, Ints], None] = lambda number, counts: None,
-    known: Ints | None = None,
-) -> tuple[Ints, Floats]:
-    """Counts of the good values of one metric of each arm (K,), by code, and these values, arm by arm in this order.
-
-    `counted` is told the number of each batch, and how many there are up to its end. `known`: how many there are, where
-    that needs no counting.
-    """
-    counts = np.zeros(len(order), np.int64) if known is None else known.copy()
-    for number, (some, column) in enumerate(zip(codes, columns, strict=True)):
-        if known is None:
-            _count_good(some, column, counts)
-            counted(number, counts)
-    places = np.empty(len(counts), np.int64)
-    places[order] = np.cumsum(counts[order]) - counts[order]
-    together = np.empty(int(counts.sum()))
-    for some, column in zip(codes, columns, strict=True):
-        _scatter(some, column, places, together)
-    return counts, together
-
-
-def _sorted(log: Ordered, watched: RowOrder | None = None) -> Ordered:
-    """A log that is laid out by arm, sorted where it is."""
-    for metric, (flat, begins) in enumerate(zip(log.values, log.starts, strict=True)):
-        if watched is not None:
-            watched.take(metric, 0, flat, begins)
-        sort_within(flat, begins)
-    return log
-
-
-def _any_failed(columns: Sequence[Floats]) -> Bools:
-    """The rows (n,) that lack the value of any of the metrics, whose columns are (n,) each."""
-    return np.asarray(np.logical_or.reduce([np.isnan(column) for column in columns]), np.bool_)
 
 
 def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> Floats:
