@@ -1,9 +1,7 @@
 """Looks at a log beside its answer: hints that rows are not what they are taken for, and questions that are refused.
 
-- Rows of an arm that differ from file to file, or from the first to the last: two days with medians of 1.3 s and 11 s,
-  pooled, are neither.
-- Rows that resemble each other within a cluster (host, process, day), or side by side: so many rows say less than they
-  seem to.
+- Rows of an arm that differ from file to file, or from the first to the last.
+- Rows that resemble each other within a cluster (host, process, day), or side by side.
 - Rows that stand there several times.
 - Medians that rest on ties: of four models that solve 92, 75, 60 and 55 % of their tasks, each has a median of 1.
 - Values that an objective cannot use.
@@ -16,8 +14,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -73,8 +71,7 @@ class Sample(NamedTuple):
     clusters: Ints
 
 
-@dataclass(frozen=True)
-class Resemblance:
+class Resemblance(NamedTuple):
     """The correlation within clusters, the chance that independent rows would look so, and rows of a cluster."""
 
     correlation: float
@@ -175,10 +172,7 @@ def looks_like_cluster(name: str) -> bool:
 
 
 def undeclared(log: Log) -> tuple[LooksClustered, ...]:
-    """A hint that rows depend on each other within what a column of the log tells apart, if one looks like it.
-
-    Where clusters were declared, that these do so: processes within hosts.
-    """
+    """A hint that rows, or declared clusters, depend on each other within what a column of the log tells apart."""
     found: list[LooksClustered] = []
     known = {*log.arm, *log.metrics, *log.cluster}
     tried = [name for name in log.columns if name not in known and looks_like_cluster(name)][:MOST_COLUMNS]
@@ -187,7 +181,7 @@ def undeclared(log: Log) -> tuple[LooksClustered, ...]:
             samples = _samples(log, name)
         except BadInput:  # a column that some rows lack, or that is no names
             continue
-        for metric, of_arms in zip(log.metrics, samples, strict=True):
+        for metric, of_arms in zip(log.metrics, samples, strict=False):
             seen = resemblance(of_arms)
             if seen is None or seen.inflation < INFLATION:
                 continue
@@ -199,36 +193,28 @@ def undeclared(log: Log) -> tuple[LooksClustered, ...]:
 
 
 def _samples(log: Log, column: str) -> list[list[Sample]]:
-    """The values of the arms with most rows, for each metric, with what the column says of each.
+    """The values of the arms with most rows, for each metric, with what the column says of each; none, where that is
+    not known.
 
     Where clusters were declared, each is one value, the mean rank of its rows; none, where the column divides them.
     """
-    arms, outer = ArmNames(), ArmNames()
-    parts = [
-        (arms.codes(batch.arms), outer.codes(batch.clusters), batch.values)
-        for batch in log.first_rows([column], MOST_ROWS)
-        if batch.clusters is not None  # which was asked for
-    ]
-    if not parts:
-        return [[] for _ in log.metrics]
-    arm, cluster = (np.concatenate([part[which] for part in parts]).astype(np.int64) for which in (0, 1))
-    values = [np.concatenate([part[2][d] for part in parts]) for d in range(len(log.metrics))]
+    arms, outer, inner = ArmNames(), ArmNames(), ArmNames()
+    batches = [batch for batch in log.first_rows([column], MOST_ROWS) if batch.clusters is not None]
+    if not batches:
+        return []
+    arm = np.concatenate([arms.codes(batch.arms) for batch in batches]).astype(np.int64)
+    cluster = np.concatenate([outer.codes(batch.clusters) for batch in batches if batch.clusters is not None])
+    values = [np.concatenate(parts) for parts in zip(*(batch.values for batch in batches), strict=True)]
     if log.cluster:
-        inner, again = ArmNames(), log.first_rows(log.cluster, MOST_ROWS)
+        again = log.first_rows(log.cluster, MOST_ROWS)
         own = np.concatenate([inner.codes(batch.clusters) for batch in again if batch.clusters is not None])
         _, first, of = np.unique(arm * len(inner) + own, return_index=True, return_inverse=True)
         if (cluster != cluster[first][of]).any():
-            return [[] for _ in log.metrics]
+            return []
         arm, cluster, values = arm[first], cluster[first], [_mean_ranks(each, of) for each in values]
-    order = np.argsort(arm, kind="stable")
-    edges = np.searchsorted(arm[order], np.arange(len(arms) + 1))
-    most = _largest(np.diff(edges))
-    found = []
-    for each in values:
-        rows = [order[edges[code] : edges[code + 1]] for code in most]
-        good = [some[np.isfinite(each[some])] for some in rows]
-        found.append([Sample(each[some], cluster[some]) for some in good])
-    return found
+    most = [np.flatnonzero(arm == code) for code in _largest(np.bincount(arm))]
+    good = [[some[np.isfinite(each[some])] for some in most] for each in values]
+    return [[Sample(each[some], cluster[some]) for some in rows] for each, rows in zip(values, good, strict=True)]
 
 
 def _mean_ranks(values: Floats, group: Ints) -> Floats:
@@ -265,14 +251,12 @@ def differences(
 
     Where these do as well, that rows resemble those beside them.
     """
-    quarters = [str(number) for number in range(1, QUARTERS + 1)]
-    ways: tuple[tuple[Literal["files", "rows"], list[str]], ...] = (
-        ("files", watched.file_names(files)),
-        ("rows", quarters),
-    )
     used = {metrics.index(objective.name): objective for objective in objectives}
-    for between, names in ways:
-        kept = watched.by_file if between == "files" else watched.by_quarter
+    ways: tuple[tuple[Literal["files", "rows"], list[str], Mapping[tuple[int, int], list[Floats]]], ...] = (
+        ("files", watched.file_names(files), watched.by_file),
+        ("rows", [str(number) for number in range(1, QUARTERS + 1)], watched.by_quarter),
+    )
+    for between, names, kept in ways:
         looked = [
             (arm, used[metric], parts)
             for (arm, metric), parts in sorted(kept.items(), key=lambda each: each[0])
@@ -291,7 +275,9 @@ def differences(
             counts = len({each.arm for each in found}), len({arm for arm, *_ in looked})
             return (replace(worst, arms=counts[0], of=counts[1]),)
     beside = [
-        (arm, used[metric], watched.first[arm, metric]) for arm, metric in sorted(watched.first) if metric in used
+        (arm, used[d], values)
+        for (arm, d), values in sorted(watched.first.items(), key=lambda each: each[0])
+        if d in used
     ]
     alike = []
     for arm, objective, values in beside:
@@ -339,8 +325,7 @@ def chance_of(parts: Sequence[Floats]) -> float:
     return 1.0 if found is None else found.chance  # None: all values are one
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(NamedTuple):
     """The parts with the lowest and the highest median, these, and how far they are apart.
 
     `effect` is the share of pairs of their values in which the second has the larger one, ties for half, less ½.
@@ -396,6 +381,8 @@ def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeate
     columns = [log.metrics.index(each.name) for each in objectives if not each.exact]
     arms = _largest(log.pulls)
     for times in (2, 3, 5):
+        if (log.pulls % times).any():
+            continue
         runs = 0
         for column, arm in product(columns, arms):
             different = _runs(log, column, arm, times)
@@ -403,7 +390,7 @@ def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeate
                 break
             runs += different
         else:
-            if runs >= _FEWEST_RUNS and not (log.pulls % times).any():
+            if runs >= _FEWEST_RUNS:
                 return (RowsRepeated(times, int(log.pulls.sum())),)
     return ()
 

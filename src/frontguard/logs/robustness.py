@@ -1,42 +1,19 @@
 """What would change an answer of a log: dirtier data, lower demands, more pulls.
 
 *Robustness.* For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a
-whole does not: other arms are in, or one is open that was not, so that those kept might not be all, or not
-enough. For another ε only ranks change: K · M values are read anew from the sorted log, and nothing is sorted.
-
-As ε rises, keep(p) falls or more is taken, ranks fall, and every interval widens: L falls and H rises. So do the
-intervals of means: e-processes leave c* of the same values, whatever ε is, and the mean is at most (c* + β) / α, where
-α falls or β rises with ε; where any share may be replaced, more values count as the worst, no bet earns more, and c*
-rises. What is exact stays as it is, and a mean with a known deviation has no bound from the first ε above 0 on. From
-this:
-
-- The beaten arms only become fewer: H_i ≼ L_j with one strict held for the narrower intervals too, as did that an
-  arm is beyond a limit, or that j is within all of them.
-- If the same arms are out at ε₁ and at ε₂, they are between; so the alive arms and, as estimates do not depend on ε,
-  the candidates are the same throughout. Among the same arms H_j − L_i only rises, so the kept arms only become
-  fewer, and among the same kept arms, so do the covered ones. Hence **verdicts that are the same at ε₁ and ε₂
-  are the same between them**, and an interval at whose ends they are equal need not be looked into.
-- Where the goal is the list, candidates depend on who covers whom as well, and are compared too, with the step in which
-  each became one and with which arms could be in. If all that is the same at both ends, it is so between. Which could
-  be in only become fewer, so they stay. An arm that is kept at ε₁ is covered by none kept before it, nor at a larger ε;
-  one that is left out at ε₂ is left out for one kept before it, which was so at a smaller ε too: so, arm by arm in
-  their order, the first step is the same between, and so is the second. Where arms came on the list in a third step, so
-  that they alone cover others, nothing is concluded, and every level is looked at.
-
-A verdict as such need not be lost for good: an arm that was out can come in at a larger ε and then cover another one
-again. What is given is therefore the first change, from the present ε upwards.
+whole does not. For another ε only ranks change: K · M values are read anew from the sorted log. As ε rises every
+interval widens, so verdicts that are the same at two ε are the same between them, and such an interval is not looked
+into (docs/theory.md, "Robustness"). A verdict may be lost and come back: what is given is its first change.
 
 *What if.* Verdicts at a lower confidence or contamination, of a log at whose own nothing is decided. They say how far
 away an answer is, and are none themselves: a level that is chosen by looking at what it gives is no longer that level.
-As δ rises or ε falls, every interval shrinks; then beaten arms stay so, and kept one stays in or is out. So
-whether any arm is decided changes once along a list of levels, and the list is searched by halving.
+As δ rises or ε falls every interval shrinks, so whether any arm is decided changes once along a list of levels.
 
-*More pulls.* The measuring goes on in thought, as `studies.forecast` does live: if an arm's sample kept its
-proportions, then with n' pulls its bounds would be the values that now have the ranks q(n') n/n'. Every arm that is not
-out is raised to one common level of pulls, and all of them are judged anew by the rule itself; the level from which on
-an arm is not open any more is what it needs, and is found by halving: an arm that not even the highest level settles
-costs one judgement, and not one for each. All its rivals are raised with it, for any of them can stand in its way; the
-one that decides it now is named. Where not even an endless sample would do, the reason is given.
+*More pulls.* As `studies.forecast` does live: if an arm's sample kept its proportions, with n' pulls its bounds would
+be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to one common level of pulls, and
+all are judged anew; the level from which on an arm is not open any more is what it needs. All its rivals are raised
+with it, for any of them can stand in its way; the one that decides it now is named. Where not even an endless sample
+would do, the reason is given.
 """
 
 from __future__ import annotations
@@ -44,7 +21,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,19 +41,19 @@ from frontguard.verdicts import OPEN, Verdict
 # Robustness -----------------------------------------------------------------------------------------------------------
 
 FINEST = 0.001
-"""To how much in ε the profile is exact, up to `FINE_ARMS` arms."""
+"""To how much in ε the profile is exact, up to `_FINE_ARMS` arms."""
 
-FINE_ARMS = 20_000
+_FINE_ARMS = 20_000
 _MOST_COARSE = 0.02
 
 
 def resolution_for(arms: int) -> float:
-    """The resolution of a profile of so many arms: 0.001 up to 20,000, in proportion to them beyond, 0.02 at most.
+    """The resolution of a profile of so many arms: in proportion to them beyond 20,000.
 
     >>> resolution_for(100), resolution_for(100_000), resolution_for(1_000_000)
     (0.001, 0.005, 0.02)
     """
-    return float(np.clip(FINEST * np.ceil(arms / FINE_ARMS), FINEST, _MOST_COARSE))
+    return float(np.clip(FINEST * np.ceil(arms / _FINE_ARMS), FINEST, _MOST_COARSE))
 
 
 def profile(
@@ -87,10 +64,9 @@ def profile(
     progress: Callable[[float], None] | None = None,
     **goal: Any,
 ) -> Profile:
-    """The robustness profile of a log from the threat model's ε upwards, below 1/2; δ and the kind of threat stay.
+    """The robustness profile of a log from the threat model's ε upwards, below 1/2.
 
-    `goal` is what `judge` takes besides intervals. `progress`, if given, is told from time to time up to which ε
-    everything is known.
+    `goal` is what `judge` takes besides intervals. `progress` is told up to which ε everything is known.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.evidence.measurements import Ordered
@@ -175,8 +151,7 @@ def levels_from(eps: float, step: float) -> Floats:
 CONFIDENCES = (0.9, 0.8, 0.5)
 """Confidences that are tried, those above the log's own left out."""
 
-STEP = 0.01
-"""Between two contaminations that are tried, from below the log's own down to 0."""
+_STEP = 0.01  # between two contaminations that are tried, from below the log's own down to 0
 
 
 def what_if(reader: IntervalReader, delta: float, threat: Threat, confidence: float, **goal: Any) -> tuple[WhatIf, ...]:
@@ -185,27 +160,19 @@ def what_if(reader: IntervalReader, delta: float, threat: Threat, confidence: fl
     `delta` is what the intervals have of δ = 1 − confidence, and have in proportion at another one.
     """
 
+    @cache
     def at(level: float, eps: float) -> WhatIf:
         own = reader.with_delta(delta * (1.0 - level) / (1.0 - confidence))
         return WhatIf(level, eps, judge(own.read(replace(threat, eps=eps)), **goal, briefly=True).codes)
 
     less_sure = [level for level in CONFIDENCES if level < confidence]
-    cleaner = (STEP * np.arange(np.ceil(threat.eps / STEP - 1e-9))).round(12)[::-1].tolist()
-    found = _first_that_decides([partial(at, level, threat.eps) for level in less_sure])
-    found += _first_that_decides([partial(at, confidence, eps) for eps in cleaner])
+    cleaner = (_STEP * np.arange(np.ceil(threat.eps / _STEP - 1e-9))).round(12)[::-1].tolist()
+    found = []
+    for tried in ([(level, threat.eps) for level in less_sure], [(confidence, eps) for eps in cleaner]):
+        # All levels after the first that decides an arm decide one, too.
+        first = bisect_left(tried, True, key=lambda each: bool((at(*each).codes != Verdict.UNDECIDED).any()))
+        found += [at(*each) for each in tried[first : first + 1]]
     return tuple(found)
-
-
-def _first_that_decides(trials: Sequence[Callable[[], WhatIf]]) -> list[WhatIf]:
-    """The first of these that decides an arm; nothing if none does. All after it decide one, too."""
-    known: dict[int, WhatIf] = {}
-
-    def decides(place: int) -> bool:
-        known[place] = trials[place]()
-        return bool((known[place].codes != Verdict.UNDECIDED).any())
-
-    first = bisect_left(range(len(trials)), True, key=decides)
-    return [known[first]] if first < len(trials) else []
 
 
 # More pulls -----------------------------------------------------------------------------------------------------------
@@ -214,7 +181,7 @@ FARTHEST = 100
 """Times the pulls of an arm beyond which its sample says nothing about how many it takes."""
 
 _REACHED, _FAR, _CONTAMINATION, _FAILURES, _TOLERANCE, _LIMIT = range(6)
-_STEP = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
+_GROWTH = 1.1  # by how much the level grows at a time: what is needed is overstated by as much at most
 _FEW = 5_000  # arms up to which it does; for more the steps are larger
 _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once; of more, each has much in memory
 
@@ -254,7 +221,7 @@ def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: A
     level = np.full(len(arms), -1, np.int64)
     if len(arms):
         # Levels of pulls, each some percent above the one before, from what the least measured open arm has.
-        step = _STEP ** max(1.0, min(8.0, len(alive) / _FEW))
+        step = _GROWTH ** max(1.0, min(8.0, len(alive) / _FEW))
         levels, last = [max(1, int(pulls.min()))], min(FARTHEST * int(pulls.max()), MOST_PULLS)
         while levels[-1] < last:
             levels.append(min(last, int(np.ceil(levels[-1] * step))))
@@ -283,10 +250,9 @@ def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: A
 
 
 def _first_of(levels: list[int], arms: int, settled: Callable[[list[int]], list[Bools]]) -> Ints:
-    """For each arm (n,) the level from which on it is settled, −1 where the last one does not settle it.
+    """For each arm (n,) a level that settles it and before which none does; −1 where the last one does not.
 
-    That what is settled stays so is not proved; where it is not, a level that settles the arm is given, and the one
-    before it does not.
+    That what is settled stays so is not proved.
     """
     found = np.full(arms, -1, np.int64)
     if not levels:

@@ -1,9 +1,7 @@
 """A gate on what was already measured: each arm of a log against the one of the same name in the baseline's log.
 
 Sides are read and sorted as any log is, and what is compared becomes one log, whose arms share δ: so it may have pairs,
-lists, independent arms, clusters and limits like any other. How a candidate stands is written in
-`comparisons.outcomes`, for studies and for logs alike; up to which ε it stands, read off the same values at other
-ranks. A study with a baseline has its robustness from here, too.
+lists, independent arms, clusters and limits like any other. `comparisons.outcomes` says how a candidate stands.
 """
 
 from __future__ import annotations
@@ -11,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
@@ -82,7 +80,7 @@ def gate(
         Logs as `analyze` takes them, but for studies and states. Arms of the same name are compared; where each log has
         a single arm, these are, whatever they are called.
     baseline_arm
-        With one log and no other: the arm in it with which all its others are compared; also as `baseline=`.
+        Of a single log, the arm with which all its others are compared; also as `baseline=`.
     arm, objectives, threat, question, where
         As in `analyze`, and so is all else that is asked (`frontguard.question.Asked`); all candidates and metrics
         share the confidence. The tolerance is 5% unless given, of a mean 5% of what its bounds span.
@@ -119,35 +117,21 @@ def gate(
     joined = _joined(sides, places, question)
     its, mine = np.array(compared).T
     if two_samples_tell(question):
-        return _answer_of_samples(_Samples(joined, question, its, mine), pairs, only, sides, profile=profile)
-    log, noted = as_designed(joined, question, compared)
+        log, noted, kind = joined, (), _BySamples
+    else:
+        (log, noted), kind = as_designed(joined, question, compared), _ByIntervals
     reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
-    judged = _Judged(reader, its, mine, question)
-    intervals, M = reader.read(question.threat), len(question.objectives)
+    judged = kind(reader, its, mine, question)
+    intervals, M = judged.intervals, len(question.objectives)
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
-    outcomes, ends = judged.outcomes(intervals), inner_of(intervals)
-    apart = np.stack(judged.apart(intervals), axis=1)
-    lasts = judged.lasts() if profile else None
-    found = tuple(
-        gate_pair(
-            question,
-            question.columns.gates,
-            (pair.name, pair.candidate, pair.baseline),
-            (int(log.pulls[mine]), int(log.pulls[its])),
-            ends.at(np.array([its, mine])),
-            apart[row],
-            outcomes[row],
-            None if lasts is None else lasts[row],
-        )
-        for row, (pair, (its, mine)) in enumerate(zip(pairs, compared, strict=True))
-    )
-    least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
+    found = judged.pairs(pairs, profile=profile)
     notices = [
-        *_of_sides(sides),
+        *(notice for side in sides for notice in side.notices),
+        *_one_after_the_other(sides),
         *noted,
         *exact_differs(reader, M),
         *sizes_matter(reader, intervals, M),
-        *too_few(log, reader.unknown(intervals, M).nonzero()[0], question, least),
+        *too_few(log, judged.unknown(), question, judged.least()),
     ]
     details = GateDetails(
         found,
@@ -155,6 +139,7 @@ def gate(
         only_baseline=only[0],
         only_candidate=only[1],
         every_row=any(side.every_row for side in sides),
+        at_worst=judged.at_worst,
     )
     return _answer(log, intervals, question, details, tuple(dict.fromkeys(notices)))
 
@@ -249,13 +234,6 @@ def _read(
     return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row, between)
 
 
-def _of_sides(sides: Sequence[_Side]) -> Iterator[Notice]:
-    """What is to be said of what was read."""
-    for side in sides:
-        yield from side.notices
-    yield from _one_after_the_other(sides)
-
-
 def _one_after_the_other(sides: Sequence[_Side]) -> Iterator[OneAfterTheOther]:
     """Where the baseline's log ends before a candidate's begins, or the other way round."""
     for side in sides[1:]:
@@ -344,7 +322,10 @@ def _different(labels: Sequence[str]) -> list[str]:
 
 
 def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question) -> Ordered:
-    """The arms of these places as one log."""
+    """The arms of these places as one log.
+
+    With the clusters of all, where one has any: of a log without, every row is one of its own.
+    """
     first = sides[0].ordered
     if len(sides) == 1 and len(places) == len(first.pulls):
         return first
@@ -352,24 +333,23 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     often, labels = Counter(own), _different([side.label for side in sides])
     names = [name if often[name] == 1 else f"{name} ({labels[at]})" for name, (at, _) in zip(own, places, strict=True)]
     metrics = [each.name for each in question.columns.metrics]
-    return _of_arms(names, metrics, [(sides[at].ordered, arm) for at, arm in places])
-
-
-def _of_arms(names: Sequence[str], metrics: Sequence[str], chosen: Sequence[tuple[Ordered, int]]) -> Ordered:
-    """Some arms of some logs as one log with these metrics, under new names.
-
-    With the clusters of all, where one has any: of a log without, every row is one of its own.
-    """
-    values: list[list[Floats]] = [[] for _ in metrics]
-    for log, arm in chosen:
-        for metric, kept in zip(metrics, values, strict=True):
-            d = log.metrics.index(metric)
-            kept.append(log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]])
+    chosen = [(sides[at].ordered, arm) for at, arm in places]
+    values, owners = [], []
+    for metric in metrics:
+        where = [(log, log.metrics.index(metric), arm) for log, arm in chosen]
+        parts = [(log, d, slice(*log.starts[d, arm : arm + 2].tolist())) for log, d, arm in where]
+        values.append([log.values[d][part] for log, d, part in parts])
+        owners.append(
+            [
+                log.owners[d][part] if isinstance(log, Clustered) else np.arange(part.stop - part.start)
+                for log, d, part in parts
+            ]
+        )
     whole = Ordered(
         names,
         tuple(metrics),
         np.array([log.pulls[arm] for log, arm in chosen]),
-        starts_of(np.array([list(map(len, kept)) for kept in values])),
+        starts_of([list(map(len, parts)) for parts in values]),
         tuple(map(np.concatenate, values)),
         np.array([log.failed_pulls[arm] for log, arm in chosen]),
     )
@@ -377,22 +357,14 @@ def _of_arms(names: Sequence[str], metrics: Sequence[str], chosen: Sequence[tupl
     if columns is None:
         return whole
     sizes, labels = list[Ints](), list[Ints]()
-    owners: list[list[Ints]] = [[] for _ in metrics]
-    for place, (log, arm) in enumerate(chosen):
-        alone = np.arange(int(log.pulls[arm]))
+    for log, arm in chosen:
         if isinstance(log, Clustered):
             here = slice(log.begins[arm], log.begins[arm + 1])
             sizes.append(log.sizes[here])
             labels.append(log.labels[here])
         else:
-            sizes.append(np.ones_like(alone))
-            labels.append(-1 - alone)
-        for metric, kept, whose in zip(metrics, values, owners, strict=True):
-            if isinstance(log, Clustered):
-                d = log.metrics.index(metric)
-                whose.append(log.owners[d][log.starts[d, arm] : log.starts[d, arm + 1]])
-            else:
-                whose.append(alone[: len(kept[place])])
+            sizes.append(np.ones(log.pulls[arm], np.int64))
+            labels.append(-1 - np.arange(log.pulls[arm]))
     return Clustered(
         **vars(whole),
         columns=columns,
@@ -404,13 +376,25 @@ def _of_arms(names: Sequence[str], metrics: Sequence[str], chosen: Sequence[tupl
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
-    """Pairs of arms of one log: the baselines `its` (P,) and the candidates `mine` (P,), by their rows."""
+class _ByIntervals:
+    """Pairs of arms of one log, by their intervals: candidates `mine` (P,) and baselines `its` (P,), by their rows."""
 
     reader: IntervalReader
     its: Ints
     mine: Ints
     question: Question
+
+    at_worst: ClassVar[tuple[float, ...] | None] = None
+
+    @cached_property
+    def intervals(self) -> ArmIntervals:
+        return self.reader.read(self.question.threat)
+
+    def unknown(self) -> Ints:
+        return np.flatnonzero(self.reader.unknown(self.intervals, len(self.question.objectives)))
+
+    def least(self) -> tuple[int | None, int | None]:
+        return first_and_whole(self.reader.first_bounded(self.question.threat)[: 2 * len(self.question.objectives)])
 
     def apart(self, intervals: ArmIntervals) -> tuple[Floats, Floats]:
         """Upper bounds (P, M) of candidates less their baselines, and the other way round."""
@@ -435,6 +419,22 @@ class _Judged:
             lambda eps: self.outcomes(self.reader.read(replace(threat, eps=eps))), levels_from(threat.eps, FINEST)
         )
 
+    def pairs(self, names: Sequence[_Pair], *, profile: bool) -> tuple[GatePair, ...]:
+        ends, pulls = inner_of(self.intervals), self.reader.pulls
+        outcomes, apart = self.outcomes(self.intervals), np.stack(self.apart(self.intervals), axis=1)
+        lasts = self.lasts() if profile else [None] * len(names)
+        return tuple(
+            gate_pair(
+                self.question,
+                self.question.columns.gates,
+                pair[:3],
+                (int(pulls[mine]), int(pulls[its])),
+                ends.at(np.array([its, mine])),
+                *of_pair,
+            )
+            for pair, its, mine, *of_pair in zip(names, self.its, self.mine, apart, outcomes, lasts, strict=True)
+        )
+
 
 # At one look, by two samples ------------------------------------------------------------------------------------------
 
@@ -445,28 +445,41 @@ def two_samples_tell(question: Question) -> bool:
     return not designed and checkable(question.objectives)
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
+_CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
+_LEVELS = tuple(percent / 100.0 for percent in range(1, 50))  # contaminations that are tried
+
+
+class _BySamples(_ByIntervals):
     """Pairs of arms of one log, each of which is decided by its two samples."""
 
-    log: Ordered
-    question: Question
-    its: Ints
-    mine: Ints
+    @cached_property
+    def intervals(self) -> ArmIntervals:
+        """Estimates of all arms: certain is how two of them differ, and not where either is."""
+        read = self.reader.read(self.question.threat)
+        nowhere = np.full(read.lower.shape, np.inf)
+        return replace(read, lower=-nowhere, upper=nowhere, apart=None)
+
+    @cached_property
+    def found(self) -> CheckBounds:
+        return self.bounds(self.question.threat.eps)
+
+    @property
+    def at_worst(self) -> tuple[float, ...]:  # type: ignore[override]
+        return tuple(self.found.behind.max(axis=0).tolist())
 
     def bounds(self, eps: float) -> CheckBounds:
         """How far the candidates are from their baselines, at this ε."""
-        threat = replace(self.question.threat, eps=eps)
-        return check_bounds(self.log, self.question.objectives, self.its, self.mine, threat, self.question.delta)
+        question, log = self.question, self.reader.ordered
+        threat = replace(question.threat, eps=eps)
+        return check_bounds(log, question.objectives, self.its, self.mine, threat, question.delta)
 
-    def outcomes(self, found: CheckBounds) -> Ints:
-        """What is certain (P, M) with these bounds."""
+    def of_bounds(self, found: CheckBounds) -> Ints:
         return outcomes_of_checks(found.behind, found.line, found.worse, tolerances(self.question.objectives))
 
-    def unknown(self, found: CheckBounds) -> Ints:
+    def unknown(self) -> Ints:
         """The arms of which a check that is not of exact values says nothing."""
         noisy = np.array([not objective.exact for objective in self.question.objectives])
-        open_rows = ((found.ahead == np.inf) & (found.behind == np.inf) & noisy).any(axis=1)
+        open_rows = ((self.found.ahead == np.inf) & (self.found.behind == np.inf) & noisy).any(axis=1)
         return np.union1d(self.its[open_rows], self.mine[open_rows])
 
     def least(self) -> tuple[int | None, int | None]:
@@ -481,71 +494,37 @@ class _Samples:
 
         Every level below it was looked at: a level that is found by looking is one up to which all say the same.
         """
-        first = self.outcomes(self.bounds(0.0))
+        first = self.of_bounds(self.bounds(0.0))
         lasts, stands = np.zeros(first.shape), first != Outcome.OPEN
-        for eps in LEVELS:
-            stands &= self.outcomes(self.bounds(eps)) == first
+        for eps in _LEVELS:
+            stands &= self.of_bounds(self.bounds(eps)) == first
             if not stands.any():
                 break
             lasts[stands] = eps
         return first, lasts
 
+    def pairs(self, names: Sequence[_Pair], *, profile: bool) -> tuple[GatePair, ...]:
+        found, eps, pulls = self.found, self.question.threat.eps, self.reader.pulls
+        outcomes, estimates = self.of_bounds(found), self.intervals.estimates
+        clean, lasts = self.stands() if profile else (outcomes, np.full(outcomes.shape, np.nan))
 
-CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
-"""How a check that was decided by itself compares."""
-
-LEVELS = tuple(percent / 100.0 for percent in range(1, 50))
-"""Contaminations at which it is looked how long an outcome stands."""
-
-
-def _answer_of_samples(
-    judged: _Samples, pairs: Sequence[_Pair], only: tuple[tuple[str, ...], tuple[str, ...]], sides: Sequence[_Side],
-    *, profile: bool,
-) -> Answer:  # fmt: skip
-    """Return the answer of a gate whose checks are decided by two samples each."""
-    question, log = judged.question, judged.log
-    K, M, eps = len(log.pulls), len(question.objectives), question.threat.eps
-    reader = interval_reader(log, question.objectives, question.delta, anytime=False)
-    nowhere = np.full((K, M), np.inf)
-    # Certain is how two arms differ, and not where either is.
-    intervals = replace(reader.read(question.threat), lower=-nowhere, upper=nowhere, apart=None)
-    refuse_forgotten_percent(question.objectives, intervals.estimates[judged.its], "the baseline")
-    found = judged.bounds(eps)
-    outcomes = judged.outcomes(found)
-    clean, lasts = judged.stands() if profile else (outcomes, np.full(outcomes.shape, np.nan))
-    checked = []
-    for row, (pair, its, mine) in enumerate(zip(pairs, judged.its.tolist(), judged.mine.tolist(), strict=True)):
-        checks = []
-        for d, metric in enumerate(question.objectives):
-            outcome, without = Outcome(int(outcomes[row, d])), Outcome(int(clean[row, d]))
-            last = float(lasts[row, d])
+        def check(row: int, its: int, mine: int, d: int) -> Check:
+            outcome, without, last = Outcome(int(outcomes[row, d])), Outcome(int(clean[row, d])), float(lasts[row, d])
             effect = effect_between(
-                metric,
-                (float(intervals.estimates[its, d]), float(intervals.estimates[mine, d])),
+                self.question.objectives[d],
+                (float(estimates[its, d]), float(estimates[mine, d])),
                 (float(found.ahead[row, d]), float(found.behind[row, d])),
-                CONTRASTS[outcome],
+                _CONTRASTS[outcome],
             )
             if outcome == Outcome.OPEN:
-                cleaner = None if without == Outcome.OPEN or not profile else (without, last)
-                checks.append(Check(effect, if_cleaner=cleaner))
-            else:
-                checks.append(Check(effect, last if profile and without == outcome and last >= eps else None))
-        pulls = int(log.pulls[mine]), int(log.pulls[its])
-        checked.append(GatePair(pair.name, pair.candidate, pair.baseline, tuple(checks), *pulls))
-    details = GateDetails(
-        tuple(checked),
-        "decided" if (outcomes != Outcome.OPEN).all() else "log",
-        only_baseline=only[0],
-        only_candidate=only[1],
-        every_row=any(side.every_row for side in sides),
-        at_worst=tuple(found.behind.max(axis=0).tolist()),
-    )
-    notices = [
-        *_of_sides(sides),
-        *exact_differs(reader, M),
-        *too_few(log, judged.unknown(found), question, judged.least()),
-    ]
-    return _answer(log, intervals, question, details, tuple(dict.fromkeys(notices)))
+                return Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
+            return Check(effect, last if without == outcome and last >= eps else None)
+
+        pairs = []
+        for row, (pair, its, mine) in enumerate(zip(names, self.its.tolist(), self.mine.tolist(), strict=True)):
+            checks = tuple(check(row, its, mine, d) for d in range(outcomes.shape[1]))
+            pairs.append(GatePair(*pair[:3], checks, int(pulls[mine]), int(pulls[its])))
+        return tuple(pairs)
 
 
 # Studies --------------------------------------------------------------------------------------------------------------
@@ -568,7 +547,7 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     if isinstance(ordered, ComparedLog):
         ordered = replace(ordered, ordered_pairs=2 * len(mine))
     reader = interval_reader(ordered, question.columns.boxed, question.delta, anytime=True)
-    judged = _Judged(reader, np.full(len(mine), its), np.array(mine), question)
+    judged = _ByIntervals(reader, np.full(len(mine), its), np.array(mine), question)
     now, lasts = judged.outcomes(reader.read(question.threat)), judged.lasts()
 
     def standing(check: AnyCheck, row: int, place: int) -> AnyCheck:

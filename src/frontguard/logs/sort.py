@@ -1,23 +1,11 @@
 """Rows of a log → `Ordered`: the measurements of each arm side by side and sorted (`ordered_from`).
 
-A log with n_i rows of arm i becomes, for each metric, the sorted values of every arm that did not fail, one arm after
-another. Which values fail is decided here: missing ones, NaN, infinite ones, and those that an objective cannot use.
-They count in n_i, and are not kept.
+Values that are missing, NaN, infinite, or that an objective cannot use failed: they count as pulls, and are not kept.
 
 Rows come in batches. `RowBuffer` keeps them as they come: the code of the arm and the value of each metric. Then they
 are counted by arm, laid out arm by arm in the order of names (a counting sort: every value is moved once), and sorted
-within each arm. Metrics and ranges of arms are independent of each other, so that threads share the work; what comes
-out does not depend on how it was shared, nor on the order of the rows.
-
-`ArmNames` gives each different name a number, 0, 1, 2, … in order of first appearance. Polars encodes the names of a
-batch; a table maps its codes, which all of the process shares, to ours. Names that are small whole numbers, as such or
-as text, are looked up in such a table by themselves: no text is made or hashed per row.
-
-`RowOrder` keeps some values of some arms in the order of their rows, which sorting loses: whether an arm changes is
-seen from these. It is looked at before the values of an arm are sorted, when they stand side by side and still as they
-came. What is kept is bounded, whatever the size of the log, and costs next to nothing.
-
-A `Clock` tells how far reading and sorting are. What does not fit in memory goes by way of temporary files (`spill`).
+within each arm. Threads share the work by metrics and ranges of arms; what comes out depends neither on that nor on the
+order of the rows. What does not fit in memory goes by way of temporary files (`spill`).
 """
 
 from __future__ import annotations
@@ -83,7 +71,10 @@ _UNKNOWN = -1
 
 
 class ArmNames:
-    """All names met so far.
+    """All names met so far, with a number for each, 0, 1, 2, … in order of first appearance.
+
+    Polars encodes the names of a batch; a table maps its codes to ours. Small whole numbers, as such or as text, are
+    looked up in a table by themselves: no text is made or hashed per row.
 
     >>> import polars as pl
     >>> names = ArmNames()
@@ -176,32 +167,27 @@ def _numbered(names: pl.Series) -> pl.Series | None:
 
 # The order of rows ----------------------------------------------------------------------------------------------------
 
-MOST_SAMPLES = 128
-"""Arms times metrics of which values are kept: those with most rows."""
-
-MOST_VALUES = 256
-"""Values that are kept of each, in all parts together."""
-
-FEWEST_VALUES = 32
-"""Values of an arm below which nothing is kept: so few show hardly anything."""
-
 QUARTERS = 4
-MOST_FILES = 64
-"""Files that are told apart; beyond, neighbours are taken together."""
+MOST_FILES = 64  # that are told apart; beyond, neighbours are taken together
 
+_MOST_SAMPLES = 128  # arms times metrics of which values are kept: those with most rows
+_MOST_VALUES = 256  # that are kept of each, in all parts together
+_FEWEST_VALUES = 32  # of an arm below which nothing is kept: so few show hardly anything
 _FIRST_ARMS = 4096  # that are counted by file: those that turn up first
 
 
 class RowOrder:
-    """Keeps samples of a log that comes from so many files, while it is read and sorted."""
+    """Keeps some values of some arms of a log from so many files in the order of their rows, which sorting loses.
+
+    What is kept is bounded, whatever the size of the log.
+    """
 
     code_of: Callable[[str], int]  # of the name of an arm, as whoever reads the rows has it
 
     def __init__(self, files: int = 1) -> None:
         self.files = min(files, MOST_FILES)
         self._all_files = files
-        self._before: dict[int, Ints] = {}  # of a metric: good values, by code, in runs of rows that are over
-        self._ends: dict[tuple[int, int], Ints] = {}  # of a metric and part: likewise, where the part ends
+        self._counts: dict[tuple[int, int], Ints] = {}  # of a metric and part of the files: good values, by code
         self._codes: dict[int, int] = {}  # of the arms that are looked at, by position
         # By arm (its position) and metric: values of each part of the files, of each quarter of the rows, and the first
         # ones, side by side as they stand there.
@@ -209,23 +195,19 @@ class RowOrder:
         self.by_quarter: dict[tuple[int, int], list[Floats]] = {}
         self.first: dict[tuple[int, int], Floats] = {}
 
-    def part_of(self, file: int) -> int:
-        """The part of the log that a file belongs to."""
+    def _part_of(self, file: int) -> int:
         return file * self.files // self._all_files
 
-    def end(self, metric: int, part: int, counts: Ints, *, run_over: bool) -> None:
-        """Take notice that rows of a part end: good values by code, since the run of rows began. Threads may call."""
-        so_far = np.zeros(_FIRST_ARMS, np.int64)
-        so_far[: len(counts)] = counts[:_FIRST_ARMS]
-        so_far += self._before.get(metric, 0)
-        self._ends[metric, part] = so_far
-        if run_over:
-            self._before[metric] = so_far
+    def count(self, metric: int, file: int, codes: Codes, values: Floats) -> None:
+        """Take notice of rows of a file: the codes of their arms and values, NaN where these failed."""
+        if self.files > 1:
+            counts = self._counts.setdefault((metric, self._part_of(file)), np.zeros(_FIRST_ARMS, np.int64))
+            counts += np.bincount(codes[~np.isnan(values) & (codes < _FIRST_ARMS)], minlength=_FIRST_ARMS)
 
     def choose(self, pulls: Ints, arms: Sequence[str], metrics: int) -> None:
         """Decide which arms are looked at, all rows being known: pulls (K,) and names (K,) by position."""
-        most = np.argsort(-pulls, kind="stable")[: max(1, MOST_SAMPLES // metrics)]
-        self._codes = {arm: self.code_of(arms[arm]) for arm in most.tolist() if pulls[arm] >= FEWEST_VALUES}
+        most = np.argsort(-pulls, kind="stable")[: max(1, _MOST_SAMPLES // metrics)]
+        self._codes = {arm: self.code_of(arms[arm]) for arm in most.tolist() if pulls[arm] >= _FEWEST_VALUES}
 
     def take(self, metric: int, first: int, values: Floats, starts: Ints) -> None:
         """Keep samples of arms from position `first` on, whose values stand in the order of rows. Threads may call."""
@@ -233,29 +215,27 @@ class RowOrder:
             if not first <= arm < first + len(starts) - 1:
                 continue
             own = values[starts[arm - first] : starts[arm - first + 1]]
-            if len(own) < FEWEST_VALUES:
+            if len(own) < _FEWEST_VALUES:
                 continue
             quarters = np.linspace(0, len(own), QUARTERS + 1).astype(np.int64)
             self.by_quarter[arm, metric] = _thinned(own, quarters)
-            self.first[arm, metric] = own[:MOST_VALUES].copy()
+            self.first[arm, metric] = own[:_MOST_VALUES].copy()
             if self.files > 1 and code < _FIRST_ARMS:
-                edges = [0]
-                for part in range(self.files):
-                    ended = self._ends.get((metric, part))  # None for a file without rows
-                    edges.append(edges[-1] if ended is None else int(ended[code]))
-                self.by_file[arm, metric] = _thinned(own, np.array(edges))
+                counts = [self._counts.get((metric, part)) for part in range(self.files)]  # none of files without rows
+                of_parts = [0 if each is None else int(each[code]) for each in counts]
+                self.by_file[arm, metric] = _thinned(own, np.cumsum([0, *of_parts]))
 
     def file_names(self, names: Sequence[str]) -> list[str]:
         """Names of the parts of the files."""
         parts: list[list[str]] = [[] for _ in range(self.files)]
         for number, name in enumerate(names):
-            parts[self.part_of(number)].append(name)
+            parts[self._part_of(number)].append(name)
         return [part[0] if len(part) == 1 else f"{part[0]} and {len(part) - 1} more" for part in parts]
 
 
 def _thinned(values: Floats, edges: Ints) -> list[Floats]:
     """The values between edges, some of each part, evenly spread over it, if there are too many."""
-    most = max(8, MOST_VALUES // (len(edges) - 1))
+    most = max(8, _MOST_VALUES // (len(edges) - 1))
     parts = []
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         count = end - begin
@@ -266,8 +246,7 @@ def _thinned(values: Floats, edges: Ints) -> list[Floats]:
 
 # Progress -------------------------------------------------------------------------------------------------------------
 
-_SORTING = 0.5
-"""About how long it takes to sort a row, relative to reading it: for the time left before any row is sorted."""
+_SORTING = 0.5  # about how long it takes to sort a row, relative to reading it
 _PAUSE = 0.25  # seconds between two messages
 
 
@@ -286,10 +265,7 @@ Watcher = Callable[[LogProgress], None]
 
 
 class Clock:
-    """Tells a watcher a few times a second, and at the end of each stage.
-
-    How much is left is known from the number of `rows` that are expected.
-    """
+    """Tells a watcher a few times a second, and at the end of each stage, how far it is; `rows` are expected."""
 
     def __init__(self, watcher: Watcher | None = None, rows: int | None = None) -> None:
         self._watcher, self._expected = watcher, rows
@@ -300,18 +276,18 @@ class Clock:
         self._lock = threading.Lock()
 
     def read(self, rows: int) -> None:
-        """So many rows have been read in all."""
+        """Take notice that so many rows have been read in all."""
         self._read = rows
         self._tell()
 
     def all_read(self) -> None:
-        """There are no more rows to read."""
+        """Take notice that there are no more rows to read."""
         self._expected = self._read
         self._tell(at_once=True)
         self._reading = time.monotonic() - self._began
 
     def sorted(self, rows: float) -> None:
-        """So many more rows have been sorted; several threads may say so."""
+        """Take notice that so many more rows have been sorted; several threads may say so."""
         with self._lock:
             self._sorted += rows
             self._tell(at_once=round(self._sorted) >= self._read)
@@ -351,10 +327,9 @@ def ordered_from(
 ) -> Ordered:
     """The measurements of all rows by arm, with about `memory` bytes at most for the rows, and on disk beyond that.
 
-    `memory` is half of what is available unless it is given; a few numbers for each arm come on top. `folder` is where
-    temporary files are made (better on a disk: the usual folder for them may itself be memory); the `clock` is told how
-    far it is. NaN and infinite values failed, and so did those of metric d that do not lie between the two numbers
-    `usable[d]` (`usable_ranges`). `watched` keeps some values in the order of rows.
+    `memory` is half of what is available unless given; a few numbers for each arm come on top. `folder` is where
+    temporary files are made (better on a disk: the usual folder for them may itself be memory). NaN and infinite values
+    failed, and so did those of metric d outside `usable[d]` (`usable_ranges`). `watched` keeps some in their order.
 
     >>> import polars as pl
     >>> batch = Batch(pl.Series(["b", "a", "b"]), [np.array([3.0, 2.0, 1.0])])
@@ -396,7 +371,7 @@ def memory_for_rows(memory: int | None) -> int:
 
 
 class RowBuffer:
-    """Rows as they came, in memory, batch by batch.
+    """Rows as they came, in memory.
 
     >>> import polars as pl
     >>> rows = RowBuffer(["seconds"])
@@ -416,7 +391,6 @@ class RowBuffer:
         given = [ANY_NUMBER] * len(self.metrics) if usable is None else usable
         self._usable = np.clip(np.asarray(given, np.float64), *ANY_NUMBER)
         self._codes: list[Codes] = []
-        self._parts: list[int] = []  # of the log, as `watched` tells them apart
         self._values: list[list[Floats]] = [[] for _ in self.metrics]
         self._failed = [False for _ in self.metrics]  # whether any value did
 
@@ -430,7 +404,7 @@ class RowBuffer:
             good = _without_failures(column, TRUTHS if d in batch.truths else ends)
             self._failed[d] |= good is not column
             kept.append(good)
-        self._parts.append(self.watched.part_of(batch.file))
+            self.watched.count(d, batch.file, codes, good)
         self.count += len(codes)
 
     def laid_out(self) -> Ordered:
@@ -445,9 +419,11 @@ class RowBuffer:
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
             columns, self._values[metric] = self._values[metric], []
-            # As many as there are rows, where no value failed; files are told apart by counting.
-            counted = self._failed[metric] or self.watched.files > 1
-            counts = self._counted(metric, columns, len(order)) if counted else pulls
+            counts = pulls  # where no value failed
+            if self._failed[metric]:
+                counts = np.zeros_like(pulls)
+                for codes, column in zip(self._codes, columns, strict=True):
+                    _count_good(codes, column, counts)
             places = np.empty(len(counts), np.int64)
             places[order] = np.cumsum(counts[order]) - counts[order]
             together = np.empty(int(counts.sum()))
@@ -456,21 +432,11 @@ class RowBuffer:
             return counts, together
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
-        self._codes, self._parts, self.count = [], [], 0
+        self._codes, self.count = [], 0
         self._failed = [False for _ in self.metrics]
         some = order[pulls[order] > 0]  # others had rows before
         starts, values = starts_of([counts[some] for counts, _ in pairs]), tuple(together for _, together in pairs)
         return Ordered(self.names.texts(some), self.metrics, pulls[some], starts, values, broken[some])
-
-    def _counted(self, metric: int, columns: Sequence[Floats], arms: int) -> Ints:
-        """Good values of each arm, by code; the order of rows is told where files end."""
-        counts, last = np.zeros(arms, np.int64), len(columns) - 1
-        following = [*self._parts[1:], -1]
-        for number, (codes, column) in enumerate(zip(self._codes, columns, strict=True)):
-            _count_good(codes, column, counts)
-            if self.watched.files > 1 and self._parts[number] != following[number]:
-                self.watched.end(metric, self._parts[number], counts, run_over=number == last)
-        return counts
 
     def ordered(self) -> Ordered:
         """The measurements by arm, sorted. There are no rows afterwards."""
@@ -525,9 +491,7 @@ def by_arm(
 
 
 def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """The least and the largest value (M, 2) of each metric that counts; others failed, as `Objective.usable` has it.
-
-    Where several things count of one metric, the values that all of them can use.
+    """The least and the largest value (M, 2) of each metric that all objectives can use; others failed.
 
     >>> usable_ranges(["stars"], [Objective("stars", "maximize", statistic="mean", bounds=(1, 5))]).tolist()
     [[1.0, 5.0]]
@@ -557,10 +521,8 @@ def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
     return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
-_ALONE = 8192
-"""Arms with more values than this are sorted where they are."""
-_TOGETHER = 1 << 17
-"""Values of a matrix: as many as the processor's cache holds."""
+_ALONE = 8192  # arms with more values than this are sorted where they are
+_TOGETHER = 1 << 17  # values of a matrix: as many as the processor's cache holds
 
 
 def sort_within(values: Floats, starts: Ints, *, threads: bool = True) -> None:
