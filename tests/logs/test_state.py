@@ -11,6 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, analyze
 from frontguard.evidence.measurements import Ordered
+from frontguard.logs import state as state_module
 from frontguard.logs import state as states
 from frontguard.logs.state import CountedFile, LogState, append_to, held, marked
 from tests.support.broken import broken
@@ -286,24 +288,27 @@ def test_two_processes_append_at_once(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["state"]
 
 
-def test_who_holds_the_file(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_who_holds_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     file = tmp_path / "state"
     rf"state: process {os.getpid()} on \S+ \(since .*\) is writing to this"
-    with held(file, 0.0), refused(BadInput, snapshot):
-        append_to(file, state_of([]), wait=0.1)
+    monkeypatch.setattr(state_module, "WAIT", 0.1)
+    with held(file), refused(BadInput, snapshot):
+        append_to(file, state_of([]))
 
     def hold() -> None:
-        with held(file, 0.0):
+        with held(file):
             (tmp_path / "held").touch()
             time.sleep(600)
 
     child = fork(hold)
     while not (tmp_path / "held").exists():
         time.sleep(0.01)
+    monkeypatch.setattr(state_module, "WAIT", 0.0)
     with refused(BadInput, snapshot):
-        append_to(file, state_of([]), wait=0.0)
+        append_to(file, state_of([]))
     child.kill()  # the dead hold nothing
-    append_to(file, state_of([]), wait=1.0)
+    monkeypatch.setattr(state_module, "WAIT", 1.0)
+    append_to(file, state_of([]))
     assert LogState.load(file).pulls.sum() == 0
 
 
@@ -321,17 +326,18 @@ def test_a_lock_that_was_removed_meanwhile_is_no_lock(
         flock(handle, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with held(file, 1.0):
+    with held(file):
         assert lock.exists()
+        monkeypatch.setattr(state_module, "WAIT", 0.0)
         with refused(BadInput, snapshot):
-            append_to(file, state_of([]), wait=0.0)
+            append_to(file, state_of([]))
     assert not lock.exists()
 
 
 def test_nothing_is_counted_twice(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     log, state = tmp_path / "log.csv", tmp_path / "state"
     log.write_text("arm,ms\na,1\n")
-    mark, before = marked(log, rows=1)
+    mark, before = marked(log)
     assert before is None
     new = LogState.from_ordered(ordered_of([("a", (1.0, None))]), {}, [mark])
     append_to(state, new)
@@ -363,7 +369,7 @@ def test_nothing_is_counted_twice(tmp_path: Path, snapshot: SnapshotAssertion) -
 def test_files_without_rows_are_how_others_begin(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     log = tmp_path / "log.csv"
     log.write_text("arm,ms\n")
-    header, _ = marked(log, rows=0)
+    header = replace(marked(log)[0], rows=0)
     nothing = LogState.from_ordered(ordered_of([]), {}, [header])
     assert nothing.merge(nothing).pulls.tolist() == []
     log.write_text("arm,ms\na,1\n")

@@ -21,6 +21,7 @@ from frontguard.logs.checks import refuse_ties
 from frontguard.logs.sort import sorted_pulls
 from frontguard.logs.sources import text_tables
 from frontguard.notices import TakenAsRate
+from frontguard.question import Question
 from tests.cli import commands
 from tests.support.snapshots import refused, said
 
@@ -196,7 +197,7 @@ def test_a_third_of_the_values_is_counted_exactly(n: int) -> None:
             other = np.where(both == 0.0, 0.0, 2.5 * both)
             log = sorted_pulls(["x", "y"], [median], np.repeat([0, 1], n), np.concatenate([both, other])[:, None])
             with pytest.raises(BadInput) if 3 * run >= n and run > 1 else nullcontext():
-                refuse_ties(log, [median])
+                refuse_ties(log, Question.of([median]))
 
 
 def test_a_refused_log_is_not_appended(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

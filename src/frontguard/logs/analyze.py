@@ -1,4 +1,4 @@
-"""What a log says: which arms are certainly on the front, which certainly off, what is open, and how robust that is."""
+"""Analyses of logs: which arms are certainly on the front, which certainly off, what is open, how robust that is."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class AskedOfLog(Asked, total=False):
-    """What is asked of a log in its short form, and how its rows are read: see `frontguard.logs.sources.open_log`."""
+    """A question to a log in its short form, and how rows are read: see `frontguard.logs.sources.open_log`."""
 
     layout: str | None
     format: str | None
@@ -119,7 +119,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     if executor is not None:
         return _on_cluster(executor, how, asking, reading)
     format = reading.get("format")
-    elsewhere = isinstance(log, Log) or is_frame(log) or is_address(log) or (isinstance(log, str) and log == STDIN)
+    elsewhere = is_frame(log) or is_address(log) or (isinstance(log, str) and log == STDIN)
     files = None if elsewhere or (format == "study" and append is None) else find(log)
     if files is not None and format is None and (states := state_files(files)):
         return of_states(states, how, asking)
@@ -145,7 +145,7 @@ _LEFT_OUT = {
     ),
     "spread": "intervals of a log assume nothing of the spread of its values",
 }
-"""What is asked of measuring, and why it cannot be asked of a log."""
+"""Questions about measuring, and why they cannot be asked of a log."""
 
 _OF_METRICS = ("tolerance", "quantile", "statistic", "bounds", "sigma", "exact", "coverage")
 
@@ -158,10 +158,10 @@ def split(given: AskedOfLog, function: Callable[..., Any]) -> tuple[Asked, dict[
 
 
 class Asking:
-    """What is asked before it is known what a log has: its metrics may be left to the log.
+    """A question before it is known what a log has: its metrics may be left to the log.
 
-    `draft` is the question but for what is said of metrics, which is refused before anything is read. If `tolerant`,
-    metrics that are only named have the usual tolerance.
+    `draft` is the question, where metrics are left to the log but for them. If `tolerant`, metrics that are only named
+    have the usual tolerance.
     """
 
     def __init__(
@@ -227,9 +227,7 @@ def _looked_at(question: Question, *, adaptive: bool, grows: bool = False) -> Qu
     """
     if adaptive and question.anytime is False:
         raise BadArgument(
-            "anytime",
-            "the pulls of a study were chosen by what it had seen, and bounds for one look do not hold of "
-            "these; leave --one-look (anytime=False) away",
+            "anytime", "the pulls of a study were chosen by what it had seen; leave --one-look (anytime=False) away"
         )
     return replace(question, anytime=adaptive or grows if question.anytime is None else question.anytime)
 
@@ -240,7 +238,7 @@ def with_rates(
     """The question with rates in place of the medians of true and false that nobody asked for.
 
     `truths` are the columns that hold these; in the long layout, the column of all `metrics`. If `tolerant`, a rate
-    has its usual tolerance in place of that of a median.
+    has its usual tolerance.
     """
     named = set(metrics) if metrics and truths else set(truths)
     for each in question.objectives:
@@ -260,7 +258,7 @@ def with_rates(
 
 @dataclass(frozen=True)
 class HowRead:
-    """Where rows come from, and how they are kept; see `analyze`."""
+    """The log, and how its rows are read and kept; see `analyze`."""
 
     log: Any
     arm: str | Sequence[str] | None
@@ -275,8 +273,13 @@ class HowRead:
 
     @property
     def keeps_state(self) -> bool:
-        """Whether a state is made of what is read."""
+        """True if a state is made of the rows."""
         return self.append is not None or self.sketch is not None
+
+    @property
+    def arms(self) -> list[str]:
+        """The columns that name the arm, where they are given."""
+        return [self.arm] if isinstance(self.arm, str) else list(self.arm or ())
 
     @property
     def kind(self) -> Any:
@@ -290,16 +293,14 @@ def _refuse_combinations(how: HowRead, draft: Question, executor: object) -> Non
     """Refuse what cannot be done with rows of this source."""
     if draft.baseline is not None:
         raise BadArgument("baseline", "a gate compares arms with a baseline: gate(log, baseline=ARM)")
-    said: dict[str, Any] = {"where": how.where, "pair": draft.pair, "cluster": draft.cluster}
-    for what, value in said.items():
-        if value and isinstance(how.log, Log):
-            raise BadArgument(what, "it can be said of files and frames; got a log that is open already")
     if draft.independent and how.sketch is not None:
         raise BadArgument("independent", "pairs are read from all values, and a sketch does not have them")
-    if executor is not None:
-        for what, value in {**said, "append": how.append, "sketch": how.sketch}.items():
-            if value:
-                raise BadArgument("executor", f"{what} cannot be combined with a Dask cluster; leave one of them out")
+    said = {
+        "where": how.where, "pair": draft.pair, "cluster": draft.cluster, "append": how.append, "sketch": how.sketch,
+    }  # fmt: skip
+    for what, value in said.items():
+        if value and executor is not None:
+            raise BadArgument("executor", f"{what} cannot be combined with a Dask cluster; leave one of them out")
 
 
 def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: HowRead, asking: Asking) -> Answer:
@@ -310,8 +311,8 @@ def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: HowRead, asking:
     for limit in question.limits:
         if limit.metric not in opened.metrics:
             raise BadInput(
-                f"limits: {shown(limit.metric)} is none of {quoted(opened.metrics)}, which are read unless told "
-                "otherwise; say which columns to compare arms by (maximize, minimize)"
+                f"limits: {shown(limit.metric)} is none of {quoted(opened.metrics)}, which are read; say which columns "
+                "to compare arms by (maximize, minimize)"
             )
     clock = Clock(how.progress, opened.expected_rows)
     if opened.layout == "long":  # it is read to its end before the first pull is known
@@ -324,13 +325,12 @@ def _of_log(opened: Log, counted: tuple[CountedFile, ...], how: HowRead, asking:
         notes += noted
         return answer(designed, question, profiled=how.profile, kind=how.kind, notes=notes, columns_of_arm=opened.arm)
     # Before anything is written:
-    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
+    refuse_ties(ordered, question)
     about = about_state(opened, question, RowFilter.of(how.where))
     return of_state(LogState.from_ordered(ordered, about, counted), None, question, how, notes)
 
 
 def _question_of(opened: Log, how: HowRead, asking: Asking) -> Question:
-    """What is asked of a log that is open."""
     if opened.study is None:
         found = opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics)
         return asking.of(found, grows=how.append is not None)
@@ -338,9 +338,7 @@ def _question_of(opened: Log, how: HowRead, asking: Asking) -> Question:
     asked, own = asking.of_study(replace(study, anytime=True)), study.independent
     if asking.independent and not own:
         raise BadArgument(
-            "independent",
-            "the study was not begun with it, so that its pulls may share items, seeds or clusters; begin "
-            "one with independent=True (run --independent)",
+            "independent", "the study was not begun with it; begin one with independent=True (run --independent)"
         )
     independent = own and not how.keeps_state if asking.independent is None else asking.independent
     return replace(asked, independent=independent)
@@ -372,40 +370,29 @@ def sorted_rows(
     question, rates = with_rates(question, long, opened.kinds.truths, tolerant=asking.tolerant)
     looked: tuple[Notice, ...] = ()
     if isinstance(ordered, Clustered):  # clusters may differ, and so may rows that stand side by side with their own
-        if not question.pair or ordered.dependent.any():
+        hints = not question.pair
+        if hints or ordered.dependent.any():
             looked = (in_clusters(ordered, question.objectives),)
-        if not question.pair and opened.study is None:
-            looked += undeclared(opened)
     else:
-        files_of, eps = opened.file_names, question.threat.eps
-        looked = differences(watched, files_of, ordered.arms, ordered.metrics, question.objectives, eps)
+        hints, eps = asking.groups is None, question.threat.eps
+        looked = differences(watched, opened.file_names, ordered.arms, ordered.metrics, question.objectives, eps)
         looked += repeated(ordered, question.objectives)
-        if asking.groups is None and opened.study is None:
-            looked += undeclared(opened)
+    if hints and opened.study is None:
+        looked += undeclared(opened)
     return ordered, question, (*opened.notes, *rates, *unusable.notices(), *looked)
 
 
 def _refuse_beside_clusters(opened: Log, how: HowRead, draft: Question) -> None:
-    """A study has its clusters already; states and sketches do not keep those of rows, and pairs are of single rows."""
-    if draft.independent:
-        raise BadArgument(
-            "independent",
-            f"these rows are in clusters by {quoted(opened.cluster)}, and arms are compared in pairs only "
-            "where every row is an observation; leave independent away, or give --cluster none (cluster='none') if all "
-            "rows are independent",
-        )
+    """Refuse what needs rows that are not in clusters, or others than those of a study."""
     if opened.study is not None:
         raise BadInput(
-            "cluster, pair: the pulls of a study have the clusters that they were told with, and their repeats; leave "
-            "cluster and pair away"
+            "cluster, pair: the pulls of a study have the clusters that they were told with; leave both away"
         )
-    for what, value in (("append", how.append), ("sketch", how.sketch)):
-        if value is not None:
+    none = "give --cluster none (cluster='none') if all rows are independent"
+    for what, value in (("independent", draft.independent), ("append", how.append), ("sketch", how.sketch)):
+        if value:
             raise BadArgument(
-                what,
-                f"a state does not keep clusters, and these rows are in some by {quoted(opened.cluster)}; "
-                f"analyse the files together without --{what}, or give --cluster none (cluster='none') if all rows are "
-                "independent",
+                what, f"these rows are in clusters by {quoted(opened.cluster)}; leave --{what} away, or {none}"
             )
 
 
@@ -425,8 +412,7 @@ def _on_cluster(executor: object, how: HowRead, asking: Asking, reading: Mapping
     )  # fmt: skip
     question, rates = with_rates(question, (), truths)
     designed, noted = as_designed(ordered, question)
-    columns = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
-    return answer(designed, question, profiled=how.profile, notes=(*notes, *rates, *noted), columns_of_arm=columns)
+    return answer(designed, question, profiled=how.profile, notes=(*notes, *rates, *noted), columns_of_arm=how.arms)
 
 
 def _of_study(study: Study, question: Question, profiled: bool | None, clock: Clock) -> Answer:
@@ -438,8 +424,5 @@ def _of_study(study: Study, question: Question, profiled: bool | None, clock: Cl
     clock.read(len(log.arm_of))
     clock.all_read()
     if question == log.question:
-        found, _ = own_answer(log, profiled=profiled, ahead=True)
-    else:
-        found = other_answer(log, question, profiled=profiled)
-    clock.sorted(len(log.arm_of))
-    return found
+        return own_answer(log, profiled=profiled, ahead=True)[0]
+    return other_answer(log, question, profiled=profiled)

@@ -58,7 +58,7 @@ def goal_of(question: Question) -> dict[str, Any]:
 def as_designed(
     log: Ordered, question: Question, compared: Sequence[tuple[int, int]] = ()
 ) -> tuple[Ordered, tuple[Notice, ...]]:
-    """The log with its pairs, or its arms as independent of each other, as the question has it; and what is said of it.
+    """The log with its pairs, or its arms as independent, as the question has it; and what is to be said of it.
 
     `compared`: the pairs of arms that are, all unless given.
     """
@@ -72,14 +72,9 @@ def as_designed(
 def interval_reader(
     ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool
 ) -> IntervalReader:
-    """What reads intervals off this log."""
-    kind: type[IntervalReader] = IntervalReader
-    if isinstance(ordered, PairedLog):
-        kind = PairReader
-    elif isinstance(ordered, Clustered):
-        kind = ClusterReader
-    elif isinstance(ordered, IndependentLog):
-        kind = IndependentReader
+    """Return the reader of intervals for the design of this log."""
+    kinds = ((PairedLog, PairReader), (Clustered, ClusterReader), (IndependentLog, IndependentReader))
+    kind = next((reader for log, reader in kinds if isinstance(ordered, log)), IntervalReader)
     return kind(ordered, objectives, delta, anytime=anytime)
 
 
@@ -96,10 +91,10 @@ def answer(
 ) -> Answer:
     """The analysis of sorted measurements; `delta` is what is left of δ for the intervals.
 
-    `come_back`: where some pulls count as failed that are only under way, the others, from which it is foreseen what
-    more pulls would bring. `columns_of_arm`: those that were joined to the names of arms.
+    `come_back`: the pulls that are not under way, from which it is foreseen what more would bring. `columns_of_arm`:
+    those that were joined to the names of arms.
     """
-    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
+    refuse_ties(ordered, question)
     delta = question.delta if delta is None else delta
     goal = goal_of(question)
     boxed, M = question.columns.boxed, len(question.objectives)
@@ -109,8 +104,7 @@ def answer(
     verdicts = judge(intervals, **goal)
     kept = kept_by(intervals, question)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
-    columns = [ordered.metrics.index(objective.name) for objective in question.objectives]
-    failed = (ordered.pulls - ordered.good[columns]).T
+    failed = ordered.failed[[ordered.metrics.index(objective.name) for objective in question.objectives]].T
     averages = means(ordered, question.objectives)
     least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
 
@@ -156,15 +150,13 @@ def answer(
             *notes,
             *exact_differs(reader, M),
             *sizes_matter(reader, intervals, M),
-            *too_few(ordered, reader.unknown(intervals, len(question.objectives)).nonzero()[0], question, least),
+            *too_few(ordered, reader.unknown(intervals, M).nonzero()[0], question, least),
             *looks_dirtier(ordered, question, verdicts),
         ),
         anytime=bool(question.anytime),
         guess=guess,
-        apart=None
-        if intervals.apart is None
-        else rival_bounds(intervals.as_columns(), verdicts.decided_by, len(question.objectives)),
-        pairs=None if intervals.apart is None else intervals.apart[:, :, : len(question.objectives)],
+        apart=None if intervals.apart is None else rival_bounds(intervals.as_columns(), verdicts.decided_by, M),
+        pairs=None if intervals.apart is None else intervals.apart[:, :, :M],
         goal=question.goal,
         question=question,
         log=LogDetails(
@@ -185,7 +177,7 @@ def answer(
 
 
 def kept_by(intervals: ArmIntervals, question: Question) -> Kept | None:
-    """How arms with these intervals stand to the limits of a question; None where there are none."""
+    """Feasibility of arms with these intervals, by the limits of a question; None if it has none."""
     if not question.limits:
         return None
     gates = question.columns.gates
@@ -262,7 +254,7 @@ def looks_dirtier(ordered: Ordered, question: Question, verdicts: Verdicts) -> t
 
 
 def _looks(ordered: Ordered, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-    """How these arms look by values at ranks that are spread evenly: one read a metric.
+    """Looks at these arms, by values at ranks that are spread evenly: one read a metric.
 
     Means are not looked at: of values that are 0 or 1, the rare ones would always look wrong.
     """
@@ -285,7 +277,7 @@ def _in_clusters(ordered: Ordered) -> TypeGuard[Clustered]:
 
 
 def exact_differs(reader: IntervalReader, objectives: int) -> Iterator[ExactDiffers]:
-    """Where an objective that was declared exact is not."""
+    """Yield a notice for each objective that was declared exact and is not."""
     for d, objective in enumerate(reader.objectives[:objectives]):
         if objective.exact:
             arms, values = reader.differing(d)
@@ -295,7 +287,7 @@ def exact_differs(reader: IntervalReader, objectives: int) -> Iterator[ExactDiff
 
 
 def sizes_matter(reader: IntervalReader, intervals: ArmIntervals, objectives: int) -> Iterator[SizesMatter]:
-    """Where all rows of an arm say something else than its clusters."""
+    """Yield a notice if all rows of an arm say something else than its clusters."""
     if _in_clusters(reader.ordered):
         outside = reader.outside(intervals)[:, :objectives]
         for arm, d in np.argwhere(outside)[:1].tolist():
@@ -305,16 +297,14 @@ def sizes_matter(reader: IntervalReader, intervals: ArmIntervals, objectives: in
 def too_few(
     ordered: Ordered, unknown: Ints, question: Question, least: tuple[int | None, int | None]
 ) -> tuple[Notice, ...]:
-    """What keeps a log from saying more than it does: nothing is known of the `unknown` arms."""
+    """The notice that arms have too few rows: nothing is known of the `unknown` ones."""
     if not len(unknown) or isinstance(ordered, PairedLog):
         return ()
-    names = tuple(ordered.arms[i] for i in unknown[:3].tolist())
     asked: dict[str, Any] = {
-        "arms": len(unknown), "of": len(ordered.pulls), "metrics": len(question.columns.boxed),
-        "confidence": question.confidence, "contamination": question.threat.eps, "first": least[0], "whole": least[1],
+        "names": tuple(ordered.arms[i] for i in unknown[:3].tolist()), "arms": len(unknown), "of": len(ordered.pulls),
+        "metrics": len(question.columns.boxed), "confidence": question.confidence,
+        "contamination": question.threat.eps, "first": least[0], "whole": least[1],
     }  # fmt: skip
     if _in_clusters(ordered):
-        return (
-            TooFewClusters(names=names, columns=ordered.columns, most=int(ordered.clusters[unknown].max()), **asked),
-        )
-    return (TooFewPulls(names=names, most=int(ordered.pulls[unknown].max()), **asked),)
+        return (TooFewClusters(columns=ordered.columns, most=int(ordered.clusters[unknown].max()), **asked),)
+    return (TooFewPulls(most=int(ordered.pulls[unknown].max()), **asked),)

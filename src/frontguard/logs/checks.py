@@ -39,6 +39,7 @@ from frontguard.notices import (
 )
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
+from frontguard.question import Question
 
 # Clusters ------------------------------------------------------------------------------------------------------------
 
@@ -373,35 +374,26 @@ def measured_between(log: Log) -> tuple[str, str, str] | None:
 # Copies --------------------------------------------------------------------------------------------------------------
 
 _MOST_COPIED = 1 << 16  # values of an arm that are looked at
-_FEWEST_RUNS = 24  # of equal values, each of which is even in length by chance with a probability of about 1/2
+_FEWEST_RUNS = 24  # of equal values, whose lengths have a common divisor by chance with probability 1/2 each at most
 
 
 def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeated, ...]:
     """The hint that every row stands there several times: all values do, and there are many different ones."""
     columns = [log.metrics.index(each.name) for each in objectives if not each.exact]
-    arms = _largest(log.pulls)
-    for times in (2, 3, 5):
-        if (log.pulls % times).any():
-            continue
-        runs = 0
-        for column, arm in product(columns, arms):
-            different = _runs(log, column, arm, times)
-            if not different:
-                break
-            runs += different
-        else:
-            if runs >= _FEWEST_RUNS:
-                return (RowsRepeated(times, int(log.pulls.sum())),)
-    return ()
-
-
-def _runs(log: Ordered, column: int, arm: int, times: int) -> int:
-    """How many different values an arm has, if each stands there `times` times, or some multiple of it; 0 if not."""
-    count = min(int(log.good[column, arm]), _MOST_COPIED) // times * times
-    if count == 0:
-        return 0
-    groups = log.at(column, np.full(count, arm), np.arange(1, count + 1)).reshape(-1, times)
-    return 0 if (groups[:, 0] != groups[:, -1]).any() else 1 + int((groups[1:, 0] != groups[:-1, 0]).sum())
+    times = runs = 0
+    for column, arm in product(columns, _largest(log.pulls)):
+        good = int(log.good[column, arm])
+        count = min(good, _MOST_COPIED)
+        values = log.at(column, np.full(count, arm), np.arange(1, count + 1))
+        lengths = np.diff(np.flatnonzero(np.r_[True, values[1:] != values[:-1], True]))
+        if count < good:  # the last one may have been cut
+            lengths = lengths[:-1]
+        times, runs = int(np.gcd.reduce(lengths, initial=times)), runs + len(lengths)
+        if times == 1 or not len(lengths):
+            return ()
+    if runs < _FEWEST_RUNS or (log.pulls % times).any():
+        return ()
+    return (RowsRepeated(times, int(log.pulls.sum())),)
 
 
 # Ties ----------------------------------------------------------------------------------------------------------------
@@ -414,22 +406,20 @@ _SHARE = 3
 """A tie counts if it is one of so many values of an arm, or more."""
 
 
-def refuse_ties(log: Ordered, objectives: Sequence[Objective], limited: Sequence[Objective] = ()) -> None:
+def refuse_ties(log: Ordered, question: Question) -> None:
     """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read.
 
-    Of what is `limited` medians may tie, but not be all that there is to two values.
+    Of what is limited medians may tie, but not be all that there is to two values.
     """
-    for metric in limited:
-        if metric.by_default and (two := _two_values(log, log.metrics.index(metric.name))):
-            raise BadInput(only_two_of(metric.name, *two))
-    for objective in objectives:
-        if objective.by_default:
-            column = log.metrics.index(objective.name)
-            arms = np.flatnonzero(log.good[column] > 1)
-            if len(arms):
-                if two := _two_values(log, column):
-                    raise BadInput(objective.only_two(*two))
-                _refuse_equal_medians(log, column, arms, objective)
+    M = len(question.objectives)
+    for place, metric in enumerate(question.columns.boxed):
+        column = log.metrics.index(metric.name)
+        if not metric.by_default:
+            continue
+        if two := _two_values(log, column):
+            raise BadInput(metric.only_two(*two) if place < M else only_two_of(metric.name, *two))
+        if place < M:
+            _refuse_equal_medians(log, column, np.flatnonzero(log.good[column] > 1), metric)
 
 
 def _two_values(log: Ordered, column: int) -> tuple[float, float] | None:

@@ -1,11 +1,10 @@
 """The design of a log: which of its rows are one observation, and which arms are compared in pairs.
 
-Columns that say so become what `evidence` reads bounds from. *Clusters* (of a process, a host, a day): rows of one arm
-and cluster may depend on each other, and are one observation, whatever their number (`evidence.clusters`). *Blocks*
-(items, seeds, days): two arms are compared on the blocks that both have (`evidence.pairs`). A block that an arm has no
-row of, and others do, counts as failed unless chance decided that. Where blocks are the items of a finite list,
-intervals of means are those of its mean (`evidence.lists`), in an order that is drawn here. *Independent* arms are
-compared in pairs without any (`evidence.apart`).
+*Clusters* (of a process, a host, a day): rows of one arm and cluster may depend on each other, and are one observation
+(`evidence.clusters`). *Blocks* (items, seeds, days): two arms are compared on the blocks that both have
+(`evidence.pairs`). A block that an arm has no row of, and others do, counts as failed unless chance decided that. Where
+blocks are the items of a finite list, intervals of means are those of its mean (`evidence.lists`), in an order that is
+drawn here. *Independent* arms are compared in pairs without any (`evidence.apart`).
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ from frontguard.question import Question
 MOST_CELLS = 30_000_000
 """Arms times blocks times objectives up to which all pairs are looked at: some hundred megabytes."""
 
-SEED = 0
-"""Of the order in which the items of a list are read."""
-
+_SEED = 0  # of the order in which the items of a list are read
 _BYTES = 64  # that a row takes beside its values while it is sorted
 
 
@@ -71,11 +68,7 @@ def clustered_from(
         assert batch.clusters is not None  # or nobody would ask
         count += len(batch)
         if count > most:
-            raise BadArgument(
-                "cluster",
-                "rows with clusters are kept in memory, and these are too many for it; give more with "
-                "--memory, or one row a cluster (its median), without --cluster",
-            )
+            raise BadArgument("cluster", "rows with clusters are kept in memory, and these are too many; try --memory")
         codes.append((arms.codes(batch.arms), clusters.codes(batch.clusters)))
         parts.append([np.asarray(column, np.float64) for column in batch.values])
         ends[list(batch.truths)] = TRUTHS
@@ -114,9 +107,8 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> Pai
             slot = log.begins[arm] + int(np.argmax(log.sizes[log.begins[arm] : log.begins[arm + 1]] > 1))
             raise BadArgument(
                 "items",
-                f"an arm is measured once on each item of a list; {quoted([log.arms[arm]])} has "
-                f"{log.sizes[slot]} rows with the same {quoted(log.columns)}: leave items away, and they count as "
-                "one observation by their mean",
+                f"an arm is measured once on each item of a list; {quoted([log.arms[arm]])} has {log.sizes[slot]} rows "
+                f"with the same {quoted(log.columns)}: leave items away, and their mean counts",
             )
         found = len(np.unique(log.labels))
         if found > items:
@@ -124,7 +116,7 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> Pai
                 "items", f"the log has {found:,} different {quoted(log.columns)}; got a list of {items:,}"
             )
         # Chance in the order, so that a random subset of the list, in whatever order it is written, is enough.
-        drawn = np.random.default_rng(SEED).permutation(int(log.labels.max()) + 1)
+        drawn = np.random.default_rng(_SEED).permutation(int(log.labels.max()) + 1)
         log = replace(log, labels=drawn[log.labels])
     return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
 
@@ -146,8 +138,7 @@ def in_pairs(
     if items is not None and question.anytime:
         raise BadArgument(
             "anytime",
-            "the items of a log are read in an order that is drawn anew at every look, so that it may be looked at "
-            "once; leave --anytime out, or measure the list in a study (run --items)",
+            "a log with items may be looked at once; leave --anytime out, or measure the list in a study (run --items)",
         )
     check_counted(statistics_of(objectives), items or 0, [each.name for each in objectives])
     counts, arms = log.clusters, len(log.pulls)

@@ -1,7 +1,4 @@
-"""States as logs: what earlier analyses left is asked, merged, and added to.
-
-What can be asked of a state is what it was made for: its metrics, bounds and rows cannot be told apart any more.
-"""
+"""States as logs: what earlier analyses left is asked, merged, and added to."""
 
 from __future__ import annotations
 
@@ -45,9 +42,8 @@ def of_states(paths: list[Path], how: HowRead, asking: Asking) -> Answer:
     for metric in columns_for(given, asking.draft.limits).metrics:
         if metric.name not in state.metrics:
             no_column(metric.name, list(state.metrics), str(where))
-    arms = [how.arm] if isinstance(how.arm, str) else list(how.arm or ())
-    if arms and list(state.about.get("arm", arms)) != arms:
-        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(arms)}")
+    if how.arms and list(state.about.get("arm", how.arms)) != how.arms:
+        raise BadInput(f"{where}: its arm is {quoted(state.about['arm'])}; got {quoted(how.arms)}")
     question = asking.of(given, adaptive=bool(state.about.get("adaptive")), grows=True)
     bounds = state.about.get("bounds", {})  # where nobody said what counts, the mean that the state was made for
     objectives = tuple(
@@ -77,8 +73,8 @@ def of_state(
         if anytime and before is not None and isinstance(before.data, Ordered):
             raise BadArgument(
                 "sketch",
-                "the state keeps all values, and looks at it have used all of the doubt that the confidence "
-                "leaves; begin a state with --sketch, keep the values, or say that this is the only look (--one-look)",
+                "the state keeps all values, and looks at it have used its confidence; begin a state with --sketch, "
+                "leave it out, or say that this is the only look (--one-look)",
             )
         state = state.sketched(how.sketch)
     if how.append is not None:
@@ -94,7 +90,7 @@ def of_state(
 
 
 def about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
-    """What a state remembers of the rows that it was made of."""
+    """Facts about its rows that a state remembers."""
     relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
     about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
     if len(opened.arm) > 1:  # how they were made one name

@@ -1,10 +1,9 @@
 """A study as a log: the study's own answer with what its log tells besides, or another question asked of its log.
 
 A study decides with intervals that are intersected over time, and with a spread bound if it has one; its log read once
-more may know less. So what is not asked otherwise is answered by the study itself, to the bit, whoever asks: `run`,
-`report`, `serve` and `analyze` of one storage say the same. Read anew are the robustness profile and the answers to
-other questions, from all pulls that were handed out: those that are under way count as failed, or the fast ones alone
-would be heard. Arms that the study excluded are no part of any answer.
+more may know less. So what is not asked otherwise is answered by the study itself, to the bit, whoever asks. Read anew
+are the robustness profile and the answers to other questions, from all pulls that were handed out: those that are under
+way count as failed, or the fast ones alone would be heard. Arms that the study excluded are no part of any answer.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from frontguard.evidence.apart import IndependentLog
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import pairs_of
 from frontguard.evidence.statistics import statistics_of
-from frontguard.limits import Columns
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_reader, mean_front, means
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
@@ -47,7 +45,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class StudyLog:
-    """What a study holds at one moment: its answer, its told pulls, and the arms of those that are under way."""
+    """A study at one moment: its answer, its told pulls, and the arms of those that are under way."""
 
     settings: Settings
     result: Answer  # in the objectives' units
@@ -63,13 +61,13 @@ class StudyLog:
 
     @property
     def question(self) -> Question:
-        """What the study itself asks."""
+        """The question of the study itself."""
         return replace(self.settings.question, anytime=True)
 
 
 @dataclass(frozen=True)
 class Differing:
-    """Where the log, read as it is now, and the study differ at the declared ε."""
+    """Differences between the log, read as it is now, and the study at the declared ε."""
 
     arms: int = 0  # that the study decided, and the log would leave open or decide otherwise
     front: bool = False  # whether other arms are in
@@ -92,10 +90,9 @@ def read_study(study: Study) -> StudyLog:
 
 
 class StudyPulls(LogTable):
-    """The pulls of a study as a table: its arms, and a column for each metric that it measures.
+    """The pulls of a study as a table; those that are under way are rows without values.
 
-    Those that are under way are rows without values: they count as failed until they come back. It is opened without
-    changing it, and another process may go on with it; its name may be left out if it is the only one.
+    It is opened without changing it, and another process may go on with it.
     """
 
     row_count: int
@@ -153,9 +150,12 @@ def own_answer(
     question, goal = log.question, goal_of(log.question)
     ordered, delta = measured(log, kept, question)
     reader = interval_reader(ordered, columns.boxed, delta, anytime=True)
-    own = _own_verdicts(result, kept)
+    place = np.full(len(settings.arms) + 1, -1)  # the last stands for "none", which is −1
+    place[kept] = np.arange(len(kept))
+    codes = result.verdict_codes[kept]
+    own = Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.KEEP, np.inf, np.inf)
     if ahead and own.undecided.any():
-        come_back = _as_asked(sorted_log(log, kept, columns, begun=False), log, question)
+        come_back = sorted_log(log, kept, question, begun=False)
         foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True)
         more = needed(foreseen, question.threat, own, **goal)
         details = replace(details, needed=more.among(kept))
@@ -182,19 +182,11 @@ def own_answer(
     return replace(result, log=replace(details, profile=stands)), differing
 
 
-def _own_verdicts(result: Answer, kept: Ints) -> Verdicts:
-    """The study's verdicts on the arms that it did not excluded, as `judge` would give them."""
-    place = np.full(len(result.arms) + 1, -1)  # the last stands for "none", which is −1
-    place[kept] = np.arange(len(kept))
-    codes = result.verdict_codes[kept]
-    return Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.KEEP, np.inf, np.inf)
-
-
 # Other questions ------------------------------------------------------------------------------------------------------
 
 
 def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Answer:
-    """What the log says to another question than the study's own, read with bounds that hold at every moment."""
+    """Answer another question than the study's own, with bounds that hold at every moment."""
     kept = np.flatnonzero(~log.excluded)
     if not len(kept):
         raise BadInput("every arm of the study was excluded: nothing is left that its log could be asked about")
@@ -210,16 +202,18 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     check.add(list(log.values.T), lambda row: log.settings.arms[int(log.arm_of[row])])
     notes += check.notices()
     ordered, delta = measured(log, kept, question)
-    come_back = _as_asked(sorted_log(log, kept, question.columns, begun=False), log, question)
+    come_back = sorted_log(log, kept, question, begun=False)
     found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
-    found = found if len(kept) == len(log.settings.arms) else _with_excluded(found, log, kept, question.columns)
+    found = found if len(kept) == len(log.settings.arms) else _with_excluded(found, log, kept)
     return replace(found, parts=log.result.parts)
 
 
-def _with_excluded(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -> Answer:
+def _with_excluded(found: Answer, log: StudyLog, kept: Ints) -> Answer:
     """The answer about the `kept` arms as one about all, with those that were excluded as such."""
-    arms, objectives = log.settings.arms, found.metrics
-    every = sorted_log(log, np.arange(len(arms)), columns)
+    arms, objectives, question = log.settings.arms, found.metrics, found.question
+    assert question is not None  # it is the answer of an analysis
+    assert found.log is not None
+    every = sorted_log(log, np.arange(len(arms)), question)
 
     def filled(table: npt.NDArray[Any], rest: float) -> Any:
         whole = np.full((len(arms), *table.shape[1:]), rest, table.dtype)
@@ -248,9 +242,7 @@ def _with_excluded(found: Answer, log: StudyLog, kept: Ints, columns: Columns) -
         pairs=pairs,
         certificate=replace(found.certificate, excluded=excluded),
         outlook=None if found.outlook is None else replace(found.outlook, excluded=excluded),
-        log=None
-        if found.log is None
-        else LogDetails(
+        log=LogDetails(
             failed=every.failed.T[:, : len(objectives)],
             failed_pulls=every.failed_pulls,
             means=means(every, objectives),
@@ -270,19 +262,13 @@ def measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, fl
 
     Which arms were excluded depends on the data. The intervals of all arms hold at once, so those of any of them do.
     """
-    ordered = _as_asked(sorted_log(log, kept, question.columns), log, question)
+    ordered = sorted_log(log, kept, question)
     return ordered, question.delta * len(kept) / len(log.settings.arms)
 
 
-def _as_asked(ordered: Ordered, log: StudyLog, question: Question) -> Ordered:
-    """The log with its arms as independent of each other, where they are taken so."""
-    if not question.independent:
-        return ordered
-    return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms))
-
-
-def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = True) -> Ordered:
+def sorted_log(log: StudyLog, kept: Ints, question: Question, *, begun: bool = True) -> Ordered:
     """The pulls of some arms, sorted by arm in the study's order; all that were `begun`, or those that came back."""
+    columns = question.columns
     out = log.under_way if begun else log.under_way[:0]
     place = np.full(len(log.settings.arms), -1)
     place[kept] = np.arange(len(kept))
@@ -294,6 +280,8 @@ def sorted_log(log: StudyLog, kept: Ints, columns: Columns, *, begun: bool = Tru
     arms = [log.settings.arms[arm] for arm in kept.tolist()]
     usable = usable_ranges([each.name for each in columns.metrics], columns.boxed)
     ordered, rows = by_arm(arms, [each.name for each in columns.metrics], arm_of[some], list(values[some].T), usable)
+    if question.independent:
+        return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms))
     asked, told = log.settings.question, some[: len(log.arm_of)]
     if not asked.paired or not (asked.items or pairs_of(statistics_of(columns.boxed)).any()):
         return ordered

@@ -1,7 +1,7 @@
 """A log on a Dask cluster: its workers read and sort the files, and what they made of them is put together here.
 
-Every task reads some files and gives their measurements by arm. Ranks are exact, and what is put together does not
-depend on who read what (`spill`), so the answer is that of one machine to the bit.
+Every task reads some files and gives their measurements by arm. What is put together does not depend on who read what
+(`spill`), so the answer is that of one machine to the bit.
 
 Tasks are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
 several. Tasks go to workers that were found fit (`_common.dask`); when none is left of those that a task was given to,
@@ -15,11 +15,10 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice, takewhile
-from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from frontguard._common.dask import Cluster, Needs, said
@@ -53,6 +52,7 @@ TIMES = 3
 
 _JOBS_A_THREAD = 2  # under way at a time
 _SMALL_JOB, _LARGE_JOB = 1 << 20, 1 << 26  # bytes: small files are read together, up to the second
+_PAUSE = 0.02  # seconds between two looks at what has ended
 _HAND_OVER = 600.0  # seconds that what was read of some files may take to come here
 _OF_MEMORY = 8  # the part of a worker's memory, as one of so many, that the rows of a task may have
 
@@ -146,7 +146,7 @@ def _read_all(tasks: _Tasks, jobs: Sequence[_Task], runs: LogParts, clock: Clock
 def _noted(
     told: Sequence[JobNotes], plan: ReadingPlan, request: Request, objectives: Sequence[Objective]
 ) -> tuple[list[Notice], frozenset[str]]:
-    """What files had to tell, as if they had been read one after another; refuses what must be refused."""
+    """Notices and truths of all files, as if they had been read one after another; refuses what must be refused."""
     every = [note for each in told for note in each.notes]
     nameless = [note for note in every if isinstance(note, RowsWithoutArm)]
     notes = [note for note in every if not isinstance(note, RowsWithoutArm)]
@@ -182,7 +182,6 @@ class _Tasks:
         self.left_out: list[Notice] = []
         self._cluster = cluster
         self._under_way: dict[str, _Task] = {}
-        self._back: SimpleQueue[str] = SimpleQueue()  # keys of those that ended
         self._look_at = time.monotonic() + LOOK
 
     def ended(self, tasks: Iterable[_Task]) -> Generator[_Task, None, None]:
@@ -197,10 +196,10 @@ class _Tasks:
                     return
                 if time.monotonic() >= self._look_at:
                     self._look()
-                with suppress(Empty):
-                    ended = self._under_way.pop(self._back.get(timeout=LOOK / 5), None)
-                    if ended is not None:
-                        yield ended
+                done = [key for key, task in self._under_way.items() if task.future.done()]
+                yield from [self._under_way.pop(key) for key in done]
+                if not done:
+                    time.sleep(_PAUSE)
         finally:
             self._cluster.take_back([task.future for task in self._under_way.values()])
             self._under_way = {}
@@ -211,16 +210,14 @@ class _Tasks:
             self._look()
             time.sleep(min(LOOK, 0.2))
         if task.times == TIMES:
+            lost = f"lost all workers that had {task.about}, {TIMES} times"
             raise BadArgument(
-                "executor",
-                f"the Dask cluster at {self._cluster.address} lost all workers that had {task.about}, "
-                f"{TIMES} times; do they have enough memory?",
+                "executor", f"the Dask cluster at {self._cluster.address} {lost}; do they have enough memory?"
             )
         task.times += 1
         task.workers = frozenset(self._cluster.threads)
         task.future = self._cluster.client.submit(task.function, *task.given, workers=sorted(task.workers), pure=False)
         self._under_way[task.future.key] = task
-        task.future.add_done_callback(lambda done: self._back.put(done.key))
 
     def _look(self) -> None:
         """See who is there, and give tasks to others whose workers will not come back."""
@@ -234,29 +231,22 @@ class _Tasks:
 
     def result(self, task: _Task) -> Any:
         """The answer of a task that ended; its error as one of ours."""
+        cluster, about = f"the Dask cluster at {self._cluster.address}", task.about
         if task.future.status in ("cancelled", "lost"):
-            raise BadArgument(
-                "executor", f"the Dask cluster at {self._cluster.address} gave up {task.about}: is it still there?"
-            )
+            raise BadArgument("executor", f"{cluster} gave up {about}: is it still there?")
         try:
             if task.future.status != "error":
                 return task.future.result(timeout=_HAND_OVER)
             error = task.future.exception(timeout=_HAND_OVER)
         except TimeoutError:
-            raise BadArgument(
-                "executor",
-                f"the Dask cluster at {self._cluster.address} did not hand over {task.about} within {_HAND_OVER:g} s",
-            ) from None
+            raise BadArgument("executor", f"{cluster} did not hand over {about} within {_HAND_OVER:g} s") from None
         if isinstance(error, BadInput):
             raise error from None
         if type(error).__name__ == "KilledWorker":
             last = self._cluster.called(getattr(error.last_worker, "address", "?"))
-            raise BadArgument(
-                "executor",
-                f"{task.about} was given up after {error.allowed_failures + 1} Dask workers died over it, "
-                f"the last of them {last}; do they have enough memory?",
-            ) from None
-        raise BadArgument("executor", f"the Dask cluster failed over {task.about}: {said(error)}") from error
+            died = f"{error.allowed_failures + 1} Dask workers died over it, the last of them {last}"
+            raise BadArgument("executor", f"{about} was given up after {died}; do they have enough memory?") from None
+        raise BadArgument("executor", f"the Dask cluster failed over {about}: {said(error)}") from error
 
 
 def _names(log: Any) -> list[str]:

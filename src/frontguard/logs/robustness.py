@@ -1,4 +1,4 @@
-"""What would change an answer of a log: dirtier data, lower demands, more pulls.
+"""Changes of an answer of a log: by dirtier data, lower demands, more pulls.
 
 *Robustness.* For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a
 whole does not. For another ε only ranks change: K · M values are read anew from the sorted log. As ε rises every
@@ -187,7 +187,7 @@ _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once
 
 
 def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: Any) -> Needed:
-    """How many more pulls would settle the arms that `verdicts`, those of this log, leave open.
+    """The numbers of pulls that would settle the arms that `verdicts`, those of this log, leave open.
 
     `goal` is what `judge` takes besides intervals.
 
@@ -214,7 +214,7 @@ def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: A
         return np.asarray(codes != Verdict.UNDECIDED)
 
     def settled(foreseen: Sequence[tuple[int, Threat]]) -> list[Bools]:
-        """Which arms are, with so many pulls under such a threat, for each of these."""
+        """The arms that are, with so many pulls under such a threat, for each of these."""
         intervals = (alive_only.foresee(under, least) for least, under in foreseen)
         return side_by_side(judged, intervals) if len(alive) in _SIDE_BY_SIDE else [judged(each) for each in intervals]
 

@@ -116,12 +116,10 @@ def gate(
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
     joined = _joined(sides, places, question)
     its, mine = np.array(compared).T
-    if two_samples_tell(question):
-        log, noted, kind = joined, (), _BySamples
-    else:
-        (log, noted), kind = as_designed(joined, question, compared), _ByIntervals
+    samples = two_samples_tell(question)
+    log, noted = (joined, ()) if samples else as_designed(joined, question, compared)
     reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
-    judged = kind(reader, its, mine, question)
+    judged = (_BySamples if samples else _ByIntervals)(reader, its, mine, question)
     intervals, M = judged.intervals, len(question.objectives)
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
     found = judged.pairs(pairs, profile=profile)
@@ -229,13 +227,13 @@ def _read(
     question = asking.of(opened.objectives or tuple(Objective(name, "minimize") for name in opened.metrics))
     clock = Clock(progress, opened.expected_rows)
     ordered, question, notices = sorted_rows(opened, question, asking, clock, clusters=clusters)
-    refuse_ties(ordered, question.objectives, question.columns.boxed[len(question.objectives) :])
+    refuse_ties(ordered, question)
     every_row, between = opened.in_processes and not opened.cluster, measured_between(opened)
     return _Side(_label(log), opened.format, ordered, question.objectives, notices, every_row, between)
 
 
 def _one_after_the_other(sides: Sequence[_Side]) -> Iterator[OneAfterTheOther]:
-    """Where the baseline's log ends before a candidate's begins, or the other way round."""
+    """Yield a notice if the baseline's log ends before a candidate's begins, or the other way round."""
     for side in sides[1:]:
         for first, second in ((sides[0], side), (side, sides[0])):
             if first.between and second.between and first.between[0] == second.between[0]:
@@ -246,7 +244,7 @@ def _one_after_the_other(sides: Sequence[_Side]) -> Iterator[OneAfterTheOther]:
 
 
 def _label(log: Any) -> str:
-    """What a log is called beside another."""
+    """The name of a log beside others."""
     if isinstance(log, (str, PathLike)):
         return Path(log).name or str(log)
     if isinstance(log, (list, tuple)) and log and isinstance(log[0], (str, PathLike)):
@@ -268,7 +266,7 @@ class _Pair(NamedTuple):
 
 
 def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Which arms are compared; and those that are in the baseline's log only, or in candidates' only."""
+    """The arms that are compared; and those that are in the baseline's log only, or in candidates' only."""
     base = sides[0]
     if arm is not None:
         names = list(base.ordered.arms)
@@ -330,8 +328,8 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
     if len(sides) == 1 and len(places) == len(first.pulls):
         return first
     own = [sides[at].ordered.arms[arm] for at, arm in places]
-    often, labels = Counter(own), _different([side.label for side in sides])
-    names = [name if often[name] == 1 else f"{name} ({labels[at]})" for name, (at, _) in zip(own, places, strict=True)]
+    often, logs = Counter(own), _different([side.label for side in sides])
+    names = [name if often[name] == 1 else f"{name} ({logs[at]})" for name, (at, _) in zip(own, places, strict=True)]
     metrics = [each.name for each in question.columns.metrics]
     chosen = [(sides[at].ordered, arm) for at, arm in places]
     values, owners = [], []
@@ -349,7 +347,7 @@ def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question
         names,
         tuple(metrics),
         np.array([log.pulls[arm] for log, arm in chosen]),
-        starts_of([list(map(len, parts)) for parts in values]),
+        starts_of(np.array([list(map(len, parts)) for parts in values])),
         tuple(map(np.concatenate, values)),
         np.array([log.failed_pulls[arm] for log, arm in chosen]),
     )
@@ -405,7 +403,7 @@ class _ByIntervals:
         return intervals.apart[self.mine, self.its, :M], intervals.apart[self.its, self.mine, :M]
 
     def outcomes(self, intervals: ArmIntervals) -> Ints:
-        """What is certain with these intervals (P, M + Q): in each metric, and of each limit."""
+        """Outcomes (P, M + Q) that are certain with these intervals: in each metric, and of each limit."""
         ends = inner_of(intervals)
         its, mine = ends.at(self.its), ends.at(self.mine)
         compared = outcomes_between(its, mine, self.apart(intervals), tolerances(self.question.objectives))
@@ -468,7 +466,7 @@ class _BySamples(_ByIntervals):
         return tuple(self.found.behind.max(axis=0).tolist())
 
     def bounds(self, eps: float) -> CheckBounds:
-        """How far the candidates are from their baselines, at this ε."""
+        """Bounds of the differences of candidates and baselines, at this ε."""
         question, log = self.question, self.reader.ordered
         threat = replace(question.threat, eps=eps)
         return check_bounds(log, question.objectives, self.its, self.mine, threat, question.delta)
@@ -483,7 +481,7 @@ class _BySamples(_ByIntervals):
         return np.union1d(self.its[open_rows], self.mine[open_rows])
 
     def least(self) -> tuple[int | None, int | None]:
-        """How many observations a side say anything, and bound both ends of a difference."""
+        """Observations a side that say anything, and that bound both ends of a difference."""
         levels = [statistic_of(each).level for each in self.question.objectives if not each.exact]
         needed = [least_observations(self.question.threat, p, 0.5 * self.question.delta) for p in levels]
         known = [each for each in needed if each is not None]

@@ -1,13 +1,9 @@
 """Logs in bounded memory: an exact sample of each arm while it is small, a KLL sketch of it from then on.
 
 One sketch for each arm and metric (Karnin, Lang and Liberty, 2016, arXiv:1603.05346), with the counts of pulls and good
-values beside it, which stay exact. A sketch of size k keeps about 3k values however many went in, so up to 3k values an
-arm's sample is kept as it is, and read without any error. docs/logs-streams.md says what may be read from sketches, and
-why. Of a mean with known bounds a sketch has the logarithms of wealth of e-processes against it (`evidence.means`):
-these add up, exactly.
-
-Coins come from the operating system, so that no process shares them with another, and nobody foresees them: two
-sketches of the same data differ, within what is promised of them.
+values beside it, which stay exact: docs/logs-streams.md says what may be read from sketches, and why. Of a mean with
+known bounds a sketch has the logarithms of wealth of e-processes against it (`evidence.means`), which add up, exactly.
+Coins come from the operating system, so that no process shares them with another, and nobody foresees them.
 """
 
 from __future__ import annotations
@@ -89,13 +85,8 @@ class Sketches:
 
     @property
     def pulls(self) -> Ints:
-        """Of every arm (K,), failed ones included."""
+        """Pulls of every arm (K,), failed ones included."""
         return self._kept.pulls
-
-    @property
-    def sketched(self) -> int:
-        """The number of samples, of K · M, that are sketches by now."""
-        return len(self._sketches)
 
     def add(self, ordered: Ordered) -> None:
         """Add the rows of a log, or of a part of it."""
@@ -117,11 +108,9 @@ class Sketches:
         """The log as it can be read, and what is left of δ for sampling.
 
         With probability 1 − `SKETCH_SHARE` · δ all bounds that are read for one analysis hold: two sides of every
-        sketch. While nothing was thrown away, nothing is paid.
-
-        With `anytime` they hold at every look at what these sketches have been and will be, however often one looks:
-        E is larger, the share of an arm does not depend on how many are sketched by now, and it is paid from the first
-        look on.
+        sketch. While nothing was thrown away, nothing is paid. With `anytime` they hold at every look at what these
+        sketches have been and will be: the share of an arm does not depend on how many are sketched by now, and it is
+        paid from the first look on.
         """
         place = {name: index for index, name in enumerate(self.arms)}
         sketches = {(d, place[name]): sketch for (d, name), sketch in self._sketches.items()}
@@ -196,11 +185,7 @@ class Sketches:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A sample in short: values at levels, in no order, of which one at level h stands for 2ʰ.
-
-    A level is compacted by keeping every second of its values in order, the odd or the even ones as a coin says, at the
-    next level. So the values stand for as many as went in, always.
-    """
+    """A sample in short: values at levels, in no order, of which one at level h stands for 2ʰ."""
 
     levels: tuple[Floats, ...]
     compactions: tuple[int, ...]  # how many there were of each level
@@ -231,7 +216,8 @@ def sketch_of(values: Floats, bounds: Bounds | None = None) -> Sketch:
 def merge_sketches(first: Sketch, second: Sketch, size: int) -> Sketch:
     """The sketch of size k of what went into both: levels joined, then compacted from below until they are few enough.
 
-    Which levels are compacted, and when, depends on counts alone.
+    A level is compacted by keeping every second of its values in order, the odd or the even ones as a coin says, at the
+    next level. Which levels are compacted, and when, depends on counts alone.
 
     >>> both = merge_sketches(sketch_of(np.arange(500.0)), sketch_of(np.arange(500.0)), 50)
     >>> both.count, sum(map(len, both.levels)) < 150, both.extremes
@@ -321,7 +307,7 @@ class SketchOrdered(Ordered):
         return np.asarray(self.values[metric][np.clip(places, starts[arms], starts[arms + 1] - 1)])
 
     def standard_errors(self, metric: int) -> Floats:
-        """Of the means of a metric (K,), about, by the values that are held and their weights."""
+        """Standard errors of the means of a metric (K,), about, by the values that are held and their weights."""
         K, good = len(self.pulls), self.good[metric]
         arm_of = np.repeat(np.arange(K), np.diff(self.starts[metric]))
         weights = np.diff(self.counts[metric], prepend=0)

@@ -3,13 +3,8 @@
 Rows that do not fit in memory are laid out arm by arm in the order of names and appended to files, a *run*, and reading
 goes on. Names that turn up later fall between those of a run without disturbing their order. So in the end any block of
 neighbouring arms is one stretch of every run: it is laid out from all of them in a map of the result's file, and sorted
-there (`merge_ordered`). Every value is written twice and read once, in long stretches, whatever the order of the rows;
-what stays in memory is a few numbers an arm.
-
-Logs laid out by arm become one sorted log (`merge_ordered`): arms united by name, the values of each arm put together,
-pulls added. The result depends on what the logs hold, not on their order or grouping: sorted values are the same
-however they came together, and zeros lose their sign, because −0 and 0 compare equal and would keep the order in which
-they came.
+there (`merge_ordered`). The result depends on what the logs hold, not on their order or grouping: zeros lose their
+sign, because −0 and 0 compare equal and would keep the order in which they came.
 """
 
 from __future__ import annotations
@@ -49,8 +44,7 @@ def merge_ordered(
     """The log that holds the rows of all, which must have these metrics.
 
     Neighbouring arms with `most` values, all unless given, are worked on at a time, in threads; `room` makes that for
-    the values of a metric, of which slices are written to. `watched` sees values before they are sorted, if those of
-    each arm stand in the order of their rows; the `clock` is told how far it is.
+    the values of a metric. `watched` sees values before they are sorted, if each arm's are in the order of their rows.
 
     >>> first = Ordered(["a", "b"], ("ms",), np.array([2, 1]), np.array([[0, 2, 3]]), (np.array([1.0, 5.0, 2.0]),))
     >>> second = Ordered(["a", "c"], ("ms",), np.array([1, 4]), np.array([[0, 1, 1]]), (np.array([3.0]),))
@@ -100,7 +94,7 @@ def merge_ordered(
 
 
 def _blocks(starts: Ints, most: int) -> Ints:
-    """Edges of ranges of neighbouring arms that have at most `most` values of any metric, or are one arm alone."""
+    """Edges of ranges of neighbouring arms with at most `most` values of any metric, or of one arm alone."""
     edges = [0]
     arms = starts.shape[1] - 1
     while edges[-1] < arms:
@@ -147,10 +141,7 @@ _HELD = 4  # the part of the memory, as one of so many, that runs may have befor
 
 
 class LogParts:
-    """Logs laid out by arm that become one, in about `memory` bytes at most for values, and on disk beyond that.
-
-    Its temporary files are open as long as the stack is.
-    """
+    """Logs laid out by arm that become one, with about `memory` bytes of values at most, and on disk beyond that."""
 
     def __init__(self, metrics: Sequence[str], memory: int, folder: Folder, stack: ExitStack) -> None:
         self.metrics, self.memory, self.rows = tuple(metrics), memory, 0

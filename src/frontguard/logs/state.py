@@ -1,10 +1,6 @@
 """States of logs: enough to answer from, to add new rows to, and to merge with what other logs left.
 
-A state is exact (all values that did not fail, sorted) or sketched (bounded memory for each arm). New rows are added to
-it without reading the old ones again; states of shards merge. In exact mode the answer is that of one log with all the
-rows, to the bit, whatever the order and grouping in which they came. A state knows the files that went into it by their
-content, whatever their names, so that none is counted twice.
-
+A state is exact (all values that did not fail, sorted) or sketched (bounded memory for each arm): docs/logs-streams.md.
 Its file is a mark, a SHA-256 of the rest, and NumPy's own archive of arrays (`np.savez`). It is written beside its
 place and moved there once it is on the disk: a crash leaves the old file or the new one.
 """
@@ -88,13 +84,10 @@ class Before:
         return f"{self.file}: it was counted before{named}"
 
 
-def marked(
-    path: Path | str, *, rows: int | None = None, known: Iterable[CountedFile] = ()
-) -> tuple[CountedFile, Before | None]:
+def marked(path: Path | str, *, known: Iterable[CountedFile] = ()) -> tuple[CountedFile, Before | None]:
     """A file's mark, and what of it was counted before, if it begins with one of the `known` sources: the longest.
 
-    A file that grew since it was counted begins with the bytes that were: to add it would count these rows twice. The
-    file is read once.
+    A file that grew since it was counted begins with the bytes that were: to add it would count these rows twice.
     """
     file = Path(path)
     digest, done, digests = hashlib.sha256(), 0, {}
@@ -112,20 +105,16 @@ def marked(
     same = [source for source in begun if digests[source.size] == source.digest]
     longest = max(same, key=lambda source: source.size, default=None)
     before = None if longest is None else Before(str(file), longest, grew=longest.size < size)
-    return CountedFile(str(file), size, digests[size], rows), before
+    return CountedFile(str(file), size, digests[size]), before
 
 
 @dataclass(frozen=True, eq=False)
 class LogState:
-    """A log's data, what must be the same for rows to be added to them, and which files they came from.
-
-    `about` says how rows became values (columns, layout, which values fail): states that differ in it do not merge.
+    """A log's data, how rows became values (columns, layout, which values fail), and which files they came from.
 
     >>> first = Ordered(["a"], ("ms",), np.array([2]), np.array([[0, 2]]), (np.array([1.0, 3.0]),))
     >>> second = Ordered(["a", "b"], ("ms",), np.array([1, 1]), np.array([[0, 1, 1]]), (np.array([2.0]),))
     >>> both = LogState.from_ordered(first).merge(LogState.from_ordered(second))
-    >>> both
-    LogState(exact: 2 arms, 4 pulls, metrics 'ms', 0 sources)
     >>> log, delta = both.readable(0.05)
     >>> log.at(0, np.array([0]), np.array([2])).tolist(), delta
     ([2.0], 0.05)
@@ -155,14 +144,8 @@ class LogState:
 
     @property
     def pulls(self) -> Ints:
-        """Of every arm (K,), failed ones included."""
+        """Pulls of every arm (K,), failed ones included."""
         return self.data.pulls
-
-    def __repr__(self) -> str:
-        kind = "exact" if isinstance(self.data, Ordered) else f"sketches of size {self.data.size}"
-        names = ", ".join(map(repr, self.metrics))
-        counts = f"{len(self.data.arms)} arms, {int(self.pulls.sum())} pulls"
-        return f"LogState({kind}: {counts}, metrics {names}, {len(self.sources)} sources)"
 
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered, float]:
         """The log as intervals are read from it, and the δ that is left for them: sketches take their part of it.
@@ -217,10 +200,10 @@ class LogState:
         first, second = (LogState.merge_all(half, again=again) for half in halves)
         return first.merge(second, again=again)
 
-    def save(self, path: Path | str, *, wait: float = WAIT) -> None:
+    def save(self, path: Path | str) -> None:
         """Write it. A crash leaves the file that was there, or the new one; a reader never sees half of it."""
         place = _resolved(path)
-        with held(place, wait):
+        with held(place):
             _write(place, self._to_arrays())
 
     @classmethod
@@ -267,13 +250,13 @@ class LogState:
         }
 
 
-def append_to(path: Path | str, new: LogState, *, again: bool = False, wait: float = WAIT) -> LogState:
+def append_to(path: Path | str, new: LogState, *, again: bool = False) -> LogState:
     """Add a state to the one in a file, which is made if it is not there; the state of both.
 
-    One process at a time: others wait, or are told who holds the file. On any error the file stays as it is.
+    On any error the file stays as it is.
     """
     place = _resolved(path)
-    with held(place, wait):
+    with held(place):
         state = LogState.load(place).merge(new, again=again) if place.exists() else new
         _write(place, state._to_arrays())
     return state
@@ -421,20 +404,20 @@ def _is_array(array: AnyArray, kind: type, shape: tuple[int, ...]) -> bool:
 
 
 @contextlib.contextmanager
-def held(path: Path, wait: float) -> Iterator[None]:
-    """Hold the lock of a file; wait for it that many seconds at most, then say who holds it.
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock of a file; wait for it for `WAIT` seconds, then say who holds it.
 
     The lock belongs to the process and not to the lock file: when its holder dies, it is free.
     """
     lock = path.parent / f".{path.name}.lock"
-    deadline = time.monotonic() + wait
+    deadline = time.monotonic() + WAIT
     while (handle := _try(lock, path)) is None:
         if time.monotonic() >= deadline:
             holder = "another process"
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 note = json.loads(lock.read_text(encoding="utf-8"))
                 holder = f"process {note['process']} on {note['machine']} (since {note['since']})"
-            raise BadInput(f"{path}: {holder} is writing to this state, also after {wait:g} seconds of waiting")
+            raise BadInput(f"{path}: {holder} is writing to this state, also after {WAIT:g} seconds of waiting")
         time.sleep(_PAUSE)
     try:
         yield

@@ -23,8 +23,7 @@ STDIN = "-"
 BUNDLED = {"compiler-flags": "compiler_flags.csv.gz", "reviews": "review_log.csv.gz"}
 """Logs that come with the package, by the names under which they can be analysed; a file of that name goes first."""
 
-PACKED = (".gz", ".zst", ".bz2")
-"""Endings of names that say nothing of what is inside."""
+_PACKED = (".gz", ".zst", ".bz2")
 
 STATE = b"FRONTGUARD LOG\r\n"
 """The beginning of a state's file (`logs.state`); the line end shows a file that was carried as text."""
@@ -45,7 +44,7 @@ class LogFile:
     def ending(self) -> str:
         """The ending of its name that says the format, in lower case."""
         endings = [ending.lower() for ending in self.path.suffixes] if self.path is not None else []
-        while endings and endings[-1] in PACKED:
+        while endings and endings[-1] in _PACKED:
             endings.pop()
         return endings[-1] if endings else ""
 
@@ -172,15 +171,12 @@ def _matching(pattern: str) -> Iterator[str]:
 
 def _folders(root: str) -> Iterator[str]:
     """A folder and all that are below it, hidden ones apart."""
-    waiting, entered = [root], {os.path.realpath(root)}
-    while waiting:
-        folder = waiting.pop()
+    entered = {os.path.realpath(root)}
+    for folder, inside, _ in os.walk(root, followlinks=True):
         yield folder
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if os.path.isdir(path) and not name.startswith(".") and (real := os.path.realpath(path)) not in entered:
-                entered.add(real)
-                waiting.append(path)
+        real = {name: os.path.realpath(os.path.join(folder, name)) for name in inside}
+        inside[:] = [name for name in inside if not name.startswith(".") and real[name] not in entered]
+        entered.update(real[name] for name in inside)
 
 
 def _partition(folders: Sequence[str]) -> dict[str, str | None]:
@@ -190,7 +186,7 @@ def _partition(folders: Sequence[str]) -> dict[str, str | None]:
 
 
 def _in_directory(root: Path) -> list[LogFile]:
-    """All files below a directory, those apart that tools put beside data: hidden ones, and names that begin with _."""
+    """All files below a directory, without hidden ones and names that begin with _: tools put them beside data."""
     found = []
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
@@ -206,19 +202,18 @@ def _in_directory(root: Path) -> list[LogFile]:
 
 # Files that are read whole ------------------------------------------------------------------------------------------
 
-# A file of a few kilobytes may unpack to many gigabytes, and a short text may become very many objects. So what is read
-# is bounded by its size, and then by how many values it may hold, before any of them is made.
-
 LARGEST = 1 << 30
 """Bytes of the largest document."""
 
 _PIECE = 1 << 22
-_OF_A_VALUE = 100
-"""Bytes that a value of a document takes in memory, about: a list, a text or a number, and its place in a list."""
+_OF_A_VALUE = 100  # bytes that a value of a document takes in memory, about
 
 
 def whole(read: Callable[[int], bytes], where: str, *, instead: str = "") -> bytes:
-    """All that `read` has, if it can be a document; `instead` says what there may be for a larger one."""
+    """All that `read` has, if it can be a document; `instead` says what there may be for a larger one.
+
+    A small file may unpack to many gigabytes, and a short text become very many objects: both are bounded.
+    """
     free = available_memory()
     most = min(LARGEST, free // 4)  # the bytes, and the text that they become
     parts: list[bytes] = []
@@ -230,8 +225,5 @@ def whole(read: Callable[[int], bytes], where: str, *, instead: str = "") -> byt
         if size > most:
             raise BadInput(f"{where}: a document of more than {most >> 20:,} MiB, which is read whole{instead}")
         if values > free // (2 * _OF_A_VALUE):
-            raise BadInput(
-                f"{where}: a document of more than {values:,} values, which is read whole and would not fit in "
-                f"memory{instead}"
-            )
+            raise BadInput(f"{where}: a document of more than {values:,} values, which does not fit in memory{instead}")
     return b"".join(parts)

@@ -67,13 +67,13 @@ def open_log(
     Parameters
     ----------
     where
-        A file, a directory (all files in it, hive partitions such as `arm=fast/` included), a glob, a list of these,
-        "-" (standard input), what `files.find` made of them, the address of a study's storage, or a frame.
+        A file, a directory (hive partitions such as `arm=fast/` included), a glob, a list of these, "-" (standard
+        input), what `files.find` made of them, the address of a study's storage, or a frame.
     arm
         The column that says which arm a row is of, or several that say it together. "arm" unless given.
     metrics
-        The columns to read, or in the long layout the names of the metrics. May be left out for a study (its
-        objectives) and for results of other tools (their usual metric).
+        The columns to read, or in the long layout the names of the metrics. May be left out for a study and for results
+        of other tools, which have their own.
     layout
         "wide": a row a pull, a column a metric. "long": a row a value, with columns for the metric's name and its value
         (`metric_column`, `value_column`). Guessed unless given: wide if any of the metrics is a column.
@@ -88,8 +88,8 @@ def open_log(
     filter
         Columns with the value, or the several values, of which a row must have one to count: {"host": "a"}.
     cluster
-        The column that says in which cluster (process, host, day) a row was measured, or several that say it together;
-        "none" where every row counts by itself. Unless given, what the results of other tools say of their processes.
+        The column that says in which cluster (process, host, day) a row was measured, or several together; "none" where
+        every row counts by itself. Unless given, what the results of other tools say of their processes.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -123,8 +123,6 @@ def open_log(
     )
     if format is not None and format not in FORMATS:
         raise BadArgument("format", must=f"be one of {', '.join(FORMATS)}, or None (guessed)", got=shown(format))
-    if isinstance(where, Log):
-        return where
     if is_frame(where):
         return _table_log("frame", FrameTable(where, request), request)
     if is_address(where) or (format == "study" and isinstance(where, (str, os.PathLike))):
@@ -141,7 +139,7 @@ def open_log(
         return files_log(kind, found, request)
     from frontguard.logs.sources.tools import ToolTable
 
-    return _table_log(kind, ToolTable(kind, found.files, request.metrics), request)
+    return _table_log(kind, ToolTable(kind, found.files, request), request)
 
 
 def files_log(kind: str, found: LogFiles, request: Request) -> Log:
@@ -276,7 +274,7 @@ def _text_format(text: TextFile) -> str:
 
 
 class ColumnKinds:
-    """Columns that were found to hold numbers, and those with true and false: a column holds either."""
+    """Metrics that were found to hold numbers, and those with true and false: a column holds either."""
 
     def __init__(self) -> None:
         self.numbers: set[str] = set()
@@ -319,13 +317,7 @@ def is_absent(names: pl.Series, kept: pl.Series | None) -> pl.Series | None:
 
 
 class Log:
-    """Measurements, ready to be read.
-
-    `arm`, `metrics` and `cluster` are the columns that are read, `columns` all those of the first table. `rows_hint`
-    says how many rows there are, if that is known, `expected_rows` about how many, and `rows_read` how many were read.
-    `study` is the study that it is the log of, if of one, with its `objectives`. `notes` are things worth telling that
-    came up while reading. `kinds` says which metrics were found to hold numbers, and which true and false.
-    """
+    """Measurements, ready to be read."""
 
     def __init__(
         self,
@@ -340,25 +332,24 @@ class Log:
     ) -> None:
         self.format = format
         self.where = files.shown
-        self.columns = _all_names(first, files.files[0])
+        self.columns = _all_names(first, files.files[0])  # of the first table; those that are read:
         self.arm: tuple[str, ...] = request.arm or ("arm",)
         self.metrics = request.metrics
         self.cluster: tuple[str, ...] = first.cluster if request.cluster is None else request.cluster
         self.in_processes = bool(first.cluster)  # whether a tool said which process made which rows
         request = replace(request, cluster=self.cluster)
-        picked = pick(request, self.columns, files.files[0].shown)
-        self.layout: Layout = picked.layout
-        self.rows_hint = first.row_count if rows_hint is None else rows_hint
-        self.expected_rows = expected_rows if self.rows_hint is None else self.rows_hint
+        self.layout: Layout = pick(request, self.columns, files.files[0].shown).layout
+        self.rows_hint = first.row_count if rows_hint is None else rows_hint  # None where it is not known
+        self.expected_rows = expected_rows if self.rows_hint is None else self.rows_hint  # about
         self.rows_read = 0
         self.on_rows: Callable[[int], None] | None = None  # told `rows_read` as it grows
         self.objectives = first.objectives and tuple(
             objective for name in self.metrics for objective in first.objectives if objective.name == name
         )
-        self.study: Study | None = None
-        self.notes: list[Notice] = []
+        self.study: Study | None = None  # that it is the log of
+        self.notes: list[Notice] = []  # of what came up while it was read
         self.kinds = ColumnKinds()
-        self._request = replace(request, arm=self.arm, layout=picked.layout)
+        self._request = replace(request, arm=self.arm, layout=self.layout)
         self._files, self._open = files.files, open
         self._first: LogTable | None = first
         self._file = 0  # that is read
@@ -375,7 +366,7 @@ class Log:
         return f"<log {self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {metrics}>"
 
     def first_rows(self, cluster: Sequence[str], most: int, files: int = 8) -> Iterator[Batch]:
-        """Batches with about the first `most` rows of the log, or of some of its files, with these columns as cluster.
+        """Batches with about the first `most` rows of some of its files, with these columns as cluster.
 
         Nothing of a log that can be read once only, or whose pulls are known at its end.
         """
@@ -425,10 +416,7 @@ class Log:
             raise BadInput(f"{self.where} has no rows; its columns are {quoted(self.columns)}")
 
     def _named(self) -> Iterator[pl.DataFrame]:
-        """Rows with one column for the arm, `ARM`, and one for the cluster, `CLUSTER`, none of which is missing.
-
-        Rows without an arm are dropped, or refused when all of them were counted.
-        """
+        """Rows with one column for the arm and one for the cluster; refused if any is missing, or has no arm."""
         import polars as pl
 
         drop, filter = self._request.missing_arms == "drop", self._request.filter
@@ -508,14 +496,10 @@ def _all_names(table: LogTable, file: LogFile) -> list[str]:
 
 
 class Gathered:
-    """Rows of the long layout (arm, metric, value: a row for every single value), of which pulls are made.
+    """Rows of the long layout (a row for every single value), of which pulls are made.
 
-    The k-th value of each metric of an arm makes its k-th pull. The verdicts need no more than the values of each
-    metric by themselves, so which values meet in a pull does not matter; what matters is their number. An arm has as
-    many pulls as its most frequent metric has rows; where another metric has fewer, the rest of its values failed.
-    Where rows come in clusters, that is so within each cluster of an arm.
-
-    The rows are gathered in memory, since the values of a pull may stand at both ends of a file.
+    The k-th value of each metric of an arm, and cluster, makes its k-th pull: docs/logs-input.md. They are gathered in
+    memory, since the values of a pull may stand at both ends of a file.
     """
 
     def __init__(self, metrics: Sequence[str], where: str) -> None:
@@ -530,9 +514,9 @@ class Gathered:
         """Add rows; the name of the metric must not be missing."""
         import polars as pl
 
-        absent = rows[METRIC].is_null() | (rows[METRIC] == "")
-        if absent.any():
-            first = self.rows + int(absent.to_numpy().argmax()) + 1
+        absent = is_absent(rows[METRIC], None)
+        if absent is not None:
+            first = self.rows + int(absent.arg_max() or 0) + 1
             raise BadInput(f"{self.where}: row {first} has no name of a metric; wanted one in every row")
         self.rows += len(rows)
         rows = rows.with_columns(pl.col(ARM).cast(pl.String))

@@ -1,7 +1,5 @@
 """The contract of readers: all tables that a log may come as, and what is asked of them: which columns, which rows.
 
-Columns become names (text, or whole numbers) and numbers (float64, or true and false), null where one is missing.
-
 To add a reader: a module with a subclass of `LogTable`, its format in `log.py`, and a line in the list of
 `tests/logs/sources/test_readers.py`. For the results of another tool, which come as one JSON document, a function in
 `tools.py` is enough.
@@ -42,15 +40,14 @@ NO_CLUSTER = "none"
 """The cluster to give where every row counts by itself, whatever a tool's results say of their processes."""
 
 BATCH = 1 << 17
-"""Rows of a batch: large enough that the loop over batches costs nothing, small enough for the processor's cache."""
-
+"""Rows of a batch: enough that the loop over batches costs nothing, and few enough for the processor's cache."""
 
 ARM, CLUSTER, METRIC, PULL, VALUE = "\0arm", "\0cluster", "\0metric", "\0pull", "\0value"
 """Names of columns once a log has put its rows in order; no log has columns of these names."""
 
 
 def is_frame(thing: object) -> bool:
-    """True for a frame, False for the place of a file; packages that are not loaded are not loaded for it."""
+    """True for a frame, False for the place of a file."""
     if isinstance(thing, Mapping):
         return True
     if isinstance(thing, (str, bytes, Sequence)) or hasattr(thing, "__fspath__"):
@@ -79,8 +76,7 @@ def in_some_clusters(cluster: object) -> bool:
 
 # Which rows count -----------------------------------------------------------------------------------------------------
 
-MOST_SEEN = 1000
-"""Values of a column that are remembered for the message that none of them is wanted."""
+_MOST_SEEN = 1000  # values of a column that are remembered for the message that none of them is wanted
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ class RowFilter:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> RowFilter:
-        """Of columns and values as a user gives them: one for a column, or several of which any will do."""
+        """The filter of columns and values as a user gives them: one for a column, or several of which any will do."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -152,8 +148,8 @@ class Sieve:
         self._kept += int(fits.sum())
         if not self._kept:
             for name, seen in self._seen.items():
-                if len(seen) < MOST_SEEN:
-                    seen.update(alike[name].unique().head(MOST_SEEN))
+                if len(seen) < _MOST_SEEN:
+                    seen.update(alike[name].unique().head(_MOST_SEEN))
         return fits
 
     def notice(self) -> RowsLeftOut:
@@ -161,7 +157,7 @@ class Sieve:
         if self._rows and not self._kept:
             for name, values in self._filter.wanted:
                 seen = self._seen[name]
-                if len(seen) < MOST_SEEN and not seen.intersection(self._values[name]):
+                if len(seen) < _MOST_SEEN and not seen.intersection(self._values[name]):
                     hint = did_you_mean(values[0], seen) if len(values) == 1 else ""
                     raise BadInput(
                         f"{self._where}: no row has {quoted(values)} in the column {shown(name)}{hint}; there "
@@ -198,22 +194,17 @@ class Request:
         **how: Any,
     ) -> Request:
         """Take the arguments of `open_log`, and refuse what they cannot be."""
-        arms = (arm,) if isinstance(arm, str) else tuple(arm or ())
-        if isinstance(metrics, str):
-            metrics = (metrics,)
-        clusters = tuple(cluster or ()) if isinstance(cluster, (list, tuple)) else () if cluster is None else (cluster,)
-        for what, names in (("arm", arms), ("metrics", metrics), ("cluster", clusters)):
-            wrong = [name for name in names if not isinstance(name, str)]
-            if wrong:
-                raise BadArgument(what, must="be names of columns", got=shown(wrong[0]))
+        arms, names, clusters = (
+            _names(what, given) for what, given in (("arm", arm), ("metrics", metrics), ("cluster", cluster))
+        )
         if NO_CLUSTER in clusters and len(clusters) > 1:
             raise BadArgument(
                 "cluster", f"{NO_CLUSTER!r} stands for no clusters, and by itself; got {quoted(clusters)}"
             )
-        different((*arms, *metrics), "arm and metrics")
         declared = None if cluster is None else () if clusters == (NO_CLUSTER,) else clusters
-        different((*(arms or ("arm",)), *metrics, *(declared or ())), "arm, metrics and cluster")
-        request = cls(arms, tuple(metrics), cluster=declared, **how)
+        different((*arms, *names), "arm and metrics")
+        different((*(arms or ("arm",)), *names, *(declared or ())), "arm, metrics and cluster")
+        request = cls(arms, names, cluster=declared, **how)
         if request.layout is not None and request.layout not in get_args(Layout):
             raise BadArgument("layout", must="be 'wide', 'long' or None (guessed)", got=shown(request.layout))
         if request.decimal not in (".", ","):
@@ -221,6 +212,14 @@ class Request:
         if request.missing_arms not in ("refuse", "drop"):
             raise BadArgument("missing_arms", must="be 'refuse' or 'drop'", got=shown(request.missing_arms))
         return request
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given or ())
+    for name in names:
+        if not isinstance(name, str):
+            raise BadArgument(what, must="be names of columns", got=shown(name))
+    return names
 
 
 @dataclass(frozen=True)
@@ -239,27 +238,27 @@ class LogTable(ABC):
 
     Every reader promises, and `tests/logs/sources/test_readers.py` asks of all of them:
 
-    - What is wrong with the whole (not there, damaged, of another format) is said when it is opened; what is wrong with
-      a row, when the row comes. Either way it is a `BadInput` of one line: what is wrong, where (file, line or row,
-      column), what was wanted and what was got. Nothing that could change a number is guessed.
-    - `rows` gives the picked columns under the picked names and no others, texts before numbers, and all rows in the
-      order of the table, in pieces: a file of any size is read in bounded memory, unless it is one document.
+    - What is wrong with the whole is said when it is opened; what is wrong with a row, when the row comes. Either way
+      it is a `BadInput` of one line: what, where (file, line or row, column), what was wanted and what was got. Nothing
+      that could change a number is guessed.
+    - `rows` gives the picked columns under the picked names, texts before numbers, and all rows in their order, in
+      pieces: a file of any size is read in bounded memory, unless it is one document.
     - Names are text, or whole numbers, and null where one is missing. Numbers are Float64, null or NaN where one is
       missing, or Boolean in a column that holds true and false; what is neither is refused.
-    - Opened again, a table gives the same rows. What is worth telling of it (`notes`) is complete after its last row.
+    - Opened again, a table gives the same rows. `notes` are complete after its last row.
     """
 
     metrics: tuple[str, ...] = ()
-    """The metrics that are read if none are named; then a row is a pull, and a column a metric."""
+    """Those that are read if none are named; then a row is a pull."""
 
     objectives: tuple[Objective, ...] | None = None
     """Objectives of a study."""
 
     cluster: tuple[str, ...] = ()
-    """Columns that say together in which cluster a row was measured, where that is known of the table."""
+    """Columns that say in which cluster a row was measured, where that is known."""
 
     row_size: float | None = None
-    """Bytes of a row, about, where it is not known how many there are."""
+    """Bytes, about, where it is not known how many rows there are."""
 
     def __init__(self, shown: str, names: Sequence[str], row_count: int | None = None) -> None:
         self.shown = shown  # how it is called in messages
@@ -333,11 +332,7 @@ def refuse_mixed(where: str) -> NoReturn:
 
 
 def as_names(column: str, kind: DataType, where: str) -> pl.Expr:
-    """A column of names: text stays what it is, and so do whole numbers, whose digits are their names.
-
-    Truth values become "true" and "false", dates and times ISO 8601, fractions the shortest text that gives them back
-    ("1.0", not "1"); NaN, which is how some frames write a missing name, is missing.
-    """
+    """A column of names, by the rules of docs/logs-input.md; NaN, as some frames write a missing name, is null."""
     import polars as pl
 
     names = pl.col(column)
@@ -376,9 +371,9 @@ TRUTHS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "fal
 
 
 def numbers_in(texts: pl.Series, decimal: str = ".", truths: bool | None = None) -> tuple[pl.Series, int | None]:
-    """The numbers that texts stand for, or true and false, null where one is missing; and the first row with neither.
+    """The numbers, or true and false, that texts stand for, null where one is missing; and the first row with neither.
 
-    A column holds numbers or truths (`truths`): of which kind its first known value is, unless that was said.
+    A column holds numbers or `truths`: what its first known value is, unless that was said.
 
     >>> import polars as pl
     >>> found, wrong = numbers_in(pl.Series([" 1.5", "1e3", "NA", "12ms"]))
@@ -419,7 +414,7 @@ def floats(column: pl.Series) -> Floats:
 
 
 def joined(columns: Sequence[str]) -> pl.Expr:
-    """One name out of several columns, as `phrases.slashed` has it. Null where a part is null, or all are empty.
+    """One name of several columns, as `phrases.slashed` has it. Null where a part is null, or all are empty.
 
     >>> import polars as pl
     >>> pl.DataFrame({"a": ["rust", "/bin/cc"], "b": ["128", ""]}).select(joined(["a", "b"])).to_series().to_list()
@@ -442,7 +437,7 @@ def joined(columns: Sequence[str]) -> pl.Expr:
 
 
 def whole_numbers(column: str) -> pl.Expr:
-    """The same names with whole numbers written one way: of one file 1, of another 1.0, and both are meant to be one.
+    """The names with whole numbers written one way: 1.0 as 1.
 
     >>> import polars as pl
     >>> names = pl.DataFrame({"host": ["1.0", "1", "007.0", "1.5", None]})
@@ -459,8 +454,6 @@ _PART = re.compile(r'"((?:[^"]|"")*)"(?:/|$)|([^/]*)(?:/|$)', re.DOTALL)
 
 def parts_of(names: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
     """The parts that `joined` made names of, one for each of these columns; None if there is one only.
-
-    A name is a code for its parts, which sorting, states and clusters carry as one text; here it is read back, exactly.
 
     >>> parts_of(['"/bin/cc"/', "rust/128"], ["compiler", "size"]).column(0)
     ['/bin/cc', 'rust']

@@ -1,9 +1,8 @@
 """CSV and JSON lines as tables: read by Polars and, from the first row of which there is doubt, slowly row by row.
 
 Polars reads what is plain at full speed and refuses, or shows, what is not: other numbers than its own, rows that lack
-a field, quotes within a field. From there on Python's own readers give every row as texts, of which Polars makes
-numbers. They take every file that is sound, and know the line and column of whatever is wrong. `TextFile` is what both
-read: packed or not, UTF-8, with an eye on lines without end.
+a field, quotes within a field. From there on Python's own readers give every row as texts. They take every file that is
+sound, and know the line and column of whatever is wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from frontguard.phrases import error_line, number_of, shown
 # Text files -----------------------------------------------------------------------------------------------------------
 
 LONGEST_ROW = 1 << 26
-"""Bytes of the longest row that is looked at; what is longer is a quote that was never closed, or no text file."""
+"""Bytes of the longest row; what is longer is a quote that was never closed, or no text file."""
 
 HEAD = 200
 """Lines that are looked at before any row is read."""
@@ -64,8 +63,7 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]+")  # bytes that are none, as they were d
 class TextFile:
     """A text file that can be read from its beginning as often as is wanted, and its first lines.
 
-    gzip and Zstandard are unpacked by Polars. What it does not read, bzip2 and standard input, is copied to a temporary
-    file.
+    Polars unpacks gzip and Zstandard. What it does not read, bzip2 and standard input, is copied to a temporary file.
     """
 
     path: Path

@@ -24,12 +24,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from frontguard.errors import BadInput
 from frontguard.logs.sources.files import LogFile, several
-from frontguard.logs.sources.reader import LogTable, Picked, number_in, text_of
+from frontguard.logs.sources.reader import Request, number_in
 from frontguard.logs.sources.text_tables import TextFile
+from frontguard.logs.sources.typed import FrameTable
 from frontguard.phrases import error_line, quoted, shown
 
 # Results of tools -----------------------------------------------------------------------------------------------------
@@ -51,55 +51,43 @@ PROCESS = "process"
 """The column that says which process made a value."""
 
 
-class ToolTable(LogTable):
+class ToolTable(FrameTable):
     """The results of a tool, from one file or several, with a column for everything that is known."""
 
-    def __init__(self, name: str, files: Sequence[LogFile], wanted: Sequence[str]) -> None:
-        self._arms: list[ArmResults] = []
+    def __init__(self, name: str, files: Sequence[LogFile], request: Request) -> None:
+        arms: list[ArmResults] = []
         for file in files:
             document = document_of(file)
             if tool_of(document) != name:
                 raise BadInput(f"{file.shown}: wanted a JSON document as {name} writes it; got {keys_of(document)}")
-            self._arms += _RESULTS[name](document, file.shown)
-        if not self._arms:
+            arms += _RESULTS[name](document, file.shown)
+        if not arms:
             raise BadInput(f"{several(files)} holds no results")
-        about = dict.fromkeys(name for each in self._arms for name in each.about)
-        values = dict.fromkeys(name for each in self._arms for name in each.values)
-        if any(each.processes is not None for each in self._arms):
-            self.cluster = (PROCESS,)
-        ours = {"arm", *self.cluster, *values}
-        names = ["arm", *(name for name in about if name not in ours), *self.cluster, *values]
-        super().__init__(several(files), names)
-        # The usual one, which the tool's reader names first, of those that every arm has.
-        common = [name for name in self._arms[0].values if all(name in each.values for each in self._arms)]
-        self.metrics = tuple((common or sorted(values))[:1])
-        for metric, each in product(wanted, self._arms):
+        metrics = dict.fromkeys(name for each in arms for name in each.values)
+        for metric, each in product(request.metrics, arms):
             if metric in each.absent and metric not in each.values:
-                raise BadInput(f"{self.shown}: {shown(metric)} of {shown(each.short)}: {each.absent[metric]}")
-
-    def rows(self, picked: Picked) -> Iterator[pl.DataFrame]:
-        """All rows at once."""
+                raise BadInput(f"{several(files)}: {shown(metric)} of {shown(each.short)}: {each.absent[metric]}")
         # Short names where they say which; full ones for those that share a short one. What shares both is one arm.
-        often = Counter(short for short, _ in {(each.short, each.full) for each in self._arms})
-        counts = [len(next(iter(each.values.values()))) for each in self._arms]
-        owners = np.repeat(np.arange(len(counts)), counts)
-        columns = []
-        for name in picked.texts:
-            if name in self.cluster:
-                processes = [process for each in self._arms for process in each.processes or ()]
-                columns.append(pl.Series(name, processes, pl.String))
-                continue
-            column: list[str | None]
-            if name == "arm":
-                column = [each.short if often[each.short] == 1 else each.full for each in self._arms]
-            else:
-                column = [each.about.get(name) for each in self._arms]
-            named = [text_of(each, f"{self.shown}, column {shown(name)}") for each in column]
-            columns.append(pl.Series(name, named, pl.String).gather(owners))
-        for name in picked.numbers:
-            parts = [each.values.get(name, [math.nan] * n) for each, n in zip(self._arms, counts, strict=True)]
-            columns.append(pl.Series(name, np.concatenate(parts).astype(np.float64)))
-        yield pl.DataFrame(columns)
+        often = Counter(short for short, _ in {(each.short, each.full) for each in arms})
+        counts = [len(next(iter(each.values.values()))) for each in arms]
+
+        def spread(values: Sequence[Any]) -> Any:
+            return np.repeat(np.array(values, object), counts)
+
+        columns = {"arm": spread([each.short if often[each.short] == 1 else each.full for each in arms])}
+        for name in dict.fromkeys(name for each in arms for name in each.about):
+            columns.setdefault(name, spread([each.about.get(name) for each in arms]))
+        if any(each.processes is not None for each in arms):
+            columns[PROCESS] = [process for each in arms for process in each.processes or ()]
+            self.cluster = (PROCESS,)
+        for name in metrics:
+            parts = [each.values.get(name, [math.nan] * count) for each, count in zip(arms, counts, strict=True)]
+            columns[name] = np.concatenate(parts).astype(np.float64)
+        super().__init__(columns, request)
+        self.shown = several(files)
+        # The usual one, which the tool's reader names first, of those that every arm has.
+        common = [name for name in arms[0].values if all(name in each.values for each in arms)]
+        self.metrics = tuple((common or sorted(metrics))[:1])
 
 
 def document_of(file: LogFile) -> Any:
