@@ -78,21 +78,28 @@ def clustered_from(
     rank = np.argsort(order)
     arm, cluster = (np.concatenate([each[which] for each in codes]).astype(np.int64) for which in (0, 1))
     values = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    ordered, rows = by_arm(arms.texts(order), metrics, rank[arm], values, ends)
+    ordered = by_arm(arms.texts(order), metrics, rank[arm], values, ends)
     clock.sorted(count)
-    return _with_clusters(ordered, rows, columns, rank[arm], cluster)
+    return _with_clusters(ordered, columns, rank[arm], cluster, values, ends)
 
 
 def _with_clusters(
-    ordered: Ordered, rows: Sequence[Ints], columns: Sequence[str], arm: Ints, cluster: Ints
+    ordered: Ordered, columns: Sequence[str], arm: Ints, cluster: Ints, values: Sequence[Floats], usable: Floats
 ) -> Clustered:
-    """The sorted log of rows with these arms (n,) and clusters (n,); `rows` are those of its values (`by_arm`)."""
+    """The sorted log of rows with these arms (n,), clusters (n,) and values (M times n) with their clusters.
+
+    `usable` (M, 2) says which values did not fail.
+    """
     width, arms = int(cluster.max(initial=0)) + 1, len(ordered.arms)
     of_arm, place, sizes = np.unique(arm * width + cluster, return_inverse=True, return_counts=True)
     begins = np.searchsorted(of_arm // width, np.arange(arms + 1))
     place -= begins[arm]
+    owners = []
+    for column, (least, most) in zip(values, usable.tolist(), strict=True):
+        good = np.flatnonzero((column >= least) & (column <= most))
+        owners.append(place[good[np.lexsort((column[good], arm[good]))]])
     return Clustered(
-        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes, owners=tuple(place[each] for each in rows),
+        **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes, owners=tuple(owners),
         labels=of_arm % width,
     )  # fmt: skip
 
@@ -121,12 +128,14 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> Pai
     return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
 
 
-def of_pulls(ordered: Ordered, rows: Sequence[Ints], arm_of: Ints, reps: Ints, *, items: int, arms: int) -> PairedLog:
+def of_pulls(
+    ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
+) -> PairedLog:
     """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
 
-    `ordered` are the same pulls, and those that are under way; `rows` are those of its values (`by_arm`).
+    `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
     """
-    log = _with_clusters(ordered, rows, ("rep",), arm_of, reps - 1)
+    log = _with_clusters(ordered, ("rep",), arm_of, reps - 1, list(values.T), usable)
     return PairedLog(**vars(log), items=items, arms_of_study=arms)
 
 

@@ -279,11 +279,13 @@ def sorted_log(log: StudyLog, kept: Ints, question: Question, *, begun: bool = T
     some = arm_of >= 0
     arms = [log.settings.arms[arm] for arm in kept.tolist()]
     usable = usable_ranges([each.name for each in columns.metrics], columns.boxed)
-    ordered, rows = by_arm(arms, [each.name for each in columns.metrics], arm_of[some], list(values[some].T), usable)
+    ordered = by_arm(arms, [each.name for each in columns.metrics], arm_of[some], list(values[some].T), usable)
     if question.independent:
         return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms))
     asked, told = log.settings.question, some[: len(log.arm_of)]
     if not asked.paired or not (asked.items or pairs_of(statistics_of(columns.boxed)).any()):
         return ordered
-    told_arms = arm_of[: len(told)][told]
-    return of_pulls(ordered, rows, told_arms, log.reps[told], items=asked.items or 0, arms=len(log.settings.arms))
+    return of_pulls(
+        ordered, arm_of[: len(told)][told], log.reps[told], values[: len(told)][told], usable,
+        items=asked.items or 0, arms=len(log.settings.arms),
+    )  # fmt: skip

@@ -419,17 +419,8 @@ class RowBuffer:
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
             columns, self._values[metric] = self._values[metric], []
-            counts = pulls  # where no value failed
-            if self._failed[metric]:
-                counts = np.zeros_like(pulls)
-                for codes, column in zip(self._codes, columns, strict=True):
-                    _count_good(codes, column, counts)
-            places = np.empty(len(counts), np.int64)
-            places[order] = np.cumsum(counts[order]) - counts[order]
-            together = np.empty(int(counts.sum()))
-            for codes, column in zip(self._codes, columns, strict=True):
-                _scatter(codes, column, places, together)
-            return counts, together
+            counts = _good_counts(self._codes, columns, len(order)) if self._failed[metric] else pulls
+            return counts, _grouped(self._codes, columns, counts, order)
 
         pairs = side_by_side(grouped, range(len(self.metrics)))
         self._codes, self.count = [], 0
@@ -466,28 +457,26 @@ def sorted_pulls(
     """
     metrics = [objective.name for objective in objectives]
     usable = usable_ranges(metrics, objectives if counted is None else counted)
-    return by_arm(arms, metrics, arm_of, list(np.asarray(values, np.float64).T), usable)[0]
+    return by_arm(arms, metrics, arm_of, list(np.asarray(values, np.float64).T), usable)
 
 
 def by_arm(
     arms: Sequence[str], metrics: Sequence[str], arm_of: Ints, columns: Sequence[Floats], usable: Floats
-) -> tuple[Ordered, list[Ints]]:
-    """The measurements by arm of rows with these arms (n,) and columns, M of (n,); for each metric the rows of values.
+) -> Ordered:
+    """The measurements by arm of rows with these arms (n,) and columns, M of (n,).
 
     `usable` (M, 2) says which values did not fail.
     """
-    values, rows, counts = [], [], []
-    failed = np.zeros(len(arm_of), np.bool_)
-    for column, (least, most) in zip(columns, usable.tolist(), strict=True):
-        good = (column >= least) & (column <= most)
-        failed |= ~good
-        some = np.flatnonzero(good)
-        some = some[np.lexsort((column[some], arm_of[some]))]
-        values.append(column[some] + 0.0)  # −0 becomes 0
-        rows.append(some)
-        counts.append(np.bincount(arm_of[some], minlength=len(arms)))
-    pulls, broken = (np.bincount(some, minlength=len(arms)) for some in (arm_of, arm_of[failed]))
-    return Ordered(arms, tuple(metrics), pulls, starts_of(counts), tuple(values), broken), rows
+    codes, order = np.ascontiguousarray(arm_of, np.int32), np.arange(len(arms), dtype=np.int32)
+    good = [_without_failures(*each) for each in zip(columns, usable, strict=True)]
+    failed = codes[np.logical_or.reduce([np.isnan(column) for column in good])]
+    counts = [_good_counts([codes], [column], len(arms)) for column in good]
+    values = tuple(_grouped([codes], [column], each, order) for column, each in zip(good, counts, strict=True))
+    starts = starts_of(counts)
+    for flat, begins in zip(values, starts, strict=True):
+        sort_within(flat, begins)
+    pulls, broken = (np.bincount(some, minlength=len(arms)) for some in (codes, failed))
+    return Ordered(arms, tuple(metrics), pulls, starts, values, broken)
 
 
 def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
@@ -504,6 +493,24 @@ def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Fl
         least, most = known.get(objective.name, ANY_NUMBER)
         known[objective.name] = max(low, least), min(high, most)
     return np.array([known.get(name, ANY_NUMBER) for name in metrics], np.float64).reshape(len(metrics), 2)
+
+
+def _good_counts(codes: Sequence[Codes], columns: Sequence[Floats], arms: int) -> Ints:
+    """Counts (K,) of the good values of a metric, by code."""
+    counts = np.zeros(arms, np.int64)
+    for some, column in zip(codes, columns, strict=True):
+        _count_good(some, column, counts)
+    return counts
+
+
+def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], counts: Ints, order: Codes) -> Floats:
+    """The good values of a metric, arm by arm in this order, of which there are so many, by code."""
+    places = np.empty(len(counts), np.int64)
+    places[order] = np.cumsum(counts[order]) - counts[order]
+    together = np.empty(int(counts.sum()))
+    for some, column in zip(codes, columns, strict=True):
+        _scatter(some, column, places, together)
+    return together
 
 
 def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> Floats:
