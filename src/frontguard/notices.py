@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from decimal import ROUND_CEILING
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 from frontguard._common.entries import plain
 from frontguard.objectives import Objective
@@ -24,9 +24,10 @@ KINDS: list[type[Notice]] = []
 """Every kind of notice, in the order in which they are defined here."""
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Notice:
-    """Base of all notices. `str(notice)` is its sentence."""
+    """Base of all notices, each a frozen dataclass. `str(notice)` is its sentence."""
 
     if TYPE_CHECKING:  # a field of the subclasses, and their last one
         kind: ClassVar[str]
@@ -34,13 +35,14 @@ class Notice:
     template: ClassVar[str] = ""  # the sentence, unless `__str__` makes it
     about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
 
-    def __init_subclass__(cls) -> None:
-        """Make the name of the class the `kind` of its records: `Excluded` is "excluded", `DriftAlarm` is "drift"."""
+    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+        """Make a dataclass of it, and its name the `kind` of its records: `DriftAlarm` is "drift"."""
         kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Alarm")).lower()
         if kind and not kind.startswith("_"):
             cls.kind = kind
             cls.__annotations__["kind"] = Literal[kind]
             KINDS.append(cls)
+        dataclass(frozen=True, kw_only=kw_only)(cls)
 
     @property
     def subject(self) -> tuple[str, ...]:
@@ -59,7 +61,6 @@ class Notice:
 # What measurements show -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class SpreadRefuted(Notice):
     """The measurements of some arms contradict R, which is given up for them."""
 
@@ -70,7 +71,6 @@ class SpreadRefuted(Notice):
         return Statement.SPREAD_REFUTED(arms=self.arms, of=self.of)
 
 
-@dataclass(frozen=True)
 class ContaminationRefuted(Notice):
     """The measurements of some arms, by `names` if known, cannot be of one distribution with at most ε replaced."""
 
@@ -84,7 +84,6 @@ class ContaminationRefuted(Notice):
         return Statement.CONTAMINATION_REFUTED(arms=named, contamination=percent(self.contamination))
 
 
-@dataclass(frozen=True)
 class NotPositive(Notice):
     """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
 
@@ -105,7 +104,6 @@ class NotPositive(Notice):
         return f"{said}. They count as failed pulls, which could have measured anything"
 
 
-@dataclass(frozen=True)
 class OutOfBounds(Notice):
     """`count` of `of` values of an objective do not lie between its bounds, which its mean needs.
 
@@ -127,7 +125,6 @@ class OutOfBounds(Notice):
     high: float
 
 
-@dataclass(frozen=True)
 class ExactDiffers(Notice):
     """`arms` arms were measured differently in an objective that was declared exact: `first` and `second`, of `arm`.
 
@@ -145,12 +142,11 @@ class ExactDiffers(Notice):
         others = f" (and {number_of(self.arms - 1, 'arm')} more)" if self.arms > 1 else ""
         return (
             f"{self.objective!r} was said to be exact, but arm {self.arm!r} has {self.first:.10g} and "
-            f"{self.second:.10g}{others}. Nothing is assumed of its {self.objective!r} any more; the rest of the "
-            "answer stands. If it does vary, begin anew without `exact`"
+            f"{self.second:.10g}{others}. Nothing is said of its {self.objective!r} any more. If it does vary, begin "
+            "anew without `exact`"
         )
 
 
-@dataclass(frozen=True)
 class TakenAsRate(Notice):
     """The values of an objective are true or false, so that their mean, a rate, counts and not their median."""
 
@@ -159,7 +155,6 @@ class TakenAsRate(Notice):
     objective: str
 
 
-@dataclass(frozen=True)
 class LooksDirtier(Notice):
     """Samples look far dirtier than the declared contamination: a hint for the eye, on which nothing rests.
 
@@ -177,21 +172,14 @@ class LooksDirtier(Notice):
     contamination: float
 
     def __str__(self) -> str:
-        declared = percent(self.contamination) if self.contamination else "no contamination"
-        looks = {
-            "far": "lie far from the others",
-            "apart": "are a group of their own, far from the others",
-            "ties": "are one and the same value, where all others differ",
-        }[self.sign]
-        others = f"; so it is with {self.arms} of the {self.of} arms that decide" if self.arms > 1 else ""
+        looks = {"far": "lie far from the others", "apart": "are a group apart", "ties": "are one and the same value"}
         return (
-            f"a hint: the measurements look dirtier than declared ({declared}): of arm {self.arm!r}, "
-            f"{percent(self.share)} of {self.objective!r} {looks}{others}. If these are wrong, the certificate does "
-            "not cover it: look at them, or declare more contamination"
+            f"a hint: the measurements look dirtier than declared ({percent(self.contamination)}): of arm "
+            f"{self.arm!r}, {percent(self.share)} of {self.objective!r} {looks[self.sign]}{_so_with(self)}. Look at "
+            "them, or declare more contamination"
         )
 
 
-@dataclass(frozen=True)
 class RowsDiffer(Notice):
     """The rows of a log do not look alike, between its files or from the first to the last: a hint for the eye.
 
@@ -216,17 +204,14 @@ class RowsDiffer(Notice):
             f"{value:.4g} in {part if files else f'quarter {part} of its rows'}"
             for part, value in zip(self.parts, self.medians, strict=True)
         )
-        others = f"; so it is with {self.arms} of the {self.of} arms that were looked at" if self.arms > 1 else ""
-        looks = "the files do not look alike" if files else "the rows do not look alike from the first to the last"
-        why = "" if files else ": a drift, batches that differ, or rows that were sorted"
+        looks = "the files do not look alike" if files else "the rows drift, or differ in batches, or were sorted"
         return (
             f"a hint: {looks}: of arm {self.arm!r}, {self.objective!r} has the median {low} and {high} (p = "
-            f"{self.chance:.1g}){others}{why}. The answer takes all rows for measurements of one thing: if they are "
-            f"not, analyse {'the files' if files else 'such parts'} apart"
+            f"{self.chance:.1g}){_so_with(self)}. If they are not measurements of one thing, analyse "
+            f"{'the files' if files else 'such parts'} apart"
         )
 
 
-@dataclass(frozen=True)
 class LooksClustered(Notice):
     """Rows depend on each other within what a `column` tells apart, which was not declared: a hint for the eye.
 
@@ -251,12 +236,11 @@ class LooksClustered(Notice):
         return (
             f"a hint: {these} with the same {self.column!r} resemble each other: their {self.objective!r} has a "
             f"correlation of {self.correlation:.2f} (p = {self.chance:.1g}), and there are {self.rows:.3g} of them on "
-            f"average. The answer takes every {each} for an observation of its own, and so is surer than it should be: "
-            f"--cluster {self.column} (cluster={self.column!r}) allows for it"
+            f"average. The answer takes every {each} for an observation of its own: --cluster {self.column} "
+            f"(cluster={self.column!r}) allows for it"
         )
 
 
-@dataclass(frozen=True)
 class NeighboursAlike(Notice):
     """Rows of an arm resemble those beside them: a hint for the eye.
 
@@ -267,8 +251,8 @@ class NeighboursAlike(Notice):
     about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
         "a hint: rows that stand side by side resemble each other: of arm {arm!r}, {objective!r} has a correlation of "
-        "{correlation:.2f} from one row to the next (p = {chance:.1g}). The answer takes every row for an observation "
-        "of its own, and so is surer than it should be: give stretches of rows a column, and --cluster COLUMN"
+        "{correlation:.2f} from one row to the next (p = {chance:.1g}). Give stretches of rows a column, and "
+        "--cluster COLUMN"
     )
     arm: str
     objective: str
@@ -276,7 +260,6 @@ class NeighboursAlike(Notice):
     chance: float
 
 
-@dataclass(frozen=True)
 class OneAfterTheOther(Notice):
     """By a `column`, the rows of the log `first` end at `until`, before those of `second` begin, at `since`."""
 
@@ -292,14 +275,13 @@ class OneAfterTheOther(Notice):
     since: str
 
 
-@dataclass(frozen=True)
 class RowsRepeated(Notice):
     """Every value of every arm stands so many `times` in the log."""
 
     about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
-        "every value of each arm stands {times} times in these {rows:,} rows: copies count as measurements, and make "
-        "the answer surer than it should be. Give each row once"
+        "every value of each arm stands {times} times in these {rows:,} rows, and copies count as measurements: give "
+        "each row once"
     )
     times: int
     rows: int
@@ -308,7 +290,6 @@ class RowsRepeated(Notice):
 # What a study finds ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Excluded(Notice):
     """An arm cannot be measured, and is no longer pulled. `last` is what its last pull had to say, where known."""
 
@@ -326,7 +307,6 @@ class Excluded(Notice):
         )
 
 
-@dataclass(frozen=True)
 class BudgetOver(Notice):
     """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, seconds of a run, cost.
 
@@ -347,7 +327,6 @@ class BudgetOver(Notice):
         return f"the budget of {self.limit:,.0f} pulls{each} is used up"
 
 
-@dataclass(frozen=True)
 class Polished(Notice):
     """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
 
@@ -367,7 +346,6 @@ class Polished(Notice):
     apart: bool = False
 
 
-@dataclass(frozen=True)
 class CostsUnknown(Notice):
     """More than half of the told pulls, or several of an arm and none of its others, did not say what they cost.
 
@@ -392,7 +370,6 @@ class CostsUnknown(Notice):
         )
 
 
-@dataclass(frozen=True)
 class NotCounted(Notice):
     """So many of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
 
@@ -404,7 +381,6 @@ class NotCounted(Notice):
     of: int
 
 
-@dataclass(frozen=True)
 class ClustersUsedUp(Notice):
     """The last `pulls` pulls of `arms` arms (the first of them by name) all fell into clusters that they had already.
 
@@ -419,12 +395,10 @@ class ClustersUsedUp(Notice):
         more = f" and {self.arms - len(self.names):,} more" if self.arms > len(self.names) else ""
         return (
             f"the last {self.pulls} pulls of {_quoted(self.names)}{more} fell into clusters that had been measured, "
-            "where they do not count: measure in new ones (another host, day, process), or tell pulls that do not "
-            "depend on each other without a cluster"
+            "and do not count: measure in new ones (another host, day, process)"
         )
 
 
-@dataclass(frozen=True)
 class Alarm(Notice):
     """Evidence that the data of an arm are dirtier than the declared contamination allows.
 
@@ -437,7 +411,6 @@ class Alarm(Notice):
     contamination: float
 
 
-@dataclass(frozen=True)
 class FailuresAlarm(Alarm):
     """`failed` of `of` pulls failed, or gave no value of the objective; `chance` of so many under ε.
 
@@ -469,7 +442,6 @@ class FailuresAlarm(Alarm):
         return f"arm {self.arm!r}: {seen}; {against}"
 
 
-@dataclass(frozen=True)
 class DriftAlarm(Alarm):
     """A share `same_side` of successive values lie on the same side of a value; `most` would, in random order."""
 
@@ -478,23 +450,16 @@ class DriftAlarm(Alarm):
     most: float
 
     def __str__(self) -> str:
+        time = Objective(str(self.objective), "maximize").is_time and "cpu" not in str(self.objective)
+        remedy = "; measure cpu_seconds where the work is CPU-bound" if time else ""
         return (
             f"arm {self.arm!r}, {self.objective!r}: {percent(self.same_side)} of successive values among the "
             f"first {self.pulls} lie on the same side of {self.value:.4g}; "
             f"{Statement.DRIFTS(allowed=_allowed(self.contamination), most=percent(self.most))}: a drift, throttling, "
-            f"or a neighbour in bursts{self._remedy}"
+            f"or a neighbour in bursts{remedy}"
         )
 
-    @property
-    def _remedy(self) -> str:
-        """What to measure in place of a time that other programs change."""
-        time = (
-            self.objective is not None and Objective(self.objective, "maximize").is_time and "cpu" not in self.objective
-        )
-        return "; measure cpu_seconds where the work is CPU-bound" if time else ""
 
-
-@dataclass(frozen=True)
 class SpreadAlarm(Alarm):
     """No interval of a width holds more than `held` values; by the spread bound R one should hold `due`."""
 
@@ -507,16 +472,14 @@ class SpreadAlarm(Alarm):
         return (
             f"arm {self.arm!r}, {self.objective!r}: no interval of width {self.width:.4g}"
             f"{' in logarithms' if self.logarithms else ''} holds more than {self.held} of the first {self.pulls} "
-            f"values; {Statement.SPREADS(allowed=_allowed(self.contamination), due=self.due)}: the values are wilder "
-            "than R says, or more of them are contaminated"
+            f"values; {Statement.SPREADS(allowed=_allowed(self.contamination), due=self.due)}"
         )
 
 
 # What a log has or lacks ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _TooFew(Notice):
+class _TooFew(Notice, kw_only=True):
     """Nothing is known of `arms` (the first of them by name) because they have `most` pulls, or clusters, or fewer.
 
     With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` of them at least before
@@ -533,18 +496,6 @@ class _TooFew(Notice):
     first: int | None = None
     whole: int | None = None
 
-    def needed(self, unit: str = "pull") -> str:
-        """How many an arm needs at least."""
-        return least_pulls(
-            arms=self.of,
-            metrics=self.metrics,
-            contamination=self.contamination,
-            confidence=self.confidence,
-            first=self.first,
-            whole=self.whole,
-            unit=unit,
-        )
-
     def which(self) -> dict[str, str]:
         """The arms, as sentences count and name them."""
         more = f" … and {self.arms - len(self.names):,} more" if self.arms > len(self.names) else ""
@@ -552,16 +503,14 @@ class _TooFew(Notice):
         return {"names": names, "arms": f"{self.arms:,}", "of": f"{self.of:,}"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TooFewPulls(_TooFew):
+class TooFewPulls(_TooFew, kw_only=True):
     """Arms have too few pulls for anything to be known of them."""
 
     def __str__(self) -> str:
         said = Statement.TOO_FEW_PULLS(**self.which(), most=f"{self.most:,}")
-        return f"{said}: {self.needed()}" if self.metrics else said
+        return f"{said}: {least_pulls(self.contamination, self.first, self.whole)}" if self.metrics else said
 
 
-@dataclass(frozen=True)
 class InClusters(Notice):
     """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
 
@@ -585,7 +534,6 @@ class InClusters(Notice):
         return f"{counted} {Statement.CLUSTERS(columns=columns)}"
 
 
-@dataclass(frozen=True)
 class SizesMatter(Notice):
     """The estimate by all rows of an `arm` lies outside the interval of a cluster drawn at random, as of `arms`."""
 
@@ -598,12 +546,11 @@ class SizesMatter(Notice):
         others = f", and those of {number_of(self.arms - 1, 'other arm')}" if self.arms > 1 else ""
         return (
             f"all rows of arm {self.arm!r}{others} together put {self.objective!r} outside its interval: clusters with "
-            "many rows differ from those with few. What counts is a cluster drawn at random; if slow or bad ones have "
-            "more rows, or fewer, because they are, the answer is wrong"
+            "many rows differ from those with few. If slow or bad ones have more rows, or fewer, because they are, the "
+            "answer is wrong"
         )
 
 
-@dataclass(frozen=True)
 class InPairs(Notice):
     """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
 
@@ -640,7 +587,6 @@ class InPairs(Notice):
         return " ".join(said)
 
 
-@dataclass(frozen=True)
 class AbsentPairs(Notice):
     """So many (`absent`) `of` all arms on what `columns` tell apart have no row; `arm` has most of these, `most`.
 
@@ -661,17 +607,10 @@ class AbsentPairs(Notice):
             f"{self.most:,} of them of arm {self.arm!r}"
         )
         if self.failed:
-            return (
-                f"{said}. They count as failed. If chance alone decided which, and no arm failed there, say --absent "
-                "random (absent='random')"
-            )
-        return (
-            f"{said}. Chance alone must have decided which: if an arm failed there, or was given easy ones, this "
-            "answer is wrong"
-        )
+            return f"{said}. They count as failed, unless chance alone decided which: --absent random"
+        return f"{said}. If chance alone did not decide which, this answer is wrong"
 
 
-@dataclass(frozen=True)
 class UnevenRepeats(Notice):
     """So many (`often`) `of` all arms on what `columns` tell apart have more rows than others, many those of `arm`."""
 
@@ -684,12 +623,10 @@ class UnevenRepeats(Notice):
     def __str__(self) -> str:
         return (
             f"{self.often:,} of {self.of:,} combinations of arm and {_quoted(self.columns)} have more rows than "
-            f"others, many of them of arm {self.arm!r}, and count by their mean. If some were repeated because a first "
-            "try was bad, give first tries only"
+            f"others, many of them of arm {self.arm!r}, and count by their mean: give first tries only"
         )
 
 
-@dataclass(frozen=True)
 class IndependentArms(Notice):
     """So many `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
 
@@ -698,8 +635,7 @@ class IndependentArms(Notice):
     arms: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TooFewClusters(_TooFew):
+class TooFewClusters(_TooFew, kw_only=True):
     """Arms have too few clusters, which these `columns` tell apart, for anything to be known of them."""
 
     columns: tuple[str, ...]
@@ -707,14 +643,13 @@ class TooFewClusters(_TooFew):
     def __str__(self) -> str:
         most = "one is" if self.most == 1 else f"at most {self.most:,} of them each are"
         said = Statement.TOO_FEW_CLUSTERS(**self.which(), columns=_quoted(self.columns), most=most)
+        needed = least_pulls(self.contamination, self.first, self.whole, "cluster")
         return (
-            f"{said}: {self.needed('cluster')}. Measure in more of them (of a benchmark, run it again and again, "
-            "and give all files); or, if you can vouch that rows do not depend on each other, --cluster none "
-            "(cluster='none')"
+            f"{said}: {needed}. Measure in more of them (of a benchmark, run it again and give all files); or "
+            "--cluster none, if rows do not depend on each other"
         )
 
 
-@dataclass(frozen=True)
 class RowsWithoutArm(Notice):
     """Rows that name no arm; `first` says where the first one is. They were `dropped`, unless they are refused."""
 
@@ -729,7 +664,6 @@ class RowsWithoutArm(Notice):
         return f"{rows} no arm (column {columns} is missing or empty), the first is {self.first}{dropped}"
 
 
-@dataclass(frozen=True)
 class RowsLeftOut(Notice):
     """Only rows count that have one of these values in each of these columns: `rows` of `of` have not.
 
@@ -748,7 +682,6 @@ class RowsLeftOut(Notice):
         return f"only rows with {joined(parts)} count{left}"
 
 
-@dataclass(frozen=True)
 class ArmsWithoutRows(Notice):
     """Arms that have no row of any of the wanted metrics were left out."""
 
@@ -757,7 +690,6 @@ class ArmsWithoutRows(Notice):
     arms: int
 
 
-@dataclass(frozen=True)
 class UnfinishedLine(Notice):
     """The last line of a file does not end with a line break."""
 
@@ -767,21 +699,16 @@ class UnfinishedLine(Notice):
     where: str
 
 
-@dataclass(frozen=True)
 class UnderWay(Notice):
     """Pulls that were handed out and have not come back are read as failed ones."""
 
-    template: ClassVar[str] = (
-        "pulls under way, which count as failed until they come back: {pulls:,}. Those that are back already need not "
-        "be like the others"
-    )
+    template: ClassVar[str] = "{pulls:,} pulls are under way, and count as failed until they come back"
     pulls: int
 
 
 # What a run meets -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class AllFailed(Notice):
     """All of the first pulls failed; `last` is what one of them, of an arm, had to say."""
 
@@ -792,7 +719,6 @@ class AllFailed(Notice):
     last: str
 
 
-@dataclass(frozen=True)
 class Stopping(Notice):
     """The run is to stop, by a person or because its time is over, and waits for the pulls that are under way."""
 
@@ -804,7 +730,6 @@ class Stopping(Notice):
     why: Literal["interrupted", "time"] = "interrupted"
 
 
-@dataclass(frozen=True)
 class WaitingForWorkers(Notice):
     """A cluster has no workers, and one is waited for, for so many seconds at most."""
 
@@ -814,7 +739,6 @@ class WaitingForWorkers(Notice):
     seconds: float
 
 
-@dataclass(frozen=True)
 class WorkerLeftOut(Notice):
     """A worker that joined a cluster gets no work, because of what it lacks."""
 
@@ -824,7 +748,6 @@ class WorkerLeftOut(Notice):
     lacks: str
 
 
-@dataclass(frozen=True)
 class StorageTrouble(Notice):
     """The storage cannot be read for the moment."""
 
@@ -832,7 +755,6 @@ class StorageTrouble(Notice):
     why: str
 
 
-@dataclass(frozen=True)
 class StepFailed(Notice):
     """A step beside the pulls of an arm failed: a warm-up, what comes after a pull, or its cleanup."""
 
@@ -843,7 +765,6 @@ class StepFailed(Notice):
     why: str
 
 
-@dataclass(frozen=True)
 class CleaningUp(Notice):
     """The run is over, and arms are still being cleaned up."""
 
@@ -869,35 +790,24 @@ def reasons_in_words(reasons: Reasons) -> str:
     return ", ".join([*shown, f"{rest} for other reasons"] if rest else shown)
 
 
-def least_pulls(
-    *,
-    arms: int,
-    metrics: int,
-    contamination: float,
-    confidence: float,
-    first: int | None,
-    whole: int | None,
-    unit: str = "pull",
-) -> str:
+def least_pulls(contamination: float, first: int | None, whole: int | None, unit: str = "pull") -> str:
     """How many pulls, or clusters of them, an arm needs at least before anything can be said of it.
 
-    >>> least_pulls(arms=12, metrics=2, contamination=0.1, confidence=0.95, first=12, whole=12)
-    'with 12 arms, 2 metrics, ε = 10% and 95% confidence, an arm needs at least 12 pulls before anything can be said of
-    it'
+    >>> least_pulls(0.1, 12, 12), least_pulls(0.1, 12, 20)
+    ('as asked, an arm needs at least 12 pulls before anything can be said of it',
+     'as asked, an arm needs at least 12 pulls before anything can be said of it, and 20 before all of its intervals are
+     bounded')
     """
     if first is None:
         return Statement.NO_PULLS_DO(eps=percent(contamination), what="anything")
-    said = Statement.LEAST_PULLS(
-        arms=number_of(arms),
-        metrics=number_of(metrics, "metric"),
-        eps=percent(contamination),
-        confidence=percent(confidence, ROUND_FLOOR),
-        first=number_of(first, unit),
-    )
+    said = Statement.LEAST_PULLS(first=number_of(first, unit))
     if whole is None:
-        never = Statement.NO_PULLS_DO(eps=percent(contamination), what="all of its intervals")
-        return f"{said}; {never}"
+        return f"{said}; {Statement.NO_PULLS_DO(eps=percent(contamination), what='all of its intervals')}"
     return said if first == whole else said + Statement.LEAST_WHOLE(whole=f"{whole:,}")
+
+
+def _so_with(notice: LooksDirtier | RowsDiffer) -> str:
+    return f"; so it is with {notice.arms} of {notice.of} arms" if notice.arms > 1 else ""
 
 
 def _quoted(names: tuple[str, ...]) -> str:

@@ -22,19 +22,17 @@ class Statement(Enum):
     def __call__(self, **fields: object) -> str:
         """The sentence, or the part of one.
 
-        >>> Statement.BEST(measured="3 arms", arm="a", best="is the fastest")
-        'Of 3 arms, a is the fastest.'
+        >>> Statement.IT_IS(place="the best in seconds")
+        'It is the best in seconds.'
         """
         return self.text.format(**fields)
 
     # Against whom, and of which arms
     PROMISE = "With probability {confidence}, {threat}{scope}: {said}.", "(e)"
     CERTIFICATE = "with probability {confidence}, {threat}{scope}: {accuracy}, and {coverage}", "(e)"
-    ALL_AT_ONCE = (
-        "It all holds at once with probability {confidence}: in {rest} of such reports at most, chance alone makes "
-        "something in them wrong.",
-        "(e)",
-    )
+    CERTAINTY = "{confidence} confidence with up to {eps} wrong measurements", "(e)"
+    CERTAINTY_IF_CLEAN = "{confidence} confidence if no measurement is wrong", "(e)"
+    LOOKED_ONCE = ", at one look (more: --anytime)", "(b)"
     CLEAN = "if no measurement lies", "(a)"
     BY_CHANCE = (
         "even if each measurement of an arm is replaced with probability up to {eps} by {attacker} attacker",
@@ -43,9 +41,9 @@ class Statement(Enum):
     BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
     SCOPE = ", among the {arms} that could be measured (excluded: {excluded})", "(f)"
     AMONG_WITHIN = " among the arms with {limits}", "(p)"
-    ANYTIME = " This holds however often the log was looked at while it grew.", "(b)"
+    ANYTIME = "This holds however often the log was looked at while it grew.", "(b)"
     ONE_LOOK = (
-        " The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
+        "The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
         "(b)",
     )
     CLUSTERS = (
@@ -91,25 +89,18 @@ class Statement(Enum):
     # What verdicts mean
     INTERVALS = "all intervals contain the true {quantiles}", "(e)"
     INTERVALS_HOLD = "with probability {confidence} all true values lie within the {shapes} at once", "(e)"
-    KEPT_EXACTLY = "each kept arm is on the trade-off front", "(f)"
     KEPT_WITHIN = "no arm beats a kept one by more than {within} at once", "(f)"
-    KEPT_BEST = "no arm is better than a kept one", "(f)"
-    KEPT_NEAR_BEST = "no arm is better than a kept one by more than {within}", "(f)"
     BEATEN = "each beaten arm is dominated by another one", "(f)"
-    BEATEN_WORSE = "each beaten arm is worse than another one", "(f)"
     BEATEN_OR_INFEASIBLE = "each beaten arm is infeasible, or dominated by a feasible one", "(p)"
-    WORSE_OR_INFEASIBLE = "each beaten arm is infeasible, or worse than a feasible one", "(p)"
     KEPT_IS_FEASIBLE = "each kept arm has {limits}", "(p)"
     AMONG_THOSE = "among the arms with {limits}, {said}", "(p)"
     NONE_DOMINATES = "no arm dominates a kept one", "(p)"
     ALL_INFEASIBLE = "each arm is infeasible", "(p)"
-    MATCHED = "for each matched arm a kept one is as good{everywhere}", "(f)"
+    MATCHED = "for each matched arm a kept one is as good in every objective", "(f)"
     MATCHED_WITHIN = "for each matched arm a kept one is at most {within} worse", "(f)"
     MATCHED_SOMEHOW = "for each matched arm a kept one is no worse by more than was asked for", "(f)"
     NONE_MISSED = "and each arm on the true front is kept, or a kept one is as good", "(f)"
     MISSED_WITHIN = "and each arm on the true front is kept, or a kept one is at most {within} worse", "(f)"
-    BEST_RETURNED = "and the best arm is kept, or a kept one is as good", "(f)"
-    BEST_WITHIN = "and the best arm is kept, or a kept one is at most {within} worse", "(f)"
     SOME_MISSED = "arms of the front may be missing", NOTHING
     OPEN = "open arms may be on the front or not", NOTHING
     NOT_BEATEN = "no returned arm is beaten by more than {accuracy} in every objective", "(f)"
@@ -117,31 +108,18 @@ class Statement(Enum):
     BEATEN_SOMEHOW = "nothing is said of how far a returned arm is beaten", NOTHING
 
     # The answer
-    FRONT = "{count} of {measured} {are} {place}: {arms}.", "(f)"
-    ENOUGH = "These {count} of {measured} are enough{scope}: {arms}.", "(r)"
-    ENOUGH_ALONE = "Of {measured}, {arm} alone is enough{scope}.", "(r)"
-    ONLY_ARM = "{arm} is the only arm{scope}.", NOTHING
-    ALL_LISTED = "All of {measured} are on the list{scope}: {arms}.", "(f)"
-    DOES_WITHIN = "For every other one{scope}, one of these is at most {within} worse.", "(r)"
-    DOES = "For every other one{scope}, one of these is as good{everywhere}.", "(r)"
-    ALONE_WITHIN = "It is at most {within} worse than any other{scope}.", "(r)"
-    ALONE = "It is as good as any other{scope}{everywhere}.", "(r)"
-    RETURNED = "{count} of {measured} {are} returned, without a promise: {arms}.", NOTHING
-    BEST = "Of {measured}, {arm} {best}.", "(f)"
-    NEAR_BEST = "Of {measured}, {arm} {best}, or is within {within} of it.", "(f)"
-    BESTS = "Of {measured}, {count} {best}: {arms}.", "(f)"
-    NEAR_BESTS = "Of {measured}, {count} {best}, or are within {within} of it: {arms}.", "(f)"
-    ONLY = "{arm} is the only arm{scope}: it {best}.", "(f)"
+    KEPT = "Keep {count} of {measured}{arms}.", "(f)"
+    RETURNED = "Keep {count} of {measured}, without a promise{arms}.", NOTHING
+    IT_IS = "It is {place}.", "(f)"
+    THEY_ARE = "They are {place}.", "(f)"
+    DOES_WITHIN = "In place of any other one{scope}, {these} is at most {within} worse.", "(r)"
+    DOES = "In place of any other one{scope}, {these} is as good in every objective.", "(r)"
     ON_FRONT = "on the trade-off front of {names}", "(f)"
     NEAR_FRONT = "not beaten by more than {within} at once", "(f)"
     AS_BEST = "the best in {name}", "(f)"
     AS_NEAR_BEST = "the best in {name}, or within {within} of it", "(f)"
-    CERTAINLY_KEPT = "{count} of {measured} {are} certainly {place}{arms}", "(f)"
-    CERTAINLY_BEATEN = "{count} {are} certainly beaten", "(f)"
-    CERTAINLY_INFEASIBLE = "{count} {are} certainly infeasible", "(p)"
     NONE_WITHIN = "No arm is feasible: {each} certainly beyond {limits}.", "(p)"
     NONE_WITHIN_YET = "No arm is certainly feasible yet.", NOTHING
-    CERTAINLY_MATCHED = "{count} {are} matched by {these}", "(f)"
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"
     LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
@@ -151,8 +129,7 @@ class Statement(Enum):
     # Why an arm has its verdict
     WORSE = "beaten: certainly worse than {rival} in {names}", "(f)"
     BY_PAIRS = ", by differences on the same {columns}", "(s)"
-    NO_BETTER = ", and no better in {names}", "(f)"
-    BEATEN_BY = "beaten by {rival}", NOTHING
+    DECIDED_BY = "{verdict}: {rival} decides", NOTHING
     INFEASIBLE = "infeasible: certainly beyond {limit}: {by}", "(p)"
     KEEPS = "; certainly within {limits}", "(p)"
     IS_WITHIN = "certainly within {limit}: {between}", "(p)"
@@ -160,9 +137,7 @@ class Statement(Enum):
     BETTER = "keep: against {rival}, which comes nearest to beating it, certainly better in {names}", "(f)"
     NOWHERE_WORSE = "keep: against {rival}, which comes nearest to beating it, nowhere worse", "(f)"
     TOLERATED = "keep: against {rival}, which comes nearest to beating it, not beaten by more than is tolerated", "(f)"
-    NEAREST = "keep: {rival} comes nearest to beating it", NOTHING
     MATCHED_BY = "matched: {rival} is kept, and is in no objective worse by more than is tolerated", "(f)"
-    PERHAPS_MATCHED = "matched by {rival}", NOTHING
     INSTEAD = "take {arm} instead: {compared}", "(r)"
     AS_GOOD = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
@@ -197,8 +172,8 @@ class Statement(Enum):
     NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
 
     # How robust it is
-    STANDS = "The {answer} is no longer certain once {more} ({now} allowed for).", "robustness"
-    STANDS_BELOW_HALF = "The {answer} stays certain for every ε below 50% (the {what}).", "robustness"
+    HOLDS = "The {answer} holds up to {eps}.", "robustness"
+    HOLDS_BELOW_HALF = "The {answer} holds below 50%.", "robustness"
     HOLDS_UP_TO = "{verdict} up to {eps}", "robustness"
     NOTED = "declared {declared}, the {answer} no longer certain at {level}", "robustness"
     NOTED_BELOW_HALF = "declared {declared}, the {answer} certain below 50%", "robustness"
@@ -208,18 +183,16 @@ class Statement(Enum):
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
 
     # What a gate says of a candidate and its baseline
-    GATE_WORSE = "{candidate} is certainly worse than {baseline} in {metric}{within}", "(y)"
-    GATE_NOT_WORSE = "{candidate} is certainly not worse than {baseline} in {metric}{within}", "(y)"
-    GATE_PASSED = "{candidate} is certainly not worse than {baseline}{within}", "(y)"
-    GATE_ALL_PASSED = "All {count} are certainly not worse than {baseline}{within}", "(y)"
-    GATE_KEEPS = "and certainly {keep} to {limits}", "(p)"
+    GATE_WORSE = "{effect}: worse{by}", "(y)"
+    GATE_NOT_WORSE = "{effect}: not worse{by}", "(y)"
+    GATE_PASSED = "{candidates} not worse than {baseline}{within} {metrics}", "(y)"
+    GATE_KEEPS = ", and certainly {keep} to {limits}", "(p)"
     GATE_SAID = (
         "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
         "not",
         "(y)",
     )
     GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
-    GATE_STANDS = "This stays certain up to a contamination of {eps} ({now} allowed for).", "robustness"
 
     # What cannot be had
     UNREACHABLE = (
@@ -236,16 +209,10 @@ class Statement(Enum):
         "{goal} cannot be promised: {limit} no method that assumes nothing about shapes can, and {eps} is declared.",
         "(i)",
     )
-    CLOSEST = "{lies} no method separates arms closer than {floor}", "Lemma 3"
-    UNCERTAIN_FOR_EVER = (
-        "{lies} {quantiles} stay uncertain by {floor} (at most, for {where}), however many pulls",
-        "(i)",
-    )
     NO_METHOD_FOR_RATES = (
         "{goal} cannot be promised: {limit} no method that knows bounds only can, and {eps} is declared.",
         "(m)",
     )
-    RATES_CLOSEST = "{lies} no method that knows bounds only separates means closer than {floor}", "(m)"
     BELOW_FLOOR = (
         "{lies} the mean of {name} stays uncertain by up to {floor}, however many pulls: arms that are closer to each "
         "other than that may never be certified within {tolerance}, but can be within {floor}",
@@ -257,8 +224,7 @@ class Statement(Enum):
         "(b)",
     )
     LEAST_PULLS = (
-        "with {arms}, {metrics}, ε = {eps} and {confidence} confidence, an arm needs at least {first} before anything "
-        "can be said of it",
+        "as asked, an arm needs at least {first} before anything can be said of it",
         "(b)",
     )
     TOO_FEW_CLUSTERS = (
@@ -267,10 +233,6 @@ class Statement(Enum):
         "(n)",
     )
     LEAST_WHOLE = ", and {whole} before all of its intervals are bounded", "(b)"
-    LIMIT_FLOOR = (
-        "{lies} it may stay open for ever whether an arm keeps to {limit} whose {what} is nearer to that than {floor}",
-        "(i)",
-    )
     NO_PULLS_DO = "against this attacker with ε = {eps}, no number of pulls bounds {what}", "(i)"
 
     # What contradicts the assumptions

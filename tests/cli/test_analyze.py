@@ -55,10 +55,11 @@ def test_the_answer_is_a_sentence_a_table_and_what_it_is_worth(folder: Path, sna
     assert ran.returncode == 0, ran.stderr
     assert said(ran.stdout) == snapshot
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))}
-    assert [rows[arm][1] for arm in ("-O1", "-O3", "-O2", "007")] == ["keep", "keep", "beaten", "beaten"]
-    assert rows["-O2"][-3:-1] == ["2", "-O3"] or rows["-O2"][-3:-1] == ["2", "-O1"]
+    assert [rows[arm][-1] for arm in ("-O1", "-O3")] == ["keep", "keep"]
+    assert [rows[arm][-3:-1] for arm in ("-O2", "007")] == [["beaten,", "take"]] * 2
+    assert rows["-O2"][-1] in ("-O1", "-O3")
     lines = [line.split()[0] for line in ran.stdout.splitlines() if line.startswith(("-O", "007"))]
-    assert lines == ["-O1", "-O3", "007", "-O2"]
+    assert lines == ["-O3", "-O1", "007", "-O2"]
 
 
 def test_rows_of_a_cluster_are_one_observation(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -321,11 +322,8 @@ def test_arms_of_several_columns_on_a_narrow_terminal(tmp_path: Path) -> None:
     table = lines[start : lines.index("", start)]
     shown = [line.split()[0] for line in table if re.match(r"(rust|c\+\+)/", line)]
     assert len(set(shown)) == len(shown) == 40
-    out = [line.split()[0] for line in table if re.match(r"c\+\+/aarch64/\d+ +beaten", line)]
+    out = [line.split()[0] for line in table if re.match(r"c\+\+/aarch64/\d+ .* beaten", line)]
     assert out == [f"c++/aarch64/{2**size}" for size in range(6, 16)]
-    headline = " ".join(lines[: start - 1])
-    assert sum(headline.count(f"{lang}/") for lang in ("rust", "c++")) == 5
-    assert re.search(r" … and \d+ more", headline)
 
 
 def test_sizes_of_memory() -> None:

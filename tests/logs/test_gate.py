@@ -73,7 +73,7 @@ def test_what_is_not_exact_is_an_alarm_and_what_is_true_or_false_a_rate_and_both
     assert "--exact" in str(words.next_step(found))
     rates = gate(log(1), log(2), maximize="solved")
     assert said(words.promise(rates)) == snapshot
-    assert said(words.remarks(rates)) == snapshot
+    assert said(words.remarks(rates, explain=True)) == snapshot
     assert "More measurements" in words.answer(rates)
 
 

@@ -149,7 +149,7 @@ def test_the_settings_stand_below_with_the_spec() -> None:
     region = page.regions["reproduce"]
     (pre,) = [each for each in elements(region) if each.tag == "pre"]
     assert pre.text() == spec
-    for said in ("each with probability up to 10%, by a prescient attacker", "95%", "11", "5%"):
+    for said in ("up to 10% (prescient)", "95%", "11", "5%"):
         assert said in region.text()
     assert "1,234 pulls" in page.regions["facts"].text()
 

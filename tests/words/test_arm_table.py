@@ -31,8 +31,8 @@ def few() -> Answer:
 
 def test_the_table_has_the_front_first_and_every_interval(few: Answer) -> None:
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(on_terminal(table(few), 120).table)
-    rows = console.file.getvalue().splitlines()[2:]  # type: ignore[attr-defined]
+    console.print(on_terminal(table(few), 120))
+    rows = console.file.getvalue().splitlines()[1:]  # type: ignore[attr-defined]
     assert [row[:5] for row in rows] == ["arm 0", "arm 1", "arm 3", "arm 2"]
     for row in rows:
         for low, high in few.intervals[row[:5]].values():
@@ -43,7 +43,7 @@ def test_names_with_brackets_are_names_and_no_markup(few: Answer) -> None:
     result = replace(few, arms=("[red]a[/red]", "[b]", "[/]", "d"))
     shown = result
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(on_terminal(table(shown), 120).table)
+    console.print(on_terminal(table(shown), 120))
     assert all(name in console.file.getvalue() for name in result.arms)  # type: ignore[attr-defined]
 
 
@@ -133,9 +133,7 @@ def test_no_answer_lists_more_than_a_handful_of_names(status: str) -> None:
         said = answer(replace(result, verdict_codes=codes))
         said += guarantee(replace(result, verdict_codes=codes))
         assert said.count("<") <= 6  # kept one, and a handful
-        assert "… and" in said
-    inside = answer(replace(result, verdict_codes=np.full(40, int(Verdict.KEEP))))
-    assert "<1>, <2>, <3>, <4>, <5> … and 35 more" in inside
+        assert ("… and" in said) == (verdict == Verdict.EXCLUDED)  # the table has those to keep
 
 
 def test_what_is_exact_has_no_interval() -> None:
@@ -153,6 +151,7 @@ def test_printed_intervals_contain_what_the_intervals_do(low: float, width: floa
     score = Objective("score", "maximize")
     found = result([Verdict.KEEP], [score], lower=[[low]], upper=[[low + width]])
     cell = estimate_cells(found, 0, np.array([0]))[0]
-    least, most = (float(end.replace(",", "")) for end in cell.beside.strip("[]").split(", "))
+    ends = cell.beside.strip("[]").split(", ") if cell.beside else [cell.text, cell.text]
+    least, most = (float(end.replace(",", "")) for end in ends)
     assert least <= low + 1e-11 * abs(low)
     assert most >= low + width - 1e-11 * abs(low + width)

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.certificate import assumptions, explanation, guarantee, sentence, tolerance_in_words
+from frontguard.words.certificate import assumptions, certainty, explanation, guarantee, sentence, tolerance_in_words
 from frontguard.words.front import front_in_words
 from tests.words.results import BYTES, FEASIBLE, SECONDS, certificate, result
 
@@ -32,11 +32,11 @@ def test_without_a_tolerance_arms_are_on_the_front_and_with_one_they_are_not_bea
     exact, about = result([KEEP, BEATEN]), result([KEEP, BEATEN], FEASIBLE)
     within, on_front = in_both(0.5, 10), Statement.ON_FRONT(names="seconds and bytes")
     assert on_front in front_in_words(exact)
-    assert Statement.KEPT_EXACTLY() in guarantee(exact)
+    assert Statement.NONE_DOMINATES() in guarantee(exact)
     assert Statement.NEAR_FRONT(within=within) in front_in_words(about)
     assert on_front not in front_in_words(about)
     assert Statement.KEPT_WITHIN(within=within) in guarantee(about)
-    assert Statement.KEPT_EXACTLY() not in guarantee(about)
+    assert Statement.NONE_DOMINATES() not in guarantee(about)
 
 
 def test_a_policy_that_promises_less_than_the_tolerances_say_is_taken_at_its_word() -> None:
@@ -67,7 +67,7 @@ def test_against_whom_it_holds(threat: str, against: str, snapshot: SnapshotAsse
     promise = certificate(threat=threat)
     assert against in guarantee(result([KEEP, BEATEN], promise=promise))
     assert against in str(promise)
-    (first, *_) = assumptions(promise, [], policy="certified", anytime=None, spread=None, failed=0, excluded=0)
+    (first, *_) = assumptions(result([KEEP], promise=promise))
     assert first == snapshot
 
 
@@ -109,25 +109,24 @@ def test_without_a_probability_none_is_printed_and_the_reason_is(void: str, why:
     nothing = Statement.NO_PROMISE(why=why(policy="R-PSI"))
     assert guarantee(unproved) == nothing
     assert sentence(promise) == Statement.NO_CERTIFICATE(why=why(policy="the policy"))
-    assert front_in_words(unproved) == Statement.RETURNED(count=1, measured="3 arms", are="is", arms="a")
+    assert front_in_words(unproved) == Statement.RETURNED(count=1, measured="3 arms", arms=": a")
+    assert certainty(unproved) == nothing
     said = " ".join(explanation(unproved, arm) for arm in range(3))
     assert "certainly" not in said
-    last = assumptions(promise, [], policy="R-PSI", anytime=None, spread=None, failed=0, excluded=0)[-1]
-    assert last == nothing
 
 
 def test_a_probability_is_never_rounded_to_certainty_nor_upwards() -> None:
     assert "99.995%" in guarantee(result([KEEP], promise=certificate(confidence=0.99995)))
     assert "99.96%" in str(certificate(confidence=0.9996))
     assert " 0.01% " in str(certificate(contamination=0.0001))
-    rare = assumptions(certificate(confidence=0.9999), [], policy="x", anytime=None, spread=None, failed=0, excluded=0)
-    assert " 0.01% " in rare[-1]
+    rare = result([KEEP], promise=certificate(confidence=0.9999))
+    assert certainty(rare) == f"{Statement.CERTAINTY(confidence='99.99%', eps='10%')}."
 
 
 def test_only_where_an_arm_is_strictly_worse_it_is_called_worse() -> None:
     intervals = {"lower": [[4, 2], [0, 0]], "upper": [[5, 3], [1, 2]]}  # b is behind in seconds; in bytes H_b = L_a
     tied = result([KEEP, BEATEN], decided_by=[1, 0], **intervals)
-    assert explanation(tied, 1) == Statement.WORSE(rival="a", names="seconds") + Statement.NO_BETTER(names="bytes")
+    assert explanation(tied, 1) == Statement.WORSE(rival="a", names="seconds")
     apart = result([KEEP, BEATEN], decided_by=[1, 0], **intervals | {"upper": [[5, 3], [1, 1]]})
     assert explanation(apart, 1) == Statement.WORSE(rival="a", names="seconds and bytes")
     assert explanation(apart, 0) == Statement.BETTER(rival="b", names="seconds and bytes")
@@ -164,9 +163,8 @@ def test_what_the_intervals_contain_is_what_counts(metrics: list[Objective], wha
 
 
 def test_what_is_declared_is_assumed_and_said(snapshot: SnapshotAssertion) -> None:
-    said = assumptions(
-        certificate(), [RATE, STARS, SIZE, KNOWN], policy="certified", anytime=True, spread=None, failed=0, excluded=0
-    )
+    found = result([KEEP], [RATE, STARS, SIZE, KNOWN])
+    said = [guarantee(found), *assumptions(found)]
     text = " ".join(said)
     assert "median" not in text
     assert "quantile" not in text

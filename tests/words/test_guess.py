@@ -27,12 +27,6 @@ def test_nine_repeats_give_a_guess_a_need_and_a_what_if(snapshot: SnapshotAssert
     assert [*said, str(needed)] == snapshot
 
 
-def test_where_nothing_else_would_help_more_pulls_are_wanted(snapshot: SnapshotAssertion) -> None:
-    found = asked(a_log(6, 3))
-    assert found.log.what_if == ()
-    assert what_if(found) == snapshot
-
-
 def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested(snapshot: SnapshotAssertion) -> None:
     wild = asked(a_log(4, 13, spread=3.0), tolerance="5%")
     assert max(wild.nearest.amounts(wild.metrics)) > 1.0

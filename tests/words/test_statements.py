@@ -18,9 +18,8 @@ import pytest
 from frontguard import Gaussian, Objective, Prescient, Question, notices, plot
 from frontguard.comparisons.effects import Comparison, Contrast, Effect, Span
 from frontguard.comparisons.outcomes import Check, GatePair, LimitCheck, Outcome
-from frontguard.limits import Limit, columns_for, parse_limits
+from frontguard.limits import Limit, columns_for
 from frontguard.planning.cost import CostPlan
-from frontguard.planning.reach import LimitFloor
 from frontguard.planning.task import Task
 from frontguard.results import Intervals, Kept, Needed, Profile, StudyDetails
 from frontguard.statements import NOTHING, Statement
@@ -29,6 +28,7 @@ from frontguard.words import answers, gate, plan
 from frontguard.words.asked import keeping_in_words
 from frontguard.words.certificate import (
     assumptions,
+    certainty,
     certificate_against_goal,
     explanation,
     guarantee,
@@ -91,7 +91,9 @@ def _of_certificates() -> Iterator[str]:
         unproved = result([KEEP, BEATEN, MATCHED], promise=promise, decided_by=[1, 0, 0])
         yield from (explanation(unproved, arm) for arm in range(3))
         yield true_values(unproved, "intervals")
-    yield from assumptions(certificate(), [], policy="certified", anytime=True, spread=None, failed=2, excluded=1)
+    yield from assumptions(result(five, study=StudyDetails("s", _FAILED)))
+    for clean in (0.0, 0.1):
+        yield certainty(replace(result(five, promise=certificate(contamination=clean)), anytime=False))
     yield true_values(result([KEEP]), "intervals")
     yield certificate_against_goal(certificate(0.3, 0.4), FEASIBLE)
 
@@ -106,7 +108,7 @@ def _of_answers() -> Iterator[str]:
             [KEEP, BEATEN, MATCHED, OPEN],
         ):
             yield front_in_words(result(verdicts, metrics))
-            yield answers.by_verdict(result(verdicts, metrics))
+            yield answers.answer(result(verdicts, metrics, status="budget"))
 
 
 def _of_explanations() -> Iterator[str]:
@@ -206,9 +208,6 @@ def _of_refusals() -> Iterator[str]:
     yield plan.answer(replace(made, costs=(row,)))  # type: ignore[arg-type]
     yield from plan.facts(made)
     yield from plan.warnings(made)
-    near = replace(mixed, question=replace(both, limits=parse_limits(["p95(x)<=3"])))
-    (gate,) = near.columns.gates
-    yield from plan.facts(replace(made, task=near, limits=(LimitFloor(gate, 0.2, True, True),)))
 
 
 def _of_notices() -> Iterator[str]:
@@ -256,7 +255,7 @@ def _of_limits() -> Iterator[str]:
         yield guarantee(whole)
         yield sentence(whole.certificate)
         yield front_in_words(whole)
-        yield answers.by_verdict(whole)
+        yield answers.answer(replace(whole, status="budget"))
         yield from (explanation(whole, arm) for arm in range(4))
         yield from (look.label for look in plot.front(whole).legend)
         yield from (keeping_in_words(whole.limits, arm, 0) for arm in range(4))
@@ -328,7 +327,7 @@ NEUTRAL = {
     "certain now",
     "What is certain",
     "What is certain, beside the goal",
-    " (ε) with which an arm's verdict is certain, to ",
+    "“Stands up to” in the table is the largest contamination (ε) with which an arm's verdict is certain, to ",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",
     "truly on the front",
@@ -339,8 +338,6 @@ NEUTRAL = {
     "Medians with a guarantee",
     "Medians with a guarantee: ",
     "\nA log that is there already: by medians with a guarantee ",
-    "each with probability up to {eps}, by {attacker} attacker",
-    "each measurement is replaced with probability more than {eps}",
     "replaces each measurement with probability {eps}",
     "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, ",
 }

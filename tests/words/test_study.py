@@ -43,9 +43,9 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(
 
 def test_the_best_by_one_objective_is_named() -> None:
     one = snapshot_of(3, 3000, (SECONDS,))
-    best = {"measured": "3 arms", "arm": "arm 0", "best": "is the fastest"}
-    assert answer(one) == Statement.NEAR_BEST(**best, within="5%")
-    assert Statement.KEPT_NEAR_BEST(within="5% in seconds") in guarantee(one)
+    best = Statement.IT_IS(place=Statement.AS_NEAR_BEST(name="seconds", within="5%"))
+    assert answer(one) == f"{Statement.KEPT(count=1, measured='3 arms', arms=': arm 0')} {best}"
+    assert Statement.KEPT_WITHIN(within="5% in seconds") in guarantee(one)
 
 
 def test_a_looser_tolerance_is_above_what_can_be_reached(few: Answer) -> None:

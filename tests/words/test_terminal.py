@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.phrases import LEAST_NAME
-from frontguard.words.terminal import TextColumn, fitted, titled, width_of, wrapped
+from frontguard.words.terminal import TextColumn, fitted, titled, width_of
 from tests.support.snapshots import said
 
 texts = st.text(st.sampled_from("ab 1名🎉-_"), max_size=30)
@@ -40,17 +38,4 @@ def test_what_gives_way_is_said(snapshot: SnapshotAssertion) -> None:
     console.print(titled("A title", columns, 50, gives_way=[1], elsewhere="--json"))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert width_of(columns) == 60
-    assert "60" in text
     assert said(text) == snapshot
-
-
-@given(st.text(st.sampled_from("ab_ 名🎉"), max_size=60), st.integers(6, 30))
-def test_a_heading_has_two_lines_at_most_and_fits(heading: str, width: int) -> None:
-    lines = wrapped(heading, width)
-    assert 1 <= len(lines) <= 2
-    assert all(cell_len(line) <= width for line in lines)
-
-
-@pytest.mark.parametrize(("heading", "lines"), [("seconds", ["seconds"]), ("peak memory", ["peak", "memory"])])
-def test_a_heading_breaks_where_a_word_ends(heading: str, lines: list[str]) -> None:
-    assert wrapped(heading, 7) == lines

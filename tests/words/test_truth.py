@@ -17,8 +17,7 @@ LOGS, PULLS = 90, 60
 CONFIDENCE = 0.9
 MOST_FALSE = int(binom.ppf(0.999, LOGS, 1.0 - CONFIDENCE))
 
-LEAST = {Statement.BEST, Statement.BESTS}
-NEAR = {Statement.NEAR_BEST, Statement.NEAR_BESTS}
+LEAST, NEAR = {Statement.AS_BEST}, {Statement.AS_NEAR_BEST}
 
 
 def said_of(

@@ -45,5 +45,5 @@ def test_printing_an_answer_prints_what_commands_print(made: Callable[[], Answer
 
 def test_a_gate_is_printed_in_notebooks() -> None:
     found = of_gate()
-    assert "certainly worse" in found._repr_html_()
+    assert "FAIL: " in found._repr_html_()
     assert "<svg" not in found._repr_html_()

@@ -52,7 +52,7 @@ def uncollected() -> Iterator[None]:
 @options.command(
     *("arm", "maximize", "minimize", "tolerance", "limit", "contamination", "confidence", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "pair", "absent", "independent"),
-    *("where", "cluster", "layout", "format", "study", "baseline", "pick"),
+    *("where", "cluster", "layout", "format", "explain", "study", "baseline", "pick"),
     anytime=options.option(
         bool | None,
         "",
@@ -86,7 +86,7 @@ def uncollected() -> Iterator[None]:
     folder=options.path("FOLDER", "Where temporary files go.", LARGE, shown="the system's place"),
     executor=options.text("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
     strict=options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT),
-    top=options.whole(1, "Arms to show; the rest is counted.", options.OUTPUT, value=30),
+    top=options.whole(1, "Arms to show; the rest is counted.", options.OUTPUT, value=10),
     csv=options.path("FILE", "Write a row for every arm to this file.", options.OUTPUT),
 )
 @uncollected()
@@ -140,7 +140,7 @@ def analyze(
         told = {"answer": answer(found), **beside.entries(), **vars(_origin(log))}
         print_json(found.entries(), told.items())
     else:
-        _print(found, top, append, beside)
+        _print(found, top, append, beside, explain=given["explain"])
     if report is not None:
         from frontguard.reports.of_results import analysis_report
         from frontguard.reports.report import with_beside
@@ -168,19 +168,11 @@ def write_csv(found: Answer, path: Path, beside: Beside | None = None) -> None:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(found: Answer, top: int, append: Path | None, beside: Beside) -> None:
+def _print(found: Answer, top: int, append: Path | None, beside: Beside, *, explain: bool) -> None:
     from frontguard.words import answers as said
 
-    screen = console()
-    print_answer(screen, said.answer(found), said.table(found, top), "--csv FILE")
+    screen, elsewhere = console(), f"--top {len(found.arms)} or --csv FILE"
+    print_answer(screen, said.answer(found), said.table(found, top), elsewhere)
     print_beside(screen, found, beside, top, "--csv FILE")
-    print_remarks(screen, said.remarks(found), found.notices)
-    settle = said.to_settle(found)
-    if settle:
-        screen.print()
-        screen.print("To settle what is open:")
-        for line in settle:
-            screen.print(f"  {line}")
-    screen.print()
-    screen.print(f"{found.pulls:,} pulls of {len(found.arms):,} arms.")
+    print_remarks(screen, (*said.remarks(found, explain=explain), *said.to_settle(found)), found.notices)
     screen.print(f"Next: {said.next_after_log(found, append)}")

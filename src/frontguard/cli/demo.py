@@ -101,8 +101,7 @@ def _print_reviews(reviews: Reviews) -> None:
     """Print what became of the bombed movie, and the log as `analyze` prints one."""
     from frontguard.demo.cases import BOMBED
     from frontguard.phrases import joined, percent
-    from frontguard.words.answers import by_verdict, robustness, table
-    from frontguard.words.certificate import guarantee
+    from frontguard.words.answers import answer, remarks, table
 
     screen, found = console(), reviews.analysis
     became, by_means = bombed_in_words(found, BOMBED), joined(found.mean_set)
@@ -112,9 +111,9 @@ def _print_reviews(reviews: Reviews) -> None:
         f"days, in {percent(reviews.share)} of its reviews.\n",
         style="bold",
     )
-    print_answer(screen, by_verdict(found), table(found), "--json")
-    screen.print(guarantee(found))
-    screen.print(robustness(found) or "")
+    print_answer(screen, answer(found), table(found), "--json")
+    for line in remarks(found):
+        screen.print(line)
 
 
 def bombed_in_words(found: Answer, movie: str) -> str:

@@ -36,7 +36,7 @@ _OF_LOGS = ("arm", "absent", "anytime", "cluster", "pair", "where", "format", "l
     *("max_time", "max_pulls", "storage", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "paired", "pair", "absent", "items", "independent"),
     *("max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
-    *("where", "cluster", "layout", "format", "study"),
+    *("where", "cluster", "layout", "format", "explain", "study"),
     baseline=options.text(
         "NAME=COMMAND", "The command of the baseline; of a spec or of a single log, the name of an arm."
     ),
@@ -69,6 +69,7 @@ def gate(
     summary: Path | None,
     junit: Path | None,
     json: bool,
+    explain: bool,
     storage: str | None,
     **given: Any,
 ) -> None:
@@ -96,7 +97,7 @@ def gate(
     else:
         options.refuse(given, _OF_LOGS, "goes with logs; got commands")
         ended = _measured(_spec(specs, logs or (), given), storage)
-    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json)
+    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json, explain=explain)
 
 
 # What is compared -----------------------------------------------------------------------------------------------------
@@ -186,7 +187,9 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool) -> None:
+def _finish(
+    ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool, explain: bool
+) -> None:
     found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
     marks: list[str] = []
@@ -216,7 +219,7 @@ def _finish(ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Pa
     else:
         if mute:
             print(mute)
-        _print(ended, code)
+        _print(found, explain=explain)
         for line in (unmute, *marks):
             if line:
                 print(line)
@@ -249,18 +252,16 @@ def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
         raise BadInput(f"{option} {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(ended: _Ended, code: int) -> None:
-    from frontguard.phrases import duration
+def _print(found: Answer, *, explain: bool) -> None:
     from frontguard.words import gate as said
 
-    found, screen = ended.found, console(WIDTH)
+    screen = console(WIDTH)
     screen.print(said.answer(found), style=f"bold {said.STYLES[said.of(found).outcome]}")
     screen.print()
-    screen.print(said.table(found, screen.width))
-    screen.print()
-    print_remarks(screen, said.remarks(found), found.notices)
-    took = "" if found.study is None else f" in {duration(found.study.seconds)}"
-    screen.print(f"{found.pulls:,} pulls{took}. Exit code {code}.")
+    if len(said.of(found).checks) > 1:
+        screen.print(said.table(found, screen.width))
+        screen.print()
+    print_remarks(screen, said.remarks(found, explain=explain), found.notices)
     step = said.next_step(found)
     if step is not None:
         screen.print(f"Next: {step}")

@@ -110,6 +110,7 @@ SHARED: dict[str, Option] = {
     "storage": text("STORAGE", "Where the study is kept: a file or postgresql://…"),
     "report": path("FILE", "Write a report to this file: .html, .md or .csv."),
     "json": flag("--json", "Print the answer as JSON on stdout."),
+    "explain": flag("--explain", "Print exactly what is proved, and what that assumes.", OUTPUT),
     "quantile": texts(
         "LEVEL",
         "Quantile that counts: 0.95 for all metrics, or METRIC=0.95, repeated.",

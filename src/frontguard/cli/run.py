@@ -55,7 +55,7 @@ QUICK_STORAGE = "frontguard-run.db"
     *("max_time", "max_pulls", "storage", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "paired", "items", "independent"),
     *("blocks", "max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
-    *("study", "baseline", "pick"),
+    *("explain", "study", "baseline", "pick"),
     arm=options.texts("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
     allow_failed_arms=options.flag(
         "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
@@ -103,7 +103,7 @@ def run(
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
-            _print(ended, opened, without_password(where), beside)
+            _print(ended, opened, without_password(where), beside, explain=given["explain"])
         if report is not None:
             from frontguard.reports.of_results import study_report
             from frontguard.reports.report import with_beside
@@ -267,27 +267,16 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-def _print(ended: Ended, storage: Storage, where: str, beside: Beside) -> None:
-    from frontguard.phrases import duration
-    from frontguard.words.answers import commands_to_look, next_step, remarks, spent_in_words, table
+def _print(ended: Ended, storage: Storage, where: str, beside: Beside, *, explain: bool) -> None:
+    from frontguard.words.answers import next_step, remarks, table
 
     screen = console()
     found = ended.answer
-    several = len(storage.studies()) > 1
     print_answer(screen, ended.said, table(found), "--report FILE.csv")
     print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv")
-    print_remarks(screen, (*remarks(found), *_what_if(ended, storage)), () if _in_one_log() else ended.notices)
-    failed = f", {found.failed:,} of them failed" if found.failed else ""
-    cost = found.cost
-    spent = "" if cost is None else f" for {spent_in_words(cost, found.state.max_cost)}"
-    screen.print(
-        f"{found.pulls:,} pulls{failed}{spent}; this run took {duration(found.state.seconds)}. Stored in {where}."
-    )
-    screen.print()
-    look = commands_to_look(where, found.state.name, several=several)
-    if look and found.status != "certified" and found.pulls:
-        screen.print(f"So far: {look}.")
-    if (step := next_step(found, ended.how, where, several=several)) is not None:
+    said = remarks(found, explain=explain, where=where) + (_what_if(ended, storage) if explain else [])
+    print_remarks(screen, said, () if _in_one_log() else ended.notices)
+    if (step := next_step(found, ended.how, where, several=len(storage.studies()) > 1)) is not None:
         screen.print(f"Next: {step}")
 
 

@@ -35,15 +35,11 @@ def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -
     """Print a sentence or two, and the table of arms; `elsewhere` gives all of them."""
     from frontguard.words.arm_table import on_terminal
 
-    printed = on_terminal(arms, screen.width, elsewhere)
     screen.print(answer, style="bold")
     screen.print()
     if arms.key:
         screen.print(f"Arms are {arms.key}.")
-    screen.print(printed.table)
-    for said in (arms.rest, printed.left_out):
-        if said:
-            screen.print(said)
+    screen.print(on_terminal(arms, screen.width, elsewhere))
     screen.print()
 
 

@@ -33,10 +33,10 @@ from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.replay import answer_of
 from frontguard.studies.study import Study
-from frontguard.words.answers import How, answer, in_a_line, left_to_do, spent_in_words, too_short
+from frontguard.words.answers import How, answer, in_a_line, left_to_do, too_short
 from frontguard.words.arm_table import arm_table, counts, on_terminal, shown
 from frontguard.words.asked import standing_to_limits
-from frontguard.words.certificate import certificate_against_goal
+from frontguard.words.certificate import certificate_against_goal, spent_in_words
 from frontguard.words.gate import STYLES, rows
 from frontguard.words.progress import EVERY, FIRST
 from frontguard.words.terminal import console, write_line
@@ -175,14 +175,10 @@ def _arms(found: Answer, width: int, room: int) -> list[Text]:
 
     Arms change places when verdicts do, and never because numbers move.
     """
-    from rich.text import Text
-
     most = min(len(found.arms), room)
     while True:
         table = arm_table(found, shown(found, most), deciders=False)
-        printed = on_terminal(table, width, "--report FILE.csv")
-        rest = [Text(said, style="dim") for said in (table.rest, printed.left_out) if said]
-        lines = [*cast("list[Text]", printed.table.renderables), *rest]
+        lines = cast("list[Text]", on_terminal(table, width).renderables)
         excess = len(lines) - room
         if excess <= 0 or most == 1:
             return lines[:room]

@@ -14,7 +14,7 @@ import numpy as np
 from frontguard import plot
 from frontguard._common.typing import Bools
 from frontguard.logs.of_study import Differing, StudyLog, own_answer
-from frontguard.notices import InClusters, RowsLeftOut
+from frontguard.notices import RowsLeftOut
 from frontguard.phrases import joined, listed, number_of, percent
 from frontguard.reports.report import (
     CERTAIN,
@@ -49,7 +49,7 @@ from frontguard.words import answers as summary
 from frontguard.words import gate
 from frontguard.words.answers import more_to_come
 from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
-from frontguard.words.asked import rates, what_eps_is, why_by_limits
+from frontguard.words.asked import why_by_limits
 from frontguard.words.certificate import guarantee
 from frontguard.words.front import best_guess, what_if
 
@@ -98,12 +98,9 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
         f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
         summary.answer(plain),
         certificate=[said for said in (guarantee(plain), summary.by_means(plain)) if said],
-        anytime=found.anytime,
         facts=(
             Fact("Verdicts", counts(found)),
             *(Fact("Rows", str(each)) for each in found.notices if isinstance(each, RowsLeftOut)),
-            *(Fact("Rates", each) for each in (rates(found.notices),) if each),
-            *(Fact("Clusters", str(each)) for each in found.notices if isinstance(each, InClusters)),
         ),
         parts=(
             robustness_part(plain),
@@ -141,8 +138,8 @@ def robustness_part(found: Answer, *notes: str) -> Section:
     if profile is None:
         return Section(ROBUST)
     explained = (
-        f"“Stands up to” in the table is the largest {what_eps_is(found.certificate.threat)} (ε) with which an arm's "
-        f"verdict is certain, to {percent(profile.resolution)}."
+        "“Stands up to” in the table is the largest contamination (ε) with which an arm's verdict is certain, to "
+        f"{percent(profile.resolution)}."
     )
     known = len(profile.levels) > 0 and (~np.isnan(profile.per_arm)).any()
     picture = (Figure("Up to what verdicts stand", plot.robustness(found)),) if known else ()
@@ -172,7 +169,6 @@ def result_report(result: Answer, origin: Origin | None = None) -> Report:
         f"{result.policy}: {len(result.arms):,} arms",
         answer,
         certificate=(guarantee(plain),),
-        anytime=None if full.policy == "Auer-A1" else True,  # which goes by means
         parts=(open_part(plain), pulls_part(plain)),
         steps=origin_steps(origin),
     )
@@ -219,7 +215,6 @@ def study_report(
         said,
         robustness_part(plain, where_they_differ(differing)),
         _course(overview, follower, plain),
-        spread=None if settings.question.spread is None else repr(settings.question.spread),
         facts=(*progress_facts(plain), *time_facts(overview)),
         at_work=overview.at_work,
         steps=study_steps(overview, where),
@@ -259,7 +254,6 @@ def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: S
             failures_part(state.failures, found.failed, found.pulls, state.said),
             course,
         ),
-        side_by_side=state.side_by_side,
         **more,
     )
     if not state.failures:
@@ -331,13 +325,13 @@ def gate_report(found: Answer, origin: Origin | None = None) -> Report:
         kind="gate",
         answer=gate.answer(found),
         status=outcome.word,
-        status_words=outcome.word,
+        status_words=gate.WORDS[outcome],
         facts=(Fact("Pulls", f"{found.pulls:,}"), *objective_facts(found.metrics)),
         pictures=(),
         table=ReportTable(
             "The checks", tuple(map(Column, gate.HEADINGS)), tuple(tuple(map(Entry, row)) for row in rows)
         ),
-        parts=(Section(CERTAIN, tuple(gate.remarks(found))),),
+        parts=(Section(CERTAIN, tuple(gate.remarks(found, explain=True))),),
         warnings=found.warnings,
         reproduce=tuple(origin_steps(origin)),
         columns={heading: [row[place] for row in rows] for place, heading in enumerate(gate.HEADINGS)},

@@ -150,16 +150,12 @@ def _cell(value: Any) -> Any:
 # A gate as continuous integration reads it: a Markdown summary, JUnit XML, annotations of GitHub Actions --------------
 
 
-_HEADLINES = {
-    Outcome.NOT_WORSE: "✅ not worse",
-    Outcome.OPEN: "⚠️ open",
-    Outcome.WORSE: "❌ worse",
-}
+_SIGNS = {Outcome.NOT_WORSE: "✅", Outcome.OPEN: "⚠️", Outcome.WORSE: "❌"}
 
 
 def summary(found: Answer) -> str:
     """The gate as Markdown: the answer, the table, what is promised."""
-    lines = [f"### frontguard gate: {_HEADLINES[of(found).outcome]}", "", f"**{escaped(answer(found))}**", ""]
+    lines = [f"### {_SIGNS[of(found).outcome]} frontguard gate", "", f"**{escaped(answer(found))}**", ""]
     lines += [_line(HEADINGS), _line(("---", "---", "---", "---", "---:"))]
     lines += [_line(map(escaped, cells)) for cells, _ in sorted(rows(found), key=lambda row: -row[1])]
     said = [*remarks(found), *warnings_in_short(found.notices)]

@@ -29,14 +29,14 @@ from frontguard.plot.picture import Picture
 from frontguard.results import Answer
 from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
-from frontguard.words.answers import more_to_come, polish_in_words, spent_in_words, too_short
+from frontguard.words.answers import more_to_come, polish_in_words, too_short
 from frontguard.words.arm_table import arm_table, counts, shown, shown_in_units, with_short_names
-from frontguard.words.asked import all_limits, may_lie, rates
+from frontguard.words.asked import all_limits
 from frontguard.words.certificate import (
     FAILED_PULL,
     assumptions,
     certificate_against_goal,
-    counted_metrics,
+    spent_in_words,
     status_in_words,
     tolerance_in_words,
 )
@@ -215,25 +215,16 @@ def report_of(
     steps: Sequence[Fact],
     facts: Sequence[Fact] = (),
     at_work: bool = True,
-    **assumed: Any,
 ) -> Report:
     """Return the report on a result, whose full names are made short for sentences and pictures.
 
-    `at_work` if somebody is, where it goes on. `assumed` is given to `assumptions`.
+    `at_work` if somebody is, where it goes on.
     """
     table = arms_table(result)
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
     plain = with_short_names(result)
-    metrics, excluded = counted_metrics(plain), len(result.excluded)
-    rests_on: dict[str, Any] = {
-        "policy": result.policy,
-        "anytime": True,
-        "spread": None,
-        "failed": result.failed,
-        "excluded": excluded,
-    } | assumed
-    every = *certain(certificate, assumptions(result.certificate, metrics, **rests_on)), *parts
+    every = *certain(certificate, assumptions(plain)), *parts
     columns = result.columns()
     for d, name in enumerate(result.objectives):
         columns[name] = np.where(np.isfinite(result.inner.estimates[:, d]), columns[name], np.nan)
@@ -258,14 +249,14 @@ def report_of(
 
 def facts_of(result: Answer) -> list[Fact]:
     """Return the facts about a result and its question."""
-    certificate = result.certificate
+    certificate, eps = result.certificate, result.certificate.contamination
     failed = f", {result.failed:,} failed" if result.study is not None and result.failed else ""
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
         Fact("Pulls", f"{result.pulls:,}{failed}"),
         Fact("Confidence", sure),
-        Fact("Measurements that may lie", may_lie(certificate.threat, certificate.contamination)),
+        Fact("Measurements that may lie", f"up to {percent(eps)} ({certificate.threat})" if eps else "none"),
     ]
     facts += objective_facts(result.metrics)
     if result.limits is not None:
@@ -279,7 +270,6 @@ def progress_facts(plain: Answer) -> list[Fact]:
     if plain.status != "certified":
         facts.append(Fact("Certificate", certificate_against_goal(plain.nearest, plain.metrics)))
         facts.append(Fact("Forecast", "; ".join(filter(None, [more_to_come(plain), too_short(plain)]))))
-    facts += [Fact("Rates", each) for each in (rates(plain.notices),) if each]
     if plain.cost is not None:
         facts.append(Fact("Cost", spent_in_words(plain.cost, state.max_cost)))
     if (polished := polish_in_words(plain)) is not None:

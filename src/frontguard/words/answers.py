@@ -1,4 +1,4 @@
-"""The answer in words: a sentence or two, the table, what holds, how robust it is, what is missing, what to do next."""
+"""The answer in words: what to keep, the table, how certain it is, what is missing, and what to do next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import shlex
 from collections import Counter
 from collections.abc import Callable
+from decimal import ROUND_FLOOR
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -36,34 +37,28 @@ from frontguard.phrases import (
     rounded_up,
     time_range,
 )
-from frontguard.results import LIMITS, Answer, CostSoFar
+from frontguard.results import LIMITS, Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import gate
 from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, on_terminal, shown, shown_in_units
-from frontguard.words.asked import (
-    able,
-    all_limits,
-    beaten_and_beyond,
-    beyond,
-    none_within_yet,
-    open_by_limits,
-    rates,
-    what_counts,
-    what_eps_is,
-)
+from frontguard.words.asked import able, all_limits, open_by_limits, what_counts
 from frontguard.words.certificate import (
     FAILED_PULL,
     allowed,
     amounts_in_words,
+    assumptions,
     beside_goal,
+    certainty,
     certificate_against_goal,
+    effort,
     explanation,
     guarantee,
+    measured_in_words,
     sensible,
     suggested_tolerances,
 )
-from frontguard.words.front import best_guess, front_in_words, measured, names_of_listed, place, too_few, what_if
+from frontguard.words.front import front_in_words, so_far, what_if
 from frontguard.words.terminal import console
 
 How = Literal["done", "time", "cancelled"]
@@ -83,8 +78,8 @@ STATUSES = {
 One that is paused could go on, and nobody is at work.
 """
 
-MOST_ROWS = 30
-"""Arms of a table, unless somebody says otherwise."""
+MOST_ROWS = 10
+"""Arms of a table, unless somebody says otherwise: the answer then fits on a small terminal."""
 
 _TO_SPARE = 1.5  # times what a forecast, or a floor, says
 
@@ -96,95 +91,87 @@ def answer(found: Answer, how: How = "done") -> str:
     """Return the answer in a sentence or two; of a study, by how it ended."""
     if found.gate is not None:
         return gate.answer(found)
-    if found.log is None or found.study is not None:
-        return _of_study(found, how)
-    return front_in_words(found) if found.status == "certified" else by_verdict(found)
+    if len(found.excluded) == len(found.arms):
+        every = "the only one was" if len(found.arms) == 1 else f"all {len(found.arms):,} were"
+        return f"No arm could be measured: {every} excluded after {found.failed:,} failed pulls."
+    if found.status == "certified":
+        return front_in_words(found)
+    ended = found.status != "running" or how != "done"
+    return " ".join(filter(None, (_why_not(found, how), so_far(found, guess=ended))))
 
 
 def table(found: Answer, most: int = MOST_ROWS) -> ArmTable:
-    """Return the table of arms, the front first; that of a log says who decides."""
+    """Return the table of arms: what to keep first, in the order of the first metric."""
     likely = None if found.log is None else found.log.mean_front
-    return arm_table(found, shown(found, most, likely), deciders=found.study is None)
+    chosen = shown(found, most, likely)
+    kept = found.verdict_codes[chosen] == Verdict.KEEP
+    in_order = chosen[kept][np.argsort(-found.inner.estimates[chosen[kept], 0], kind="stable")]
+    return arm_table(found, np.concatenate([in_order, chosen[~kept]]))
 
 
-def remarks(found: Answer) -> list[str]:
-    """Return what is said below the table: what holds, what rests on what, and how robust it is."""
+def remarks(found: Answer, *, explain: bool = False, where: str = "") -> list[str]:
+    """Return what is said below the table: how certain it is, and of what; with `explain` the whole certificate.
+
+    `where` is where a study is stored.
+    """
     if found.gate is not None:
-        return gate.remarks(found)
-    said = [guarantee(found)] if len(found.excluded) < len(found.arms) else []
-    if found.study is None and (guess := best_guess(found)) is not None:
-        said.append(guess)
-    said += what_if(found)
+        return gate.remarks(found, explain=explain)
+    known = certainty(found) if found.tally().keys() - {Verdict.UNDECIDED, Verdict.EXCLUDED} else None
     polished = polish_in_words(found)
-    more = (
-        rates(found.notices),
-        *what_counts_as_one(found),
+    said = [
+        " ".join(filter(None, (known, robustness(found), effort(found, where)))),
         f"{polished[0].upper()}{polished[1:]}." if polished else None,
-        robustness(found),
-        by_means(found),
-        failures(found),
-    )
-    return said + [each for each in more if each is not None]
+        *(explained(found) if explain else ()),
+    ]
+    return [each for each in said if each]
+
+
+def explained(found: Answer) -> list[str]:
+    """Return every clause of what is certain, and every assumption."""
+    means = by_means(found)
+    return [guarantee(found), *what_if(found), *([means] if means else []), *assumptions(found)]
 
 
 def whole(found: Answer, width: int = 120) -> str:
-    """Return the answer as commands print it: a sentence or two, the table, what holds, and warnings."""
+    """Return the answer as commands print it: a sentence or two, the table, how certain it is, and warnings."""
     found, text = shown_in_units(found), io.StringIO()
     screen = console(file=text, width=width, color_system=None)
     screen.print(answer(found))
     screen.print()
-    if found.gate is not None:
+    if found.gate is None:
+        screen.print(on_terminal(table(found), width, "to_frame()"))
+        screen.print()
+    elif len(found.gate.checks) > 1:
         screen.print(gate.table(found, width))
-    else:
-        arms = table(found)
-        printed = on_terminal(arms, width, "to_frame()")
-        screen.print(printed.table)
-        for said in filter(None, (arms.rest, printed.left_out)):
-            screen.print(said)
-    screen.print()
+        screen.print()
     for said in (*remarks(found), *(f"Warning: {each}" for each in warnings_in_short(found.notices))):
         screen.print(said)
     return text.getvalue().rstrip()
 
 
-def _of_study(found: Answer, how: How) -> str:
-    status, arms = found.status, found.arms
-    if len(found.excluded) == len(arms):
-        every = "the only one was" if len(arms) == 1 else f"all {len(arms):,} were"
-        return f"No arm could be measured: {every} excluded after {found.failed:,} failed pulls."
-    if status == "certified":
-        return front_in_words(found)
-    if status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
-        return f"Not certified: {refuted}. {_in_the_end(found)}"
-    if status == "unreachable":
-        return f"{Statement.UNREACHABLE(why=_why_unreachable(found))} {_in_the_end(found)}"
+def _why_not(found: Answer, how: How) -> str:
+    """Why there is no certificate."""
+    if found.status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
+        return f"Not certified: {refuted}."
+    if found.log is not None and found.study is None:
+        return ""
+    if found.status == "unreachable":
+        return Statement.UNREACHABLE(why=_why_unreachable(found))
     if how == "cancelled":
-        return f"Interrupted after {found.pulls:,} pulls. {_in_the_end(found)}"
-    if how == "time" and status == "running":
-        allowed = f" of {duration(found.state.max_time)}" if found.state.max_time else ""
-        return f"Not certified: the time{allowed} is over. {_in_the_end(found)}"
-    if status == "running":
-        return f"Not certified yet. {_so_far(found)}"
+        return f"Interrupted after {found.pulls:,} pulls."
+    if how == "time" and found.status == "running":
+        limit = f" of {duration(found.state.max_time)}" if found.state.max_time else ""
+        return f"Not certified: the time{limit} is over."
+    if found.status == "running":
+        return "Not certified yet."
     over = "all items that bear on it are measured" if list_is_over(found) else "the budget is used up"
-    return f"Not certified: {over} after {found.pulls:,} pulls. {_in_the_end(found)}"
+    return f"Not certified: {over} after {found.pulls:,} pulls."
 
 
 def list_is_over(found: Answer) -> bool:
     """Whether a study stopped because no item of its list is left, and not for a budget."""
     pairs, spent = found.noticed(InPairs), found.noticed(BudgetOver)
     return found.status == "budget" and pairs is not None and pairs.items > 0 and spent is None
-
-
-def _so_far(found: Answer) -> str:
-    inside = found.pareto_set
-    named = f" (keep: {names_of_listed(inside)})" if inside else ""
-    return f"So far: {counts(found)}{named}."
-
-
-def _in_the_end(found: Answer) -> str:
-    """How far it came; where no arm is in, with a best guess, and what it lacks."""
-    said = _so_far(found), none_within_yet(found), best_guess(found), too_few(found)
-    return " ".join(filter(None, said))
 
 
 def _why_unreachable(found: Answer) -> str:
@@ -205,12 +192,9 @@ def in_a_line(found: Answer) -> str:
     """The study in a line while it runs, for a log."""
     if found.gate is not None:
         return gate.in_a_line(found)
-    failed = f", {found.failed:,} failed" if found.failed else ""
     now = certificate_against_goal(found.nearest, found.metrics)
-    cost = "" if found.cost is None else f" for {spent_in_words(found.cost)}"
-    so_far = f"{found.pulls:,} pulls{failed}{cost} in {duration(found.state.seconds)}: {counts(found)}"
     short = too_short(found)
-    return f"{so_far}; {now}; {left_to_do(found)}{f'; {short}' if short else ''}"
+    return f"{measured_in_words(found)}: {counts(found)}; {now}; {left_to_do(found)}{f'; {short}' if short else ''}"
 
 
 def why(found: Answer, arm: int) -> str:
@@ -221,12 +205,6 @@ def why(found: Answer, arm: int) -> str:
     reasons = found.state.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(found.pulls_per_arm[arm]), 'pull')} failed"
     return f"excluded: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
-
-
-def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
-    """What pulls have cost so far, of what they may cost."""
-    of = "" if most is None else f" of {cost_in_words(most, cost.unit)} allowed"
-    return f"{cost_in_words(cost.spent, cost.unit)}{of}"
 
 
 def failures_in_words(found: Answer) -> str:
@@ -285,13 +263,7 @@ def enough_pulls(found: Answer) -> int | None:
 
 def left_to_do(found: Answer) -> str:
     """How much is left by the forecast, briefly."""
-    pulls, seconds = found.state.pulls_left_range, found.state.seconds_left_range
-    if (polished := polish_in_words(found)) is not None:
-        return polished
-    if pulls is None:
-        return "how long it will take is not known yet"
-    time_left = f", {time_range(*seconds)}," if seconds is not None else ""
-    return f"about {_range(pulls)} pulls{_costing(found)}{time_left} left"
+    return polish_in_words(found) or more_to_come(found)
 
 
 def polish_in_words(found: Answer) -> str | None:
@@ -305,8 +277,8 @@ def more_to_come(found: Answer) -> str:
     pulls, seconds = found.state.pulls_left_range, found.state.seconds_left_range
     if pulls is None:
         return "how many more pulls it will take is not known yet"
-    at_this_rate = f", {time_range(*seconds)} at the present rate" if seconds is not None else ""
-    return f"about {_range(pulls)} more pulls{_costing(found)} by the forecast{at_this_rate}"
+    time_left = f" ({time_range(*seconds)})" if seconds is not None else ""
+    return f"about {_range(pulls)} more pulls{_costing(found)}{time_left} by the forecast"
 
 
 def _costing(found: Answer) -> str:
@@ -333,23 +305,17 @@ def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> 
     `several` says that the storage `where` has more than this study.
     """
     if found.status == "certified":
-        look = commands_to_look(where, found.state.name, several=several)
-        return f"{look}." if look else None
-    if how == "cancelled":
-        return f"the same command goes on where it stopped; {more_to_come(found)}."
+        return commands_to_look(where, found.state.name, several=several) or None
+    if how in ("cancelled", "time"):
+        return f"the same command goes on; {more_to_come(found)}."
     if len(found.excluded) == len(found.arms):
-        return "mend the command; then begin anew, with another --study or --storage."
+        return "mend the command, then begin anew with another --study or --storage."
     if found.status == "unreachable":
         return _within_reach(found)
-    if (tied := _tied(found)) and how != "time":
+    if tied := _tied(found):
         return f"a tolerance (--tolerance): {tied}."
     if list_is_over(found):
-        return (
-            "a looser tolerance (--tolerance), a smaller --contamination in a new study, if you can vouch for it, or a "
-            "longer list of items."
-        )
-    if how == "time":
-        return f"the same command goes on for as long again; {more_to_come(found)}."
+        return "a looser --tolerance, a longer list of items, or a smaller --contamination in a new study."
     if any(isinstance(each, BudgetOver) and each.budget == "max_cost" for each in found.notices):
         return f"a larger budget, --max-cost {enough_cost(found)}; {more_to_come(found)}."
     if found.state.max_pulls is None:
@@ -360,26 +326,21 @@ def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> 
 
 def _within_reach(found: Answer) -> str:
     """What could be certified where what was asked for cannot."""
+    wall = any(each.is_time and "cpu" not in each.name for each in found.metrics)
+    cpu = ", or measure cpu_seconds where the work is CPU-bound" if wall else ""
     if found.noticed(ContaminationRefuted) is not None:
-        return f"begin anew (another --study) in blocks (--blocks){_of_the_processor(found)}."
-    if found.noticed(DriftAlarm) is not None and (of_cpu := _of_the_processor(found)):
-        return f"begin anew (another --study) on a machine whose speed does not change{of_cpu}."
-    goals = looser(found)
+        return f"begin anew (another --study) in blocks (--blocks){cpu}."
+    if found.noticed(DriftAlarm) is not None and wall:
+        return f"begin anew (another --study) on a machine whose speed does not change{cpu}."
     if open_by_limits(found) is not None:
-        return (
-            "set the limit farther from what is measured, or give it a tolerance (tolerance in [[limit]]); a study "
-            "that is there goes on with it."
-        )
+        return "move the limit away from what is measured, or give it a tolerance (tolerance in [[limit]])."
+    goals = looser(found)
     if goals is None and found.failed:
         return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
     if goals is None:
-        return (
-            "no tolerance that would tell the arms apart can be reached; begin anew (another --study) with a "
-            "smaller --contamination, if you can vouch for it, or with measurements that vary less."
-        )
-    fewer = ", or fewer failures in a new study (another --study)" if found.failed else ""
+        return "begin anew (another --study) with a smaller --contamination, or with measurements that vary less."
     options = shlex.join(part for goal in goals for part in ("--tolerance", goal))
-    return f"a looser tolerance, which could be reached: {options}{fewer}."
+    return f"a looser tolerance, which could be reached: {options}."
 
 
 def _tied(found: Answer) -> str:
@@ -394,16 +355,7 @@ def _tied(found: Answer) -> str:
     if not tied or not left or any(each.inner_tolerance > 0.0 for each in left):
         return ""
     names = names_in_short([found.arms[arm] for arm in np.flatnonzero(still)])
-    return (
-        f"{names} are equal in {joined(tied)}, so that {joined([each.name for each in left])} must tell them apart, "
-        "which without a tolerance may take any number of pulls"
-    )
-
-
-def _of_the_processor(found: Answer) -> str:
-    """What else to measure where other programs change how long something takes; "" where nothing does."""
-    wall = any(each.is_time and "cpu" not in each.name for each in found.metrics)
-    return ", or measure cpu_seconds where the work is CPU-bound" if wall else ""
+    return f"{names} are equal in {joined(tied)}, and {joined([each.name for each in left])} has none"
 
 
 def commands_to_look(where: str, study: str, *, several: bool) -> str:
@@ -411,62 +363,22 @@ def commands_to_look(where: str, study: str, *, several: bool) -> str:
     if where.startswith("memory:"):
         return ""
     named = ["--study", study] if several else []
-    return (
-        f"`{shlex.join(['frontguard', 'report', where, *named])}` writes a report to send, "
-        f"`{shlex.join(['frontguard', 'serve', where])}` shows it in a browser"
-    )
-
-
-# Of a log -------------------------------------------------------------------------------------------------------------
-
-
-def by_verdict(found: Answer) -> str:
-    """Which arms are in and which open, and how many have the other verdicts."""
-    front, opened, tally = found.pareto_set, found.named(found.having(Verdict.UNDECIDED)), found.tally()
-    inside = Statement.CERTAINLY_KEPT(
-        count=f"{len(front):,}",
-        measured=measured(found),
-        are=are(len(front)),
-        place=place(found),
-        arms=f" ({names_of_listed(front)})" if front else "",
-    )
-    beaten, too_far = beaten_and_beyond(found)
-    others: list[tuple[int, Callable[..., str]]] = [
-        (beaten, Statement.CERTAINLY_BEATEN),
-        (too_far, Statement.CERTAINLY_INFEASIBLE),
-        (
-            tally.get(Verdict.MATCHED, 0),
-            partial(Statement.CERTAINLY_MATCHED, these="it" if len(front) == 1 else "these"),
-        ),
-    ]
-    said = [inside, *(say(count=f"{count:,}", are=are(count)) for count, say in others if count)]
-    if opened:
-        said.append(f"{len(opened):,} {are(len(opened))} open ({names_in_short(opened)})")
-    return " ".join(filter(None, ["; ".join(said) + ".", none_within_yet(found)]))
-
-
-def what_counts_as_one(found: Answer) -> list[str]:
-    """Of clusters, what counts as one observation; of pairs, that they are too many to be looked at."""
-    pairs = found.noticed(InPairs)
-    said = [found.noticed(InClusters), None if pairs is None or pairs.looked else pairs]
-    return [str(each) for each in said if each is not None]
+    report, serve = shlex.join(["frontguard", "report", where, *named]), shlex.join(["frontguard", "serve", where])
+    return f"{report}, or {serve}"
 
 
 # How robust it is -----------------------------------------------------------------------------------------------------
 
 
 def robustness(found: Answer) -> str | None:
-    """How dirty the data may be before the answer is no longer certain; None where no arm is in, or it is not known."""
-    now, threat = found.certificate.contamination, found.certificate.threat
+    """How dirty the data may be before the answer is no longer certain; None where no arm is kept, or nobody knows."""
     profile = None if found.log is None else found.log.profile
     if profile is None or np.isnan(profile.front) or not found.having(Verdict.KEEP).any():
         return None
     if profile.front >= 0.5:
-        return Statement.STANDS_BELOW_HALF(answer=found.goal, what=what_eps_is(threat))
-    last = max(now, round(profile.front - profile.resolution, 12))
-    if last == 0.0:
-        return None
-    return Statement.STANDS(answer=found.goal, more=beyond(threat, last), now=f"{percent(now)} was")
+        return Statement.HOLDS_BELOW_HALF(answer=found.goal)
+    last = max(found.certificate.contamination, round(profile.front - profile.resolution, 12))
+    return Statement.HOLDS(answer=found.goal, eps=percent(last, ROUND_FLOOR)) if last else None
 
 
 def by_means(found: Answer) -> str | None:
@@ -485,18 +397,12 @@ def by_means(found: Answer) -> str | None:
 
 
 def failures(found: Answer) -> str | None:
-    """How many pulls failed, or lack a value, and what that means; None if none do."""
+    """How many pulls of a log failed, or lack a value, and what that means; None if none do."""
     failed = 0 if found.log is None else int(found.log.failed_pulls.sum())
-    if found.log is None or not failed:
+    if not failed:
         return None
-    each = found.log.failed.sum(axis=0).tolist()
-    parts = ", ".join(f"{name} {count:,}" for name, count in zip(found.objectives, each, strict=True) if count)
-    in_what = f" ({parts})" if len(found.objectives) > 1 and any(count != failed for count in each) else ""
     lack = "lacks" if failed == 1 else "lack"
-    return (
-        f"{failed:,} of {found.pulls:,} pulls {lack} a value that can be used{in_what}: missing, not finite, or not in "
-        "range. It counts as one that could have been anything."
-    )
+    return f"{failed:,} of {found.pulls:,} pulls {lack} a value: it counts as one that could have been anything."
 
 
 # What is open ---------------------------------------------------------------------------------------------------------
@@ -518,21 +424,18 @@ def to_settle(found: Answer, most: int = 5) -> list[str]:
     lines = []
     reached = np.flatnonzero(needed.limit == 0)
     if len(reached):
-        total = int(needed.extra(len(found.arms)).sum())
         order = reached[np.argsort(needed.pulls[reached], kind="stable")]
-        for j in order[:most].tolist():
-            rival, more = int(needed.rivals[j]), int(needed.rival_pulls[j])
-            also = f", and {rounded(more)} of {found.arms[rival]}, which decides it" if rival >= 0 and more > 0 else ""
-            own = int(needed.pulls[j])
-            pulls = "1 more pull" if own == 1 else f"{rounded(own)} more pulls"
-            lines.append(f"{found.arms[int(needed.arms[j])]}: about {pulls}{also}.")
-        rest = order[most:]
-        if len(rest):
-            least, farthest = int(needed.pulls[rest].min()), int(needed.pulls[rest].max())
-            span = rounded(least) if least == farthest else f"{rounded(least)} to {rounded(farthest)}"
-            lines.append(f"{len(rest):,} more: about {span} more pulls{' each' if len(rest) > 1 else ''}.")
-        afresh = _afresh(found, total)
-        lines.append(f"Together that is about {rounded(total)} more pulls{afresh}, if the samples go on as they began.")
+        named = [f"{found.arms[int(needed.arms[j])]} ({rounded(int(needed.pulls[j]))})" for j in order[:most].tolist()]
+        rest = f" … and {len(order) - most:,} arms more" if len(order) > most else ""
+        total = int(needed.extra(len(found.arms)).sum())
+        clusters = found.noticed(InClusters)
+        afresh = ""
+        if clusters is not None:
+            afresh = f", in about {rounded(-(-total * clusters.clusters // clusters.rows))} new clusters"
+        lines.append(
+            f"About {rounded(total)} more pulls{afresh} would settle {', '.join(named)}{rest}, those that decide them "
+            "included, if the samples go on as they began."
+        )
     for code, word in enumerate(LIMITS):
         arms = needed.arms[needed.limit == code]
         if code == 0 or not len(arms):
@@ -545,12 +448,6 @@ def to_settle(found: Answer, most: int = 5) -> list[str]:
             said = Statement.NOT_BY_PULLS(why=_WHY[word].format(able=does))
         lines.append(f"{names}: {said}.")
     return lines
-
-
-def _afresh(found: Answer, pulls: int) -> str:
-    """In how many new clusters so many pulls are, if they are like those that there are; nothing without clusters."""
-    said = found.noticed(InClusters)
-    return "" if said is None else f", in about {rounded(-(-pulls * said.clusters // said.rows))} new clusters"
 
 
 def holds_now(found: Answer) -> str | None:
@@ -570,34 +467,27 @@ def _measure_more(found: Answer, append: Path | None) -> str:
     pairs, clusters = found.noticed(InPairs), found.noticed(InClusters)
     if pairs is not None and pairs.items:
         return "measure the open arms, and those that decide them, on all items of the list"
-    where = f"add the new rows (--append {append or 'STATE for both'})"
-    if pairs is not None or clusters is not None:
-        fresh = "" if clusters is None else ", in new clusters,"
-        where = f"give the new rows{fresh} together with these (--anytime)"
-    once = "" if found.anytime else "; this answer allows for one look, the next one for many"
-    return f"measure the open arms and those that decide them, and {where}{once}"
+    if pairs is None and clusters is None:
+        return f"measure the undecided arms and those that decide them, and add the rows (--append {append or 'STATE'})"
+    fresh = "" if clusters is None else " in new clusters"
+    return f"measure the undecided arms and those that decide them{fresh}, and give all rows together (--anytime)"
 
 
 def next_after_log(found: Answer, append: Path | None = None) -> str:
     """What to do now. `append` is the state file of the command."""
     if found.status == "certified":
-        more = (
-            ""
-            if found.log is not None and found.log.profile is not None
-            else "; --profile says up to which contamination it stands"
-        )
-        return f"--report FILE.html writes a report to send{more}."
+        return "--report FILE.html writes this as a page; --explain says exactly what is proved."
     steps = []
     if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
     elif found.status == "budget":
         steps.append(_measure_more(found, append))
-    suggested, within = suggested_tolerances(found.nearest, found.metrics), _settled_within(found)
-    if suggested is not None and within is not None:  # the certificate that holds now, rounded up
+    suggested = suggested_tolerances(found.nearest, found.metrics)
+    if suggested is not None and _settled_within(found) is not None:  # the certificate that holds now, rounded up
         options = shlex.join(part for text in suggested for part in ("--tolerance", text))
-        steps.append(f"settle for less: within {within} everything is settled now ({options})")
+        steps.append(f"accept a looser tolerance, which is reached already: {options}")
     elif found.status == "unreachable":  # as these go on: but so few, or such wild ones, show little of that
-        steps.append("more repeats of every arm, for these leave it open by more than the arms differ")
+        steps.append("measure every arm more often: these leave it open by more than the arms differ")
     if found.status == "unreachable":
         steps.append("a smaller --contamination, if you can vouch for it")
     return "; or ".join(steps) + "."

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,10 +20,13 @@ from frontguard._common.typing import Bools, Ints
 from frontguard.objectives import Objective
 from frontguard.phrases import (
     MOST_NAMES,
+    at_least,
+    at_most,
     between,
     cells_of,
     cut_in_the_middle,
     fitting_names,
+    joined,
     listed,
     natural,
     number,
@@ -32,7 +36,7 @@ from frontguard.phrases import (
 )
 from frontguard.results import Answer
 from frontguard.verdicts import VERDICT_ORDER, Feasibility, Verdict
-from frontguard.words.terminal import COMFORTABLE, LEAST, TextColumn, drawn, left_out, width_of, wrapped
+from frontguard.words.terminal import COMFORTABLE, LEAST, TextColumn, drawn, fitted, width_of
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -149,7 +153,7 @@ class ArmCell(NamedTuple):
 
     text: str
     value: float | None = None
-    beside: str = ""  # the interval of an estimate; none of what is exact
+    beside: str = ""  # the interval of an estimate; none of one that is known to the last digit
 
     @property
     def full(self) -> str:
@@ -242,7 +246,8 @@ def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
 
 
 def _estimate(centre: float, low: float, high: float, least: float, exact: bool) -> ArmCell:
-    interval = "" if exact and low == centre == high else between(low, high)
+    known = low == centre == high and (exact or at_least(low) == at_most(high))
+    interval = "" if known else between(low, high)
     if math.isfinite(centre):
         return ArmCell(number(centre), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say
@@ -316,114 +321,70 @@ def _line(name: str) -> str:
 # On a terminal --------------------------------------------------------------------------------------------------------
 
 
-_NAMES = {
-    "arm": ("arm",),
-    "instead": ("take", "instead"),
-    "decided by": ("decided", "by"),
-}  # columns that have names of arms, with their headings
 _HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do
 
-
-class Layout(NamedTuple):
-    """Where intervals stand, which columns there are not, and how many cells names get at least, if they need them."""
-
-    intervals: Literal["beside", "below", "none"]
-    without: tuple[str, ...]
-    least: int
+_NAMES_OF = {"instead": "take", "decided by": "by"}  # the columns that have names of arms, and what stands before these
 
 
-class Printed(NamedTuple):
-    """The table for rich to print, and a sentence on what it leaves out; "" if nothing."""
+def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Group:
+    """The table in so many columns of a terminal, and what it leaves out; `elsewhere` is an option that gives all.
 
-    table: Group
-    left_out: str
-
-
-def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Printed:
-    """The table in so many columns of a terminal; `elsewhere` is an option that gives all of it.
-
-    Names are shortened in the middle and never vanish. For them intervals move below their estimates, then "stands up
-    to" and "decided by" go, then the intervals, failures and pulls, and in the end the last metrics. Columns without
-    any entry are never there.
+    Each arm has its estimates, how it stands to limits, and its verdict with the arm that decides it, or that does for
+    it. Names are shortened in the middle and never vanish. For them intervals move below their estimates, then they go,
+    then who decides, and in the end limits and the last metrics.
     """
-    there = [
-        column
-        for column in made.columns
-        if not made.rows or column.name == "arm" or any(row.cells[column.name].full for row in made.rows)
-    ]
-    names = {
-        column.name: [visible(row.cells[column.name].text) for row in made.rows]
-        for column in there
-        if column.name in _NAMES
-    }
-    metrics = {column.name: visible(column.heading) for column in there if _is_metric(column)}
-    whole = 0  # cells of the first layout, in which everything is
-    for layout in _layouts(there):
-        kept = [column for column in there if column.name not in layout.without]
-        columns = {
-            column.name: TextColumn(_NAMES[column.name], ())
-            if column.name in _NAMES
-            else _column(column, [row.cells[column.name] for row in made.rows], layout, metrics)
-            for column in kept
-        }
-        wanted = [max(map(cells_of, (*_NAMES[name], *names[name]))) for name in columns if name in _NAMES]
-        besides = width_of(list(columns.values())) - sum(columns[name].width for name in columns if name in _NAMES)
-        most = _shared(width - besides, wanted)
-        whole = whole or besides + sum(min(each, COMFORTABLE) for each in wanted)
-        if most >= min(max(wanted), layout.least):
+    from rich.console import Group as RichGroup
+    from rich.text import Text
+
+    arms = [visible(row.cells["arm"].text) for row in made.rows]
+    rivals = [_rival(row) for row in made.rows]
+    there = [column for column in made.columns if _is_metric(column) or column.name.startswith("limit")]
+    longest = max(map(cells_of, (*arms, *(name for _, name in rivals))), default=0)
+    for intervals, most in product(("beside", "below", "none"), (longest, 40, COMFORTABLE, LEAST)):
+        short = dict(zip(every := [*arms, *(name for _, name in rivals)], fitting_names(every, most), strict=True))
+        columns = [TextColumn.of("arm", [short[name] for name in arms])]
+        columns += [_column(column, made, intervals) for column in there]
+        columns.append(TextColumn.of("verdict", [f"{said}{short[name]}" for said, name in rivals]))
+        if width_of(columns) <= width:
             break
-    every = [text for name in columns if name in _NAMES for text in names[name]]
-    short = dict(zip(every, fitting_names(every, most), strict=True))
-    for name in columns.keys() & _NAMES:
-        columns[name] = TextColumn(_NAMES[name], tuple((short[text],) for text in names[name]))
-    what = ["the intervals"] if layout.intervals == "none" else []
-    what += [shortened(visible(column.heading), 40) for column in there if column.name in layout.without]
-    if not what and most < max(wanted):
-        what, whole = ["parts of names"], besides + sum(wanted)
-    table = drawn(list(columns.values()), [COLOURS[row.verdict] for row in made.rows])
-    return Printed(table, left_out(what, width, whole, elsewhere))
+    gone = ["the intervals"] if intervals == "none" else []
+    if width_of(columns) > width:
+        columns[-1] = TextColumn.of("verdict", [row.verdict.word for row in made.rows])
+        columns, left = fitted(columns, width, range(len(columns) - 2, 1, -1), LEAST)
+        gone += [shortened(each, 40) for each in left]
+    notes = [made.rest] if made.rest else []
+    notes += [f"not shown: {joined(gone)}"] if gone else []
+    said = f"{'; '.join(notes)}{f' ({elsewhere} has all)' if elsewhere else ''}"
+    table = drawn(columns, [COLOURS[row.verdict] for row in made.rows])
+    return RichGroup(*table.renderables, *([Text(said)] if notes else []))
 
 
-def _layouts(columns: Sequence[ArmColumn]) -> list[Layout]:
-    """From the one that has everything to the one that has least."""
-    there = [column.name for column in columns]
-    last = [name for name in reversed(there) if name in ("stands up to", "instead", "decided by")]
-    folded = dict.fromkeys(((), tuple(last[:1]), tuple(last[1:]), tuple(last)))
-    ways: list[Layout] = []
-    for without in folded:
-        ways += [Layout("beside", without, COMFORTABLE), Layout("below", without, COMFORTABLE)]
-    ways.append(Layout("below", tuple(last), LEAST))
-    ways += [Layout("none", without, LEAST) for without in folded]
-    limits = [name for name in there if name.startswith("limit")]
-    metrics = [column.name for column in columns if _is_metric(column)]
-    gone = tuple(last)
-    for name in (*limits[::-1], "failed", "pulls", *metrics[:0:-1]):
-        gone = (*gone, name)
-        ways.append(Layout("none", gone, LEAST))
-    return ways
+def _rival(row: ArmRow) -> tuple[str, str]:
+    """What is said of an arm, and the name that follows: who decides it, or does for it; "" where nobody does."""
+    word = row.verdict.word
+    for column, before in _NAMES_OF.items():
+        if row.verdict is not Verdict.KEEP and column in row.cells and row.cells[column].text:
+            return f"{word}, {before} " if before == "take" else f"{word} {before} ", visible(row.cells[column].text)
+    return word, ""
 
 
-def _column(column: ArmColumn, cells: Sequence[ArmCell], layout: Layout, metrics: dict[str, str]) -> TextColumn:
-    if _is_metric(column):
-        return _estimates(column, cells, layout, metrics)
-    heading: tuple[str, ...] = ("stands", "up to") if column.name == "stands up to" else (column.heading,)
-    if column.name.startswith("limit"):
-        heading = _of_a_limit(visible(column.heading))
-    return TextColumn(heading, tuple((cell.text,) for cell in cells), column.number)
-
-
-def _estimates(column: ArmColumn, cells: Sequence[ArmCell], layout: Layout, metrics: dict[str, str]) -> TextColumn:
-    word, _, ends = column.below.partition(" ")
-    lines: tuple[tuple[str, ...], ...]
-    if layout.intervals == "beside":
-        below, lines = [column.below], tuple((cell.full,) for cell in cells)
-    elif layout.intervals == "below":
-        below, lines = [word, ends], tuple((cell.text, cell.beside) for cell in cells)
-    else:
-        below, lines = [word], tuple((cell.text or "?",) for cell in cells)
-    widest = max(TextColumn(tuple(below), lines).width, min(cells_of(metrics[column.name]), _HEADING))
-    short = dict(zip(metrics, fitting_names(list(metrics.values()), 2 * widest), strict=True))
-    return TextColumn((*wrapped(short[column.name], widest), *below), lines, number=True)
+def _column(column: ArmColumn, made: ArmTable, intervals: str) -> TextColumn:
+    cells = [row.cells[column.name] for row in made.rows]
+    if not _is_metric(column):
+        return TextColumn(_of_a_limit(visible(column.heading)), tuple((cell.text,) for cell in cells))
+    lines: list[tuple[str, ...]] = [(cell.text or "?",) for cell in cells]
+    if intervals == "beside":
+        lines = [(cell.full,) for cell in cells]
+    elif intervals == "below":
+        lines = [(cell.text, cell.beside) for cell in cells]
+    names = [visible(each.heading) for each in made.columns if _is_metric(each)]
+    word = column.below.partition(" ")[0]
+    below = TextColumn((word,), tuple(lines))
+    widest = max(below.width, min(cells_of(visible(column.heading)), _HEADING))
+    short = dict(zip(names, fitting_names(names, widest), strict=True))[visible(column.heading)]
+    together, room = f"{short}, {word}", _HEADING + 4 if intervals == "beside" else 0
+    heading = [together] if cells_of(together) <= max(widest, room) else [short, word]
+    return TextColumn(tuple(heading), below.cells, number=True)
 
 
 def _of_a_limit(heading: str) -> tuple[str, ...]:
@@ -433,19 +394,8 @@ def _of_a_limit(heading: str) -> tuple[str, ...]:
     ('p95(latency)', '≤ 300')
     """
     what, sign, bound = heading.rpartition(" ≤ ") if " ≤ " in heading else heading.rpartition(" ≥ ")
-    return cut_in_the_middle(what, 2 * _HEADING), f"{sign.strip()} {bound}"
+    return cut_in_the_middle(what, 24), f"{sign.strip()} {bound}"
 
 
 def _is_metric(column: ArmColumn) -> bool:
     return column.name[1:].isdecimal()
-
-
-def _shared(room: int, wanted: Sequence[int]) -> int:
-    """The most cells that each of one or two columns of names may have, so that all of them find room.
-
-    >>> _shared(30, [10, 40]), _shared(30, [25, 40]), _shared(30, [40]), _shared(60, [10, 40])
-    (20, 15, 30, 40)
-    """
-    if sum(wanted) <= room:
-        return max(wanted)
-    return room if len(wanted) == 1 else max(room // 2, room - min(wanted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from typing import Literal, NamedTuple
@@ -10,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from frontguard.limits import Gate
-from frontguard.notices import ExactDiffers, Notice, TakenAsRate
+from frontguard.notices import InClusters, IndependentArms, InPairs, Notice, TakenAsRate
 from frontguard.objectives import Objective
-from frontguard.phrases import are, article, at_least, at_most, joined, number, number_of, percent
+from frontguard.phrases import are, article, between, joined, number, number_of, percent
 from frontguard.results import Answer, Kept
 from frontguard.statements import Statement
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
@@ -25,9 +24,6 @@ class _Wording(NamedTuple):
     """How a model is spoken of; {eps} and {attacker} are fields."""
 
     promised: Statement
-    fact: str
-    beyond: str
-    eps: str
     able: str
     assumed: str
 
@@ -39,9 +35,6 @@ _SHARE = "Of an arm's measurements, however many there are, up to {eps} (ε) may
 def _by_chance(how: str) -> _Wording:
     return _Wording(
         Statement.BY_CHANCE,
-        "each with probability up to {eps}, by {attacker} attacker",
-        "each measurement is replaced with probability more than {eps}",
-        "probability with which each measurement is replaced",
         "replaces each measurement with probability {eps}",
         _CHANCE + how,
     )
@@ -56,9 +49,6 @@ _WORDINGS = {
     "malicious": _by_chance("by any value whatever, and the attacker chooses which ones after having seen them"),
     "share": _Wording(
         Statement.BY_SHARE,
-        "any {eps} of each arm's, whichever, chosen afterwards",
-        "more than {eps} of an arm's measurements are replaced",
-        "share of an arm's measurements that is replaced",
         "replaces any {eps} of an arm's measurements",
         _SHARE + "whichever, by any value whatever; which ones and by what may be chosen after all is measured",
     ),
@@ -88,16 +78,6 @@ def against(threat: str, eps: float) -> str:
     return _wording(threat).promised(eps=percent(eps, ROUND_FLOOR), attacker=article(threat))
 
 
-def may_lie(threat: str, eps: float) -> str:
-    """Which measurements may lie, for a list of facts.
-
-    >>> may_lie("malicious", 0.1), may_lie("share", 0.1), may_lie("share", 0.0)
-    ('each with probability up to 10%, by a malicious attacker', "any 10% of each arm's, whichever, chosen afterwards",
-     'none (ε = 0)')
-    """
-    return _said(_wording(threat).fact, threat, percent(eps)) if eps else "none (ε = 0)"
-
-
 def assumed(threat: str, eps: float) -> str:
     """What is assumed of whoever lies, in a sentence or two."""
     if not eps:
@@ -108,11 +88,6 @@ def assumed(threat: str, eps: float) -> str:
     )
 
 
-def beyond(threat: str, eps: float) -> str:
-    """What would be more than some ε; the ε is rounded down, since up to it something is promised."""
-    return _said(_wording(threat).beyond, threat, percent(eps, ROUND_FLOOR))
-
-
 def able(threat: str, eps: float) -> str:
     """What the attacker does.
 
@@ -120,15 +95,6 @@ def able(threat: str, eps: float) -> str:
     "replaces any 10% of an arm's measurements"
     """
     return _said(_wording(threat).able, threat, percent(eps))
-
-
-def what_eps_is(threat: str) -> str:
-    """What ε is: a probability, or a share.
-
-    >>> what_eps_is("share")
-    "share of an arm's measurements that is replaced"
-    """
-    return _wording(threat).eps
 
 
 # What counts of metrics -----------------------------------------------------------------------------------------------
@@ -196,44 +162,11 @@ def declared(metrics: Sequence[Objective]) -> list[str]:
     return said
 
 
-def taken_as_declared(metrics: Sequence[Objective], notices: Sequence[Notice] = ()) -> str:
-    """The same in short, to stand behind what is promised; "" where nothing was declared.
-
-    What was measured differently in some arms is said to be exact in the others alone.
-
-    >>> rate, size = Objective("solved", "maximize", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
-    >>> taken_as_declared([rate, size, Objective("ms", statistic="mean", sigma=0.2)])
-    ' As declared, solved lies between 0 and 1, bytes is exact and the deviation of ms is 0.2.'
-    >>> taken_as_declared([size], [ExactDiffers("bytes", "a", 2, 20.0, 21.0)])
-    ' As declared, bytes is exact, but for 2 arms that were measured differently.'
-    """
-    differ: dict[str, int] = {}
-    for notice in notices:
-        if isinstance(notice, ExactDiffers):  # one for each log that is compared
-            differ[notice.objective] = differ.get(notice.objective, 0) + notice.arms
-    said = []
-    for each in metrics:
-        if each.bounds is not None:
-            said.append(f"{each.name} lies between {number(each.bounds[0])} and {number(each.bounds[1])}")
-        elif each.sigma is not None:
-            said.append(f"the deviation of {each.name} is {number(each.sigma)}")
-        elif each.exact and each.name in differ:
-            arms = differ[each.name]
-            measured = "was" if arms == 1 else "were"
-            said.append(f"{each.name} is exact, but for {number_of(arms)} that {measured} measured differently")
-        elif each.exact:
-            said.append(f"{each.name} is exact")
-    return f" As declared, {joined(said)}." if said else ""
-
-
-def rates(notices: Sequence[Notice]) -> str | None:
-    """What was taken as a rate although nobody said so; None where nothing was.
-
-    >>> rates([TakenAsRate("solved")])
-    "'solved' is true or false: the rate is what counts."
-    """
-    names = [repr(each.objective) for each in notices if isinstance(each, TakenAsRate)]
-    return f"{joined(names)} {are(len(names))} true or false: the rate is what counts." if names else None
+def granted(notices: Sequence[Notice]) -> list[str]:
+    """What was taken for granted of measurements: what depends on what, and what counts without being asked for."""
+    kinds = TakenAsRate | InClusters | InPairs | IndependentArms
+    said = dict.fromkeys(str(each).rstrip(".") for each in notices if isinstance(each, kinds))
+    return [f"{each[0].upper()}{each[1:]}." for each in said]
 
 
 # Limits ---------------------------------------------------------------------------------------------------------------
@@ -279,7 +212,7 @@ def why_by_limits(result: Answer, arm: int) -> str | None:
         return None
     keeping = Feasibility(int(kept.codes[arm, place]))
     if verdict is Verdict.BEATEN and keeping is Feasibility.INFEASIBLE:
-        return Statement.INFEASIBLE(limit=str(kept.gates[place]), by=_at_best(kept, arm, place))
+        return Statement.INFEASIBLE(limit=str(kept.gates[place]), by=_between(kept, arm, place))
     if verdict is Verdict.UNDECIDED and keeping is Feasibility.OPEN:
         return f"undecided: what is left open is whether {kept.gates[place]}: {_between(kept, arm, place)}"
     return None
@@ -335,15 +268,6 @@ def _nearest(result: Answer, code: int) -> str:
     return f" Nearest is {result.arms[arm]}: {kept.gates[place].of} {_between(kept, arm, place)}."
 
 
-def beaten_and_beyond(result: Answer) -> tuple[int, int]:
-    """Of the beaten arms, how many are beaten by another one, and how many are beyond a limit."""
-    out = result.having(Verdict.BEATEN)
-    if result.limits is None:
-        return int(out.sum()), 0
-    beyond = out & (result.limits.of_arms == INFEASIBLE)
-    return int((out & ~beyond).sum()), int(beyond.sum())
-
-
 def open_by_limits(result: Answer) -> str | None:
     """Names of the open arms of which it is open whether they keep to the limits; None if there are none."""
     if result.limits is None:
@@ -352,22 +276,10 @@ def open_by_limits(result: Answer) -> str | None:
     return names_in_short(result.named(some)) if some.any() else None
 
 
-def _at_best(kept: Kept, arm: int, place: int) -> str:
-    """The end of an interval that lies nearest to the limit beyond which it is, rounded towards that."""
-    low, high = (float(ends[arm, place]) for ends in kept.ends)
-    return f"at least {at_least(low)}" if kept.gates[place].sign == "≤" else f"at most {at_most(high)}"
-
-
 def _between(kept: Kept, arm: int, place: int) -> str:
     low, high = (float(ends[arm, place]) for ends in kept.ends)
-    estimate = float(kept.estimates[arm, place])
-    if math.isinf(low) and math.isinf(high):
-        return f"measured {number(estimate)}, not bounded yet" if math.isfinite(estimate) else "not bounded yet"
-    if math.isinf(high):
-        return f"at least {at_least(low)}"
-    if math.isinf(low):
-        return f"at most {at_most(high)}"
-    return f"between {at_least(low)} and {at_most(high)}" if low < high else f"it is {low:.12g}"
+    estimate = number(float(kept.estimates[arm, place]))
+    return estimate if low == high else f"{estimate} {between(low, high)}"
 
 
 def standing_to_limits(result: Answer) -> str | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_FLOOR
 
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import ContaminationRefuted, IndependentArms, InPairs
+from frontguard.notices import ContaminationRefuted, InPairs
 from frontguard.objectives import Objective, parse_tolerance
-from frontguard.phrases import are, joined, number, number_of, percent, percentage, rounded_up
-from frontguard.results import Answer, Certificate
+from frontguard.phrases import are, cost_in_words, duration, joined, number, number_of, percent, percentage, rounded_up
+from frontguard.results import Answer, Certificate, CostSoFar
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words.arm_table import names_in_short
@@ -22,8 +22,8 @@ from frontguard.words.asked import (
     assumed,
     counted_in_words,
     declared,
+    granted,
     keeps,
-    taken_as_declared,
     what_counts,
     why_by_limits,
 )
@@ -53,6 +53,21 @@ FAILED_PULL = Statement.FAILED_PULL()
 # What it guarantees ---------------------------------------------------------------------------------------------------
 
 
+def certainty(result: Answer) -> str:
+    """How surely an answer holds, and with how many wrong measurements, in a line."""
+    certificate, refuted = result.certificate, result.noticed(ContaminationRefuted)
+    if certificate.confidence is None or refuted is not None:
+        return Statement.NO_PROMISE(why=REFUTED if refuted else why_void(certificate, result.policy))
+    said = Statement.CERTAINTY if certificate.contamination else Statement.CERTAINTY_IF_CLEAN
+    sure, eps = percent(certificate.confidence, ROUND_FLOOR), percent(certificate.contamination)
+    looks = "" if result.anytime else Statement.LOOKED_ONCE()
+    return f"{said(confidence=sure, eps=eps)}{looks}."
+
+
+REFUTED = "measurements contradict what it rests on"
+"""Why nothing is promised of what cannot be of one distribution."""
+
+
 def guarantee(result: Answer) -> str:
     """What holds of an answer, in plain words; nothing is promised of arms that were excluded.
 
@@ -62,38 +77,60 @@ def guarantee(result: Answer) -> str:
     if certificate.confidence is None:
         return Statement.NO_PROMISE(why=why_void(certificate, result.policy))
     if result.noticed(ContaminationRefuted) is not None:
-        return Statement.NO_PROMISE(why="measurements contradict what it rests on")
-    after = ""
+        return Statement.NO_PROMISE(why=REFUTED)
+    after = []
     if result.log is not None and result.study is None:
-        after = Statement.ANYTIME() if result.anytime else Statement.ONE_LOOK()
-    elif result.failed:
-        after = f" {FAILED_PULL}"
-    after += taken_as_declared(counted_metrics(result), result.notices)
-    if (pairs := result.noticed(InPairs)) is not None and pairs.looked:
-        after += f" {pairs}"
-    if any(isinstance(each, IndependentArms) for each in result.notices):
-        after += f" {Statement.INDEPENDENT()}"
+        after.append(Statement.ANYTIME() if result.anytime else Statement.ONE_LOOK())
+    if result.failed:
+        after.append(FAILED_PULL)
+    after += declared(counted_metrics(result))
+    after += granted(result.notices)
     if result.log is None and result.question is not None and result.question.blocks:
-        after += f" {Statement.BLOCKS(quantiles=what_counts(result.metrics))}"
+        after.append(Statement.BLOCKS(quantiles=what_counts(result.metrics)))
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
         scope=scope(len(result.arms) - len(result.excluded), result.excluded),
-        said="; ".join(_said(result)),
+        said="; ".join(_clauses(result)),
     )
-    return promise + after
+    return " ".join([promise, *after])
 
 
-def _said(result: Answer) -> list[str]:
-    """What is promised of verdicts; where there are limits, what of it is so among the arms that keep to them."""
-    intervals, *verdicts, of_in = _of_verdicts(result)
-    of_all, missing = [intervals, *verdicts], _of_missing(result)
-    compared = [each for each in (of_in, *missing) if each]
-    if result.limits is None:
-        return [*of_all, *compared]
-    if result.tally().keys() <= {Verdict.BEATEN, Verdict.EXCLUDED}:
-        return of_all
-    return [*of_all, Statement.AMONG_THOSE(limits=all_limits(result.limits), said="; ".join(compared))]
+def _clauses(result: Answer) -> list[str]:
+    """What is promised of intervals and verdicts; with limits, what of it is so among the feasible arms."""
+    tally, limits = result.tally(), result.limits
+    counted = [*result.metrics, *(() if limits is None else (gate.metric for gate in limits.gates))]
+    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else what_counts(counted))]
+    if limits is None:
+        return [*said, *([Statement.BEATEN()] if Verdict.BEATEN in tally else []), *_compared(result)]
+    if tally.keys() <= {Verdict.BEATEN, Verdict.EXCLUDED}:
+        return [*said, Statement.ALL_INFEASIBLE()]
+    if Verdict.KEEP in tally:
+        said.append(Statement.KEPT_IS_FEASIBLE(limits=all_limits(limits)))
+    if Verdict.BEATEN in tally:
+        said.append(Statement.BEATEN_OR_INFEASIBLE())
+    return [*said, Statement.AMONG_THOSE(limits=all_limits(limits), said="; ".join(_compared(result)))]
+
+
+def _compared(result: Answer) -> list[str]:
+    """What holds of the kept arms, of the matched ones, and of what the kept ones may miss."""
+    tally, within, coverage = result.tally(), margins(result), result.certificate.coverage
+    # What earlier versions printed of a study or log that was not certified was not of the set that is printed.
+    of_printed = result.status == "certified" or result.certificate.arms is not None
+    known = of_printed and bool(np.isfinite(coverage).all())
+    missed = amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
+    said = []
+    if Verdict.KEEP in tally:
+        said.append(Statement.KEPT_WITHIN(within=within) if within else Statement.NONE_DOMINATES())
+    if Verdict.MATCHED in tally and not known:
+        said.append(Statement.MATCHED_SOMEHOW())
+    elif Verdict.MATCHED in tally:
+        said.append(Statement.MATCHED_WITHIN(within=missed) if missed else Statement.MATCHED())
+    if Verdict.KEEP not in tally or not known:
+        return [*said, Statement.SOME_MISSED()]
+    if Verdict.UNDECIDED in tally:
+        said.append(Statement.OPEN())
+    return [*said, Statement.MISSED_WITHIN(within=missed) if missed else Statement.NONE_MISSED()]
 
 
 def why_void(certificate: Certificate, policy: str = "the policy") -> str:
@@ -140,52 +177,6 @@ def margins(result: Answer) -> str:
     if not any(amounts):
         return ""
     return amounts_in_words(amounts, result.metrics) if result.metrics else _bounds(amounts, ())
-
-
-def _of_verdicts(result: Answer) -> list[str]:
-    """Where true values lie, what *out* means, and last what *in* does; "" where there are none such."""
-    tally, within, one = result.tally(), margins(result), len(result.metrics) == 1
-    counted = [*result.metrics, *(() if result.limits is None else (gate.metric for gate in result.limits.gates))]
-    said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else what_counts(counted))]
-    limited = result.limits
-    if limited is not None and Verdict.KEEP in tally:
-        said.append(Statement.KEPT_IS_FEASIBLE(limits=all_limits(limited)))
-    if limited is not None and tally.keys() <= {Verdict.BEATEN, Verdict.EXCLUDED}:
-        said.append(Statement.ALL_INFEASIBLE())
-    elif limited is not None and Verdict.BEATEN in tally:
-        said.append(Statement.WORSE_OR_INFEASIBLE() if one else Statement.BEATEN_OR_INFEASIBLE())
-    elif Verdict.BEATEN in tally:
-        said.append(Statement.BEATEN_WORSE() if one else Statement.BEATEN())
-    if Verdict.KEEP not in tally:
-        return [*said, ""]
-    on_front = Statement.KEPT_EXACTLY if limited is None else Statement.NONE_DOMINATES
-    exactly, about = (Statement.KEPT_BEST, Statement.KEPT_NEAR_BEST) if one else (on_front, Statement.KEPT_WITHIN)
-    return [*said, about(within=within) if within else exactly()]
-
-
-def _of_missing(result: Answer) -> list[str]:
-    """What holds of the arms that are not in: those that are covered, those of the front, those that are open."""
-    tally, one, coverage = result.tally(), len(result.metrics) == 1, result.certificate.coverage
-    # What earlier versions printed of a study or log that was not certified was not of the set that is printed.
-    of_printed = result.status == "certified" or result.certificate.arms is not None
-    known = of_printed and bool(np.isfinite(coverage).all())
-    within = amounts_in_words(coverage, result.metrics) if np.any(coverage) else ""
-    said = []
-    if Verdict.MATCHED in tally:
-        if not known:
-            said.append(Statement.MATCHED_SOMEHOW())
-        elif within:
-            said.append(Statement.MATCHED_WITHIN(within=within))
-        else:
-            said.append(Statement.MATCHED(everywhere="" if one else " in every objective"))
-    if Verdict.KEEP not in tally or not known:
-        return [*said, Statement.SOME_MISSED()]
-    if Verdict.UNDECIDED in tally:
-        said.append(Statement.OPEN())
-    exactly, about = (
-        (Statement.BEST_RETURNED, Statement.BEST_WITHIN) if one else (Statement.NONE_MISSED, Statement.MISSED_WITHIN)
-    )
-    return [*said, about(within=within) if within else exactly()]
 
 
 def sentence(certificate: Certificate) -> str:
@@ -252,46 +243,12 @@ def counted_metrics(result: Answer) -> tuple[Objective, ...]:
     )
 
 
-def assumptions(
-    certificate: Certificate,
-    objectives: Sequence[Objective],
-    *,
-    policy: str,
-    anytime: bool | None,
-    spread: str | None,
-    failed: int,
-    excluded: int,
-    side_by_side: bool = False,
-) -> tuple[str, ...]:
-    """What has to be so for the certificate to hold. `anytime` is None where it is not known."""
-    return tuple(
-        said
-        for said in (
-            assumed(certificate.threat, certificate.contamination),
-            _law(policy, objectives),
-            SIDE_BY_SIDE if side_by_side else "",
-            _shape(spread, policy, objectives),
-            *declared(objectives),
-            _looks(anytime),
-            f"{FAILED_PULL} There are {failed:,} of them here, and none was left out." if failed else "",
-            f"{excluded:,} "
-            f"{'arm that could not be measured was' if excluded == 1 else 'arms that could not be measured were'} "
-            "excluded, and the answer is about the others."
-            if excluded
-            else "",
-            _at_once(certificate, policy),
-        )
-        if said
-    )
-
-
-def _at_once(certificate: Certificate, policy: str) -> str:
-    if certificate.confidence is None:
-        return Statement.NO_PROMISE(why=why_void(certificate, policy))
-    return Statement.ALL_AT_ONCE(
-        confidence=percent(certificate.confidence, ROUND_FLOOR),
-        rest=percent(1.0 - certificate.confidence, ROUND_CEILING),
-    )
+def assumptions(result: Answer) -> tuple[str, ...]:
+    """What has to be so for the certificate of an answer to hold, besides what the guarantee says."""
+    certificate, metrics = result.certificate, counted_metrics(result)
+    threat = assumed(certificate.threat, certificate.contamination)
+    side_by_side = (SIDE_BY_SIDE,) if result.state.side_by_side else ()
+    return threat, _law(result.policy, metrics), *side_by_side, _shape(result)
 
 
 def _law(policy: str, objectives: Sequence[Objective]) -> str:
@@ -309,9 +266,11 @@ SIDE_BY_SIDE = (
 """What several pulls at a time assume, beyond one after another."""
 
 
-def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> str:
+def _shape(result: Answer) -> str:
+    policy, objectives = result.policy, counted_metrics(result)
+    spread = None if result.question is None else result.question.spread
     if spread is not None:
-        return f"The values of an arm spread around their median no further than was declared: {spread}."
+        return f"The values of an arm spread around their median no further than was declared: {spread!r}."
     if policy not in ("certified", "analysis"):
         return f"The values of an arm spread around their middle no further than {policy} was told."
     positive = [objective.name for objective in objectives if objective.relative and objective.statistic != "mean"]
@@ -319,22 +278,30 @@ def _shape(spread: str | None, policy: str, objectives: Sequence[Objective]) -> 
     if positive:
         only.append(f"{joined(positive)} {are(len(positive))} positive (compared by ratios)")
     if any(objective.bounds or objective.sigma or objective.exact for objective in objectives):
-        only.append("what follows was declared")
+        only.append("what was declared holds")
     return f"Nothing is assumed about the shape of the measurements{', except that ' if only else ''}{joined(only)}."
 
 
-def _looks(anytime: bool | None) -> str:
-    if anytime is None:
-        return ""
-    if anytime:
-        return (
-            "Looking was free: the intervals hold at every number of measurements at once, so it was allowed to watch, "
-            "to choose what to measure next by what was seen, and to stop when the answer was there."
-        )
-    return (
-        "One look: the number of measurements was not chosen by looking at them. If it was, the same analysis with "
-        "--anytime holds."
-    )
+# How it was measured --------------------------------------------------------------------------------------------------
+
+
+def effort(found: Answer, where: str = "") -> str:
+    """How much was measured, in which time, and where it is stored."""
+    return f"{measured_in_words(found)}{f', saved in {where}' if where else ''}."
+
+
+def measured_in_words(found: Answer) -> str:
+    """How much was measured, of which how much failed, at which cost, and in which time."""
+    failed = f", {found.failed:,} failed" if found.failed else ""
+    cost = "" if found.cost is None else f" for {spent_in_words(found.cost, found.state.max_cost)}"
+    took = "" if found.study is None else f" in {duration(found.study.seconds)}"
+    return f"{number_of(found.pulls, 'pull')}{failed}{cost}{took}"
+
+
+def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
+    """What pulls have cost so far, of what they may cost."""
+    of = "" if most is None else f" of {cost_in_words(most, cost.unit)} allowed"
+    return f"{cost_in_words(cost.spent, cost.unit)}{of}"
 
 
 # How near the goal is -------------------------------------------------------------------------------------------------
@@ -480,15 +447,14 @@ def _why(result: Answer, i: int) -> str:
     if verdict == Verdict.UNDECIDED:
         return f"undecided: what is left open is how it compares with {rival}"
     if result.certificate.confidence is None:
-        return _UNPROVED[verdict](rival=rival)
+        return Statement.DECIDED_BY(verdict=verdict.word, rival=rival)
     if verdict == Verdict.BEATEN:
         lead = result.inner.lower[j] - result.inner.upper[i]  # where positive, the rival is certainly better
         behind = lead if result.apart is None else -result.apart[i, 0]
-        worse, tied = _names(result, behind > 0.0), _names(result, behind == 0.0)
+        worse = _names(result, behind > 0.0)
         if not worse:
-            return Statement.BEATEN_BY(rival=rival)
-        said = Statement.WORSE(rival=rival, names=joined(worse)) + _by_pairs(result, (behind > 0.0) & ~(lead > 0.0))
-        return said + (Statement.NO_BETTER(names=joined(tied)) if tied else "")
+            return Statement.DECIDED_BY(verdict=verdict.word, rival=rival)
+        return Statement.WORSE(rival=rival, names=joined(worse)) + _by_pairs(result, (behind > 0.0) & ~(lead > 0.0))
     if verdict == Verdict.MATCHED:
         return Statement.MATCHED_BY(rival=rival)
     lead = result.inner.lower[i] - result.inner.upper[j]
@@ -505,13 +471,6 @@ def _by_pairs(result: Answer, which: Bools) -> str:
     """What shows it, where intervals alone do not."""
     pairs = result.noticed(InPairs)
     return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
-
-
-_UNPROVED = {
-    Verdict.BEATEN: Statement.BEATEN_BY,
-    Verdict.KEEP: Statement.NEAREST,
-    Verdict.MATCHED: Statement.PERHAPS_MATCHED,
-}
 
 
 def _names(result: Answer, which: Bools) -> list[str]:

@@ -237,31 +237,18 @@ class _Word(NamedTuple):
     """How a metric of which less is better is spoken of."""
 
     alike: str  # as fast
-    best: str  # the fastest
     times: str  # 2.1 times as fast
     worse: str  # 2% slower
 
 
-_FAST = _Word("fast", "fastest", "as fast", "slower")
-_SMALL = _Word("small", "smallest", "smaller", "larger")
-_CHEAP = _Word("cheap", "cheapest", "cheaper", "dearer")
+_FAST = _Word("fast", "as fast", "slower")
+_SMALL = _Word("small", "smaller", "larger")
+_CHEAP = _Word("cheap", "cheaper", "dearer")
 _SPOKEN = {
     **dict.fromkeys(("seconds", "time", "duration", "runtime", "latency", "cpu_seconds", "milliseconds", "ms"), _FAST),
     **dict.fromkeys(("bytes", "size", "kilobytes", "megabytes", "kb", "mb"), _SMALL),
     **dict.fromkeys(("price", "cost", "costs", "usd", "dollars", "euros"), _CHEAP),
 }
-
-
-def best_of(metric: Objective, *, several: bool = False) -> str:
-    """What the best arm is, or has: "is the fastest", "has the most score".
-
-    >>> best_of(Objective("seconds", "minimize")), best_of(Objective("score", "maximize"), several=True)
-    ('is the fastest', 'have the most score')
-    """
-    word = _spoken(metric)
-    if word is not None:
-        return f"{'are' if several else 'is'} the {word.best}"
-    return f"{'have' if several else 'has'} the {'least' if metric.minimized else 'most'} {metric.name}"
 
 
 def _spoken(metric: Objective) -> _Word | None:

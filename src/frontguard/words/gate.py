@@ -7,21 +7,25 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
-from frontguard.comparisons.effects import Effect, Span
+from frontguard.comparisons.effects import Span
 from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, LimitCheck, Outcome
-from frontguard.notices import ExactDiffers, InClusters, IndependentArms, InPairs
+from frontguard.notices import ExactDiffers
 from frontguard.objectives import Objective
-from frontguard.phrases import cells_of, duration, joined, listed, number, number_of, percent, quoted, visible
+from frontguard.phrases import cells_of, duration, joined, listed, number_of, percent, visible
 from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.words import comparisons
-from frontguard.words.asked import able, against, rates, taken_as_declared
+from frontguard.words.asked import able, against, declared, granted
+from frontguard.words.certificate import certainty, effort
 from frontguard.words.terminal import TextColumn, drawn, fitted
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 STYLES = {Outcome.NOT_WORSE: "green", Outcome.OPEN: "yellow", Outcome.WORSE: "red"}
+
+WORDS = {Outcome.NOT_WORSE: "pass", Outcome.OPEN: "inconclusive", Outcome.WORSE: "fail"}
+"""How outcomes are called where people read them."""
 
 HEADINGS = ("candidate", "metric", "against the baseline", "verdict", "up to ε")
 """Of the table, wherever it stands."""
@@ -42,47 +46,26 @@ def of(found: Answer) -> GateDetails:
 def answer(found: Answer) -> str:
     """The answer in a sentence or two."""
     gate = of(found)
-    if gate.outcome == Outcome.NOT_WORSE:
-        return f"{_none_worse(gate, found.metrics)}."
-    said = _all_said([each for each in gate.checks if each[1].outcome == gate.outcome])
-    if gate.outcome == Outcome.WORSE:
-        return said
-    return f"Open: {said} {_why_open(found)}"
+    checks = [each for each in gate.checks if each[1].outcome == gate.outcome]
+    if gate.outcome == Outcome.NOT_WORSE and len(checks) > 1:
+        said = _all_passed(gate, found.metrics)
+    else:
+        rest = f"; and {len(checks) - _MOST_SAID} more" if len(checks) > _MOST_SAID else ""
+        said = f"{'; '.join(check_in_words(pair, check) for pair, check in checks[:_MOST_SAID])}{rest}"
+    why = f" {_why_open(found)}" if gate.outcome == Outcome.OPEN else ""
+    return f"{WORDS[gate.outcome].upper()}: {said}.{why}"
 
 
-def _all_said(checks: Sequence[tuple[GatePair, Check | LimitCheck]]) -> str:
-    sentences = [check_in_words(pair, check) for pair, check in checks[:_MOST_SAID]]
-    rest = len(checks) - len(sentences)
-    return f"{'; '.join(sentences)}{f'; and {rest} more' if rest else ''}."
-
-
-def _none_worse(gate: GateDetails, metrics: Sequence[Objective]) -> str:
-    limits = [str(check.limit) for check in gate.pairs[0].limits]
-    if not limits:
-        return _passed(gate, metrics)
-    keep = "keeps" if len(gate.pairs) == 1 else "keep"
-    return f"{_passed(gate, metrics)}, {Statement.GATE_KEEPS(keep=keep, limits=joined(limits))}"
-
-
-def _passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
-    within = _within(metrics)
-    if len(gate.pairs) == 1:
-        return Statement.GATE_PASSED(
-            candidate=_subject(gate.pairs[0]), baseline=visible(gate.pairs[0].baseline), within=within
-        )
-    baselines = list(dict.fromkeys(pair.baseline for pair in gate.pairs))
-    return Statement.GATE_ALL_PASSED(
-        count=number_of(len(gate.pairs), "candidate"),
-        baseline=joined([visible(each) for each in baselines]),
-        within=within,
+def _all_passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
+    tolerated = any(comparisons.within(metric) for metric in metrics)
+    one, limits = len(gate.pairs) == 1, [str(check.limit) for check in gate.pairs[0].limits]
+    said = Statement.GATE_PASSED(
+        candidates=f"{_subject(gate.pairs[0])} is" if one else f"{number_of(len(gate.pairs), 'candidate')} are",
+        baseline=joined(list(dict.fromkeys(visible(pair.baseline) for pair in gate.pairs))),
+        within=" by more than" if tolerated else " in",
+        metrics=joined([f"{allowance(each)} in {each.name}" if tolerated else each.name for each in metrics]),
     )
-
-
-def _within(metrics: Sequence[Objective]) -> str:
-    allowed = [f"{allowance(metric)} in {metric.name}" for metric in metrics]
-    if not any(comparisons.within(metric) for metric in metrics):
-        return f" in {joined([metric.name for metric in metrics])}"
-    return f" by more than {joined(allowed)}"
+    return said + (Statement.GATE_KEEPS(keep="keeps" if one else "keep", limits=joined(limits)) if limits else "")
 
 
 def allowance(metric: Objective) -> str:
@@ -109,13 +92,12 @@ def check_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
     """One metric or limit of a candidate, in a sentence without its full stop."""
     if isinstance(check, LimitCheck):
         return _limit_in_words(pair, check)
+    effect = f"{'' if pair.name == pair.candidate else f'{visible(pair.name)}: '}{effect_in_words(pair, check)}"
     allowed = allowance(check.metric)
-    within = "" if allowed == "nothing" else f" by more than {allowed}"
-    fields = {"candidate": _subject(pair), "baseline": visible(pair.baseline), "metric": visible(check.metric.name)}
     if check.outcome == Outcome.OPEN:
-        return f"{fields['candidate']} in {fields['metric']} ({effect_in_words(pair, check)}; allowed: {allowed})"
+        return f"{effect} ({allowed} tolerated)"
     template = Statement.GATE_WORSE if check.outcome == Outcome.WORSE else Statement.GATE_NOT_WORSE
-    return f"{template(**fields, within=within)} ({effect_in_words(pair, check)})"
+    return template(effect=effect, by="" if allowed == "nothing" else f" by more than {allowed}")
 
 
 def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
@@ -128,20 +110,12 @@ def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
 
 
 def effect_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
-    """The ratio, or where there is none the difference, with its interval; the estimate where no more is known."""
+    """The ratio, or where there is none the difference, with its interval."""
     if isinstance(check, LimitCheck):
         return _limit_in_words(pair, check)
-    effect = check.effect
-    span = effect.difference if effect.ratio is None else effect.ratio
-    if not math.isinf(span.high) and not math.isnan(span.estimate):
-        return comparisons.effect_in_words(pair.candidate, pair.baseline, effect)
-    return "nothing is known yet" if math.isnan(span.estimate) else f"about {_estimated(effect)}, no more is known yet"
-
-
-def _estimated(effect: Effect) -> str:
-    if effect.ratio is None:
-        return f"{number(effect.difference.estimate)} {visible(effect.metric.name)} more"
-    return f"{number(effect.ratio.estimate)} times the {visible(effect.metric.name)}"
+    if math.isnan(check.effect.told.estimate):
+        return f"nothing is known yet of {visible(check.metric.name)}"
+    return comparisons.effect_in_words(pair.candidate, pair.baseline, check.effect)
 
 
 def _why_open(found: Answer) -> str:
@@ -186,46 +160,29 @@ def promise(found: Answer) -> str:
         scope="",
         said=Statement.GATE_SAID(),
     )
-    declared = taken_as_declared(found.metrics, found.notices)
-    if found.study is not None:
-        return f"{said}{declared}"
-    looks = Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK()
-    doing = (
-        " It takes runs for interleaved, or in random order: what changed between the logs, the machine included, "
-        "counts as the candidate's doing."
-    )
-    return f"{said}{looks}{declared}{doing}"
+    after = declared(found.metrics)
+    if found.study is None:
+        after.append(Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK())
+        after.append("What changed between the logs, the machine included, counts as the candidate's doing.")
+    return " ".join([said, *after])
 
 
 def robustness(found: Answer) -> str | None:
     """Up to which ε the outcome stands; None where it is open or that is not known."""
     last = of(found).holds_up_to
-    if last is None:
-        return None
-    return Statement.GATE_STANDS(eps=percent(last, ROUND_FLOOR), now=percent(found.certificate.contamination))
+    return None if last is None else Statement.HOLDS(answer="outcome", eps=percent(last, ROUND_FLOOR))
 
 
-def remarks(found: Answer) -> list[str]:
-    """Return what is said below the table: what holds, up to which ε, what was taken on somebody's word or left out."""
+def remarks(found: Answer, *, explain: bool = False) -> list[str]:
+    """Return what is said below the table: how certain it is, what was left out, and with `explain` why."""
     gate = of(found)
-    said = [promise(found), *filter(None, (robustness(found), rates(found.notices)))]
-    columns = next((each.columns for each in found.notices if isinstance(each, InClusters)), ())
-    if columns:
-        said.append(Statement.CLUSTERS(columns=quoted(columns)))
-    said += [f"{str(each).rstrip('.')}." for each in found.notices if isinstance(each, InPairs | IndependentArms)]
+    said = [" ".join(filter(None, (certainty(found), robustness(found), effort(found))))]
     if gate.every_row:
-        said.append(
-            "Every row counts by itself, as --cluster none says; if those of one process depend on each other, the "
-            "probability above does not hold."
-        )
-    for names, what in (
-        (gate.only_baseline, "the baseline has, and the candidate has not"),
-        (gate.only_candidate, "the candidate has, and the baseline has not"),
-    ):
+        said.append("--cluster none: rows of one process that depend on each other would make this too sure.")
+    for names, what in ((gate.only_baseline, "the baseline"), (gate.only_candidate, "the candidate")):
         if names:
-            verb = "is" if len(names) == 1 else "are"
-            said.append(f"Not compared {verb} what {what}: {listed([visible(name) for name in names])}.")
-    return said
+            said.append(f"Only {what} has {listed([visible(name) for name in names])}: not compared.")
+    return [*said, promise(found), *granted(found.notices)] if explain else said
 
 
 def next_step(found: Answer) -> str | None:
@@ -233,21 +190,19 @@ def next_step(found: Answer) -> str | None:
     gate, of_logs = of(found), found.study is None
     if gate.outcome != Outcome.OPEN or gate.broken:
         return None
-    tolerance = "allow more with --tolerance"
     if _open_because_not_exact(found):
-        return "say what counts of it in place of --exact: nothing for its median, or --quantile, or --mean."
+        return "omit --exact for its median, or use --quantile or --mean."
     if gate.status == "unreachable":
-        return f"{tolerance}, or declare a smaller --contamination if you know it to be."
-    more = "measure more: give several files for each side, quoted ('main-*.json')" if of_logs else "give it more"
-    time = "" if of_logs else " --max-time or --max-pulls"
-    return f"{more}{time}, or {tolerance}; --open pass lets what is open pass."
+        return "a looser --tolerance, or a smaller --contamination if you can vouch for it."
+    more = "several files for each side, quoted ('main-*.json')" if of_logs else "a longer --max-time or --max-pulls"
+    return f"{more}, or a looser --tolerance; --open pass lets what is open pass."
 
 
 def in_a_line(found: Answer) -> str:
     """A gate in a line while it runs, for a log."""
     checks = [check for _, check in of(found).checks]
     counts = [
-        f"{sum(check.outcome == outcome for check in checks)} {outcome.word}"
+        f"{sum(check.outcome == outcome for check in checks)} {WORDS[outcome]}"
         for outcome in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)
         if any(check.outcome == outcome for check in checks)
     ]
@@ -267,7 +222,7 @@ def rows(found: Answer) -> list[tuple[tuple[str, ...], Outcome]]:
         shown = "–" if math.isnan(span.estimate) else f"{times}{comparisons.span_in_words(span)}"
         last = "" if check.holds_up_to is None else percent(check.holds_up_to, ROUND_FLOOR)
         cells = visible(pair.name), visible(named(check)), shown
-        lines.append(((*cells, check.outcome.word, last), check.outcome))
+        lines.append(((*cells, WORDS[check.outcome], last), check.outcome))
     return lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import numpy as np
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost
-from frontguard.planning.reach import LimitFloor, means_below_floor
+from frontguard.planning.reach import means_below_floor
 from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
@@ -28,15 +27,12 @@ FEW_ROWS = 50
 """Rows of an arm below which a pilot's quantiles are worth a warning."""
 
 
-def _parts(task: Task, widths: Sequence[float]) -> list[str]:
-    """Each width, in the units of its metric, with the metric."""
-    return [f"{_in_units(metric, w)} in {metric.name}" for metric, w in zip(task.metrics, widths, strict=True)]
-
-
 def _widths(task: Task, widths: Sequence[float]) -> str:
     """Widths in the units of the metrics, once if they are all the same."""
-    alone = {_in_units(metric, width) for metric, width in zip(task.metrics, widths, strict=True)}
-    return alone.pop() if len(alone) == 1 else ", ".join(_parts(task, widths))
+    each = [_in_units(metric, width) for metric, width in zip(task.metrics, widths, strict=True)]
+    if len(set(each)) == 1:
+        return each[0]
+    return ", ".join(f"{width} in {metric.name}" for metric, width in zip(task.metrics, each, strict=True))
 
 
 def _in_units(metric: Objective, width: float) -> str:
@@ -67,10 +63,7 @@ def _random_arms(task: Task) -> str:
         ("rates, of values that are 0 or 1 on the scale of their bounds", any(each.bounds for each in drawn)),
         ("exact values", any(each.exact for each in drawn)),
     ]
-    around = ""
-    if any(gate.metric.bounds is None for gate in task.columns.gates):
-        around = "; what is limited lies to either side of its limit, as far as the span of the arms reaches"
-    return f"random arms: {joined([name for name, there in kinds if there])}{around}"
+    return f"random arms: {joined([name for name, there in kinds if there])}"
 
 
 def _among(task: Task) -> str:
@@ -136,6 +129,12 @@ def warnings(made: CostPlan) -> list[str]:
         )
     said += [never_told(floor.gate, task.threat.eps, "keep") for floor in made.limits if not floor.within]
     said += [never_told(floor.gate, task.threat.eps, "beaten") for floor in made.limits if not floor.beyond]
+    for floor in made.limits:
+        if floor.open_arms:
+            arms, keep = names_in_short(floor.open_arms), "keeps" if len(floor.open_arms) == 1 else "keep"
+            lies = where_lies(task.threat.name, task.threat.eps).rstrip(",")
+            stays = Statement.LIMIT_STAYS_OPEN(lies=lies, arms=arms, keep=keep, limits=limit_in_words(floor.gate))
+            said.append(f"if measurements go on like the pilot's, {stays}")
     unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
     if unreachable:
         said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
@@ -165,15 +164,13 @@ def warnings(made: CostPlan) -> list[str]:
 
 
 def facts(made: CostPlan) -> list[str]:
-    """What the table rests on, and what holds however many pulls there are."""
+    """What the table rests on, and what can be had at all."""
     first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
     return [
         f"Simulated on {_arms(made.task)}.",
-        f"Floor: {_floor(made)}.",
-        *(f"Limit: {stays}." for floor in made.limits if (stays := _stays_open(made.task, floor))),
         f"Nothing can be said before so many pulls of an arm: {first}.",
-        f"Largest contamination: {_up_to(made.possible_up_to)} for any method, {_up_to(made.safe_up_to)} for the "
-        f"certified policy's intervals to allow the goal under every attack{_but_at_limits(made.task)}.",
+        f"Largest contamination: {_up_to(made.safe_up_to)} under every attack, {_up_to(made.possible_up_to)} for any "
+        "method.",
     ]
 
 
@@ -216,49 +213,6 @@ def out_of_reach(settings: Settings) -> list[str]:
     return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)
 
 
-def _floor(made: CostPlan) -> str:
-    task = made.task
-    lies = where_lies(task.threat.name, task.threat.eps)
-    if task.pilot is not None:
-        pairs = zip(task.metrics, made.floor_arms or (), strict=True)
-        where = ", ".join(f"{metric.name} of {arm}" for metric, arm in pairs)
-        floor, quantiles = _widths(task, made.floor), what_counts(task.metrics)
-        return Statement.UNCERTAIN_FOR_EVER(lies=lies, floor=floor, where=where, quantiles=quantiles)
-    if task.medians_only:
-        return Statement.CLOSEST(lies=lies, floor=_widths(task, made.floor))
-    said = []
-    for closest, some in (
-        (Statement.CLOSEST, [each.has_quantile for each in task.metrics]),
-        (Statement.RATES_CLOSEST, [each.bounds is not None for each in task.metrics]),
-    ):
-        if any(some):
-            floor = ", ".join(part for part, here in zip(_parts(task, made.floor), some, strict=True) if here)
-            said.append(closest(lies=lies, floor=floor))
-    return "; ".join(said) or "none: nothing that is simulated is replaced"
-
-
-def _stays_open(task: Task, floor: LimitFloor) -> str:
-    """What stays open of a limit for ever; "" where nothing is known of that, or warnings say it."""
-    limit, lies = limit_in_words(floor.gate), where_lies(task.threat.name, task.threat.eps)
-    if floor.open_arms is not None:
-        stays = f"pulls can tell of every arm whether it keeps to {limit}"
-        if floor.open_arms:
-            arms, keep = names_in_short(floor.open_arms), "keeps" if len(floor.open_arms) == 1 else "keep"
-            stays = Statement.LIMIT_STAYS_OPEN(lies=lies.rstrip(","), arms=arms, keep=keep, limits=limit)
-        return f"if measurements go on like the pilot's, {stays}"
-    if not 0.0 < floor.width < math.inf:
-        return ""
-    least = rounded_up(floor.width, 3)
-    width = percentage(least) if floor.gate.metric.relative else f"{least:g}"
-    return Statement.LIMIT_FLOOR(lies=lies, limit=limit, what=floor.gate.of, floor=width)
-
-
-def _but_at_limits(task: Task) -> str:
-    return (
-        ", where no arm is so near to a limit that it stays open" if task.columns.gates and task.pilot is None else ""
-    )
-
-
 def _up_to(limit: float | None) -> str:
     return "none" if limit is None else percent(limit, ROUND_FLOOR, 2)
 
@@ -291,7 +245,7 @@ def table(made: CostPlan, width: int) -> Group:
     kept, gone = fitted(chosen, width, least=LEAST)
     title = "Pulls of all arms: mean" if between is None else "Pulls of all arms: mean (least to most)"
     what = ["the least and the most", *gone] if between is None else gone
-    said = left_out(what, width, width_of(columns("\n")), "--json")
+    said = left_out(what, "--json")
     return RichGroup(Text(title, style="italic"), drawn(kept), *([Text(said)] if said else []))
 
 

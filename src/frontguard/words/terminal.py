@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
-from frontguard.phrases import cells_of, cut_in_the_middle, first_cells, fitting_names, joined, visible_lines
+from frontguard.phrases import cells_of, fitting_names, joined, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -137,36 +137,14 @@ def titled(
     from rich.text import Text
 
     kept, gone = fitted(columns, width, gives_way)
-    wanted = width_of(columns) - max(columns[0].width - COMFORTABLE, 0)
-    said = left_out(gone, width, wanted, elsewhere)
+    said = left_out(gone, elsewhere)
     return RichGroup(Text(title, style="italic"), drawn(kept, styles), *([Text(said)] if said else []))
 
 
-def left_out(what: Sequence[str], width: int, wanted: int, elsewhere: str = "") -> str:
-    """What a table of this width leaves out, and how to see it; "" if nothing.
+def left_out(what: Sequence[str], elsewhere: str = "") -> str:
+    """What a table leaves out, and how to see it; "" if nothing.
 
-    >>> left_out(["the intervals"], 60, 101, "--csv FILE")
-    'Left out for want of room: the intervals. See it on a terminal of 101 columns, or with --csv FILE.'
+    >>> left_out(["the intervals"], "--csv FILE")
+    'Not shown: the intervals (--csv FILE has all).'
     """
-    if not what:
-        return ""
-    ways = [f"on a terminal of {wanted} columns"] if wanted > width else []
-    ways += [f"with {elsewhere}"] if elsewhere else []
-    return f"Left out for want of room: {joined(list(what))}. See it {', or '.join(ways)}."
-
-
-def wrapped(heading: str, width: int) -> list[str]:
-    """A heading in two lines at most, broken where a word ends if possible; what is longer is cut in the middle.
-
-    >>> wrapped("seconds", 8), wrapped("peak_memory_bytes", 12), wrapped("a_rather_long_name_of_a_metric", 8)
-    (['seconds'], ['peak_memory_', 'bytes'], ['a_rather', '…_metric'])
-    """
-    if cells_of(heading) <= width:
-        return [heading]
-    text = cut_in_the_middle(heading, 2 * width)
-    first = first_cells(text, width)
-    ends = [place + 1 for place, sign in enumerate(first) if sign in " _-/.:"]
-    for end in reversed(ends):
-        if cells_of(text[end:]) <= width:
-            return [first[:end].rstrip(), text[end:]]
-    return [first, first_cells(text[len(first) :], width)]
+    return f"Not shown: {joined(list(what))}{f' ({elsewhere} has all)' if elsewhere else ''}." if what else ""

@@ -56,11 +56,11 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
     printed = " ".join(again.stdout.split())
     assert answer["answer"] == snapshot(name="the answer")
     assert printed.startswith(answer["answer"])
-    assert re.search(r"poor +beaten .*\[", again.stdout)
+    assert re.search(r"poor .*\[.* beaten, take ", again.stdout)
     assert re.search(r"95%.* 2%", printed)  # the confidence and the contamination
-    assert f"{answer['pulls']} pulls;" in printed
-    assert f"`frontguard report {folder / 'toy.db'}`" in printed
-    assert f"`frontguard serve {folder / 'toy.db'}`" in printed
+    assert f"{answer['pulls']:,} pulls in" in printed
+    assert f"frontguard report {folder / 'toy.db'}" in printed
+    assert f"frontguard serve {folder / 'toy.db'}" in printed
     assert told(folder / "toy.db") == stored
 
 
