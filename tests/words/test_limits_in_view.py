@@ -10,8 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Study
 from frontguard.commands.run import drawn
 from frontguard.phrases import in_lines
+from frontguard.words.answers import STATUSES
 from frontguard.words.asked import standing_to_limits
-from frontguard.words.certificate import status_in_words
 from tests.cli.commands import run
 
 
@@ -45,8 +45,8 @@ def test_a_report_of_a_study_that_nobody_is_at_does_not_call_it_running(
     run("report", "study.db", "-o", "busy.md", cwd=tmp_path)
     assert held
     study.close()
-    for name, at_work in (("idle", False), ("busy", True)):
-        assert status_in_words("running", at_work=at_work) in (tmp_path / f"{name}.md").read_text()
+    for name, status in (("idle", "paused"), ("busy", "running")):
+        assert f"Status: {STATUSES[status]}." in (tmp_path / f"{name}.md").read_text()
 
 
 def test_lines_break_between_words_and_stay_within_a_width() -> None:

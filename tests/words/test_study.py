@@ -13,7 +13,7 @@ from frontguard.policies.forecast import likely
 from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
-from frontguard.words.answers import answer, enough_pulls, left_to_do, looser, more_to_come
+from frontguard.words.answers import answer, enough_pulls, looser, more_to_come
 from frontguard.words.arm_table import counts
 from frontguard.words.certificate import guarantee
 from tests.words.snapshots import SECONDS, exclude, in_state, snapshot_of
@@ -82,4 +82,4 @@ def test_a_forecast_is_a_range_and_never_no_time_at_all(few: Answer, snapshot: S
     least, most = later.state.pulls_left_range or (0, 0)
     assert 0 < least < 1000 < most
     unknown = in_state(few, pulls_left=None)
-    assert [(more_to_come(each), left_to_do(each)) for each in (soon, later, unknown)] == snapshot
+    assert [more_to_come(each) for each in (soon, later, unknown)] == snapshot

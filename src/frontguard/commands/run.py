@@ -33,7 +33,7 @@ from frontguard.storage.contract import Pull
 from frontguard.studies.measurement import CANCELLED, Measurement, failure_in_words
 from frontguard.studies.replay import answer_of
 from frontguard.studies.study import Study
-from frontguard.words.answers import How, answer, in_a_line, left_to_do, too_short
+from frontguard.words.answers import How, answer, in_a_line, more_to_come, polish_in_words, too_short
 from frontguard.words.arm_table import arm_table, counts, on_terminal, shown
 from frontguard.words.asked import standing_to_limits
 from frontguard.words.certificate import certificate_against_goal, spent_in_words
@@ -160,7 +160,7 @@ def _foot(found: Answer, width: int) -> list[Text]:
     length = min(24, width // 4)
     done = int(share * length)
     bar = "█" * done + "░" * (length - done)
-    said = left_to_do(found)
+    said = polish_in_words(found) or more_to_come(found)
     lines.append(Text.assemble((bar, "green"), "  ", said[0].upper() + said[1:]))
     if short := too_short(found):
         lines.append(Text(f"By this forecast {short}", style="yellow"))

@@ -150,7 +150,7 @@ def robustness_part(found: Answer, *notes: str) -> Section:
 def _failures(found: Answer) -> Section:
     """How many values failed; the table has how many of each arm."""
     said = summary.failures(found)
-    return Section(FAILED, () if said is None else (said,))
+    return Section(FAILED, (said,) if said else ())
 
 
 # Plain results -------------------------------------------------------------------------------------------------------

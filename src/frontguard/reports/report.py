@@ -29,7 +29,7 @@ from frontguard.plot.picture import Picture
 from frontguard.results import Answer
 from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
-from frontguard.words.answers import more_to_come, polish_in_words, too_short
+from frontguard.words.answers import STATUSES, more_to_come, polish_in_words, too_short
 from frontguard.words.arm_table import arm_table, counts, shown, shown_in_units, with_short_names
 from frontguard.words.asked import all_limits
 from frontguard.words.certificate import (
@@ -37,7 +37,6 @@ from frontguard.words.certificate import (
     assumptions,
     certificate_against_goal,
     spent_in_words,
-    status_in_words,
     tolerance_in_words,
 )
 from frontguard.words.comparisons import (
@@ -235,7 +234,7 @@ def report_of(
         kind=kind,
         answer=answer,
         status=result.status,
-        status_words=status_in_words(result.status, at_work=at_work),
+        status_words=STATUSES["paused" if result.status == "running" and not at_work else result.status],
         facts=(*facts_of(plain), *facts),
         pictures=_pictures(plain),
         table=table,

@@ -37,7 +37,7 @@ from frontguard.web.watchers import Seen
 from frontguard.words.answers import (
     STATUSES,
     answer,
-    failures_in_words,
+    failures,
     log_being_read,
     why,
 )
@@ -127,7 +127,7 @@ _MOST_WARNINGS = 50
 def study_page(overview: Overview, address: Address) -> Page:
     """A study: the answer, how far it is, pictures, the arms, what failed, how it was made."""
     plain = with_short_names(overview.answer)
-    arms, failed = overview.answer.arms, line("note", failures_in_words(overview.answer))
+    arms, failed = overview.answer.arms, line("note", failures(overview.answer))
     regions = {
         "head": _head(overview),
         "trouble": nothing("trouble"),

@@ -192,9 +192,9 @@ def in_a_line(found: Answer) -> str:
     """The study in a line while it runs, for a log."""
     if found.gate is not None:
         return gate.in_a_line(found)
-    now = certificate_against_goal(found.nearest, found.metrics)
+    now, left = certificate_against_goal(found.nearest, found.metrics), polish_in_words(found) or more_to_come(found)
     short = too_short(found)
-    return f"{measured_in_words(found)}: {counts(found)}; {now}; {left_to_do(found)}{f'; {short}' if short else ''}"
+    return f"{measured_in_words(found)}: {counts(found)}; {now}; {left}{f'; {short}' if short else ''}"
 
 
 def why(found: Answer, arm: int) -> str:
@@ -205,11 +205,6 @@ def why(found: Answer, arm: int) -> str:
     reasons = found.state.failures.get(name, Counter())
     failed = f"{sum(reasons.values()):,} of {number_of(int(found.pulls_per_arm[arm]), 'pull')} failed"
     return f"excluded: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
-
-
-def failures_in_words(found: Answer) -> str:
-    """How many pulls failed, and what that means."""
-    return f"{number_of(found.failed, 'pull')} of {found.pulls:,} failed. {FAILED_PULL}"
 
 
 def log_being_read(told: int, total: int) -> str:
@@ -259,11 +254,6 @@ def enough_pulls(found: Answer) -> int | None:
     if found.state.pulls_left is None:
         return None
     return int(rounded_up(found.pulls + _TO_SPARE * found.state.pulls_left, 2))
-
-
-def left_to_do(found: Answer) -> str:
-    """How much is left by the forecast, briefly."""
-    return polish_in_words(found) or more_to_come(found)
 
 
 def polish_in_words(found: Answer) -> str | None:
@@ -396,13 +386,9 @@ def by_means(found: Answer) -> str | None:
     return f"Means alone would call the front {names_in_short(found.mean_set)}: they would {' and '.join(said)}."
 
 
-def failures(found: Answer) -> str | None:
-    """How many pulls of a log failed, or lack a value, and what that means; None if none do."""
-    failed = 0 if found.log is None else int(found.log.failed_pulls.sum())
-    if not failed:
-        return None
-    lack = "lacks" if failed == 1 else "lack"
-    return f"{failed:,} of {found.pulls:,} pulls {lack} a value: it counts as one that could have been anything."
+def failures(found: Answer) -> str:
+    """How many pulls failed, and what that means; "" if none did."""
+    return f"{number_of(found.failed, 'pull')} of {found.pulls:,} failed. {FAILED_PULL}" if found.failed else ""
 
 
 # What is open ---------------------------------------------------------------------------------------------------------

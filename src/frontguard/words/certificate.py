@@ -29,14 +29,6 @@ from frontguard.words.asked import (
 )
 from frontguard.words.comparisons import take_instead, what_best_at
 
-_STATUS = {
-    "certified": "certified: the goal is reached",
-    "budget": "not certified: more measurements would be needed",
-    "unreachable": "not certified: by what was measured, no number of measurements would do",
-    "running": "still running",
-    "reproduced": "computed again",
-}
-
 _VOID = {
     "running": Statement.STILL_RUNNING,
     "contamination": Statement.NEEDS_CLEAN,
@@ -207,17 +199,6 @@ def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) ->
 
 
 # What it assumes ------------------------------------------------------------------------------------------------------
-
-
-def status_in_words(status: str, *, at_work: bool = True) -> str:
-    """What a status means. Of a study that goes on, whether somebody is `at_work`: a time limit ends no study.
-
-    >>> status_in_words("running", at_work=False)
-    'not finished, and nobody is measuring now: the same command goes on with it'
-    """
-    if status == "running" and not at_work:
-        return "not finished, and nobody is measuring now: the same command goes on with it"
-    return _STATUS.get(status, status)
 
 
 def tolerance_in_words(objective: Objective) -> str:

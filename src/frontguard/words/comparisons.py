@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -233,26 +233,13 @@ def given_up(pick: Pick) -> list[str]:
 # What a listed arm is good for ----------------------------------------------------------------------------------------
 
 
-class _Word(NamedTuple):
-    """How a metric of which less is better is spoken of."""
-
-    alike: str  # as fast
-    times: str  # 2.1 times as fast
-    worse: str  # 2% slower
-
-
-_FAST = _Word("fast", "as fast", "slower")
-_SMALL = _Word("small", "smaller", "larger")
-_CHEAP = _Word("cheap", "cheaper", "dearer")
+_FAST, _SMALL, _CHEAP = ("fast", "as fast", "slower"), ("small", "smaller", "larger"), ("cheap", "cheaper", "dearer")
 _SPOKEN = {
     **dict.fromkeys(("seconds", "time", "duration", "runtime", "latency", "cpu_seconds", "milliseconds", "ms"), _FAST),
     **dict.fromkeys(("bytes", "size", "kilobytes", "megabytes", "kb", "mb"), _SMALL),
     **dict.fromkeys(("price", "cost", "costs", "usd", "dollars", "euros"), _CHEAP),
 }
-
-
-def _spoken(metric: Objective) -> _Word | None:
-    return _SPOKEN.get(metric.name.lower()) if metric.minimized else None
+"""How metrics of which less is better are spoken of: as fast; 2.1 times as fast; 2% slower."""
 
 
 def take_instead(result: Answer, arm: int) -> str | None:
@@ -277,20 +264,18 @@ def compared(found: Replacement, metrics: tuple[Objective, ...]) -> str:
 
 
 def _of_one(metric: Objective, cost: float, gain: float) -> str:
-    word = _spoken(metric)
+    name, times = metric.name, at_least(1.0 + gain)
+    more, less = ("more", "less") if metric.minimized else ("less", "more")
+    plain = f"good in {name}", f"better in {name}", f"worse in {name}"
+    alike, better, worse = _SPOKEN.get(name.lower(), plain) if metric.minimized else plain
     if cost > 0.0:
-        if not metric.relative:
-            worse = f"{at_most(cost)} {'more' if metric.minimized else 'less'} {metric.name}"
-        else:
-            worse = f"{percentage(rounded_up(cost, 3))} {word.worse if word else f'worse in {metric.name}'}"
-        return Statement.AT_MOST(amount=worse)
-    times = at_least(1.0 + gain)
+        amount = f"{percentage(rounded_up(cost, 3))} {worse}" if metric.relative else f"{at_most(cost)} {more} {name}"
+        return Statement.AT_MOST(amount=amount)
     if gain > 0.0 and not metric.relative:
-        better = f"{at_least(gain)} {'less' if metric.minimized else 'more'} {metric.name}"
-        return Statement.AT_LEAST(amount=better)
+        return Statement.AT_LEAST(amount=f"{at_least(gain)} {less} {name}")
     if metric.relative and times != "1":
-        return Statement.AT_LEAST(amount=f"{times} times {word.times if word else f'better in {metric.name}'}")
-    return Statement.AS_GOOD(what=word.alike if word else f"good in {metric.name}")
+        return Statement.AT_LEAST(amount=f"{times} times {better}")
+    return Statement.AS_GOOD(what=alike)
 
 
 def what_best_at(result: Answer, arm: int) -> str:

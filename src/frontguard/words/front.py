@@ -109,16 +109,7 @@ def too_few(result: Answer) -> str | None:
     if not len(pulls) or pulls.max() >= guess.whole:
         return None
     said = least_pulls(certificate.contamination, guess.first, guess.whole)
-    return f"{said[0].upper()}{said[1:]}; {have(int(pulls.min()), int(pulls.max()))}."
-
-
-def have(least: int, most: int) -> str:
-    """How many pulls arms have.
-
-    >>> have(9, 9), have(3, 9)
-    ('these have 9', 'these have 3 to 9')
-    """
-    return f"these have {least:,}" if least == most else f"these have {least:,} to {most:,}"
+    return f"{said[0].upper()}{said[1:]}; these have {int(pulls.max()):,} at most."
 
 
 # What if --------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
 from frontguard.words.asked import able, limit_in_words, never_told, what_counts
 from frontguard.words.certificate import tolerance
-from frontguard.words.terminal import LEAST, TextColumn, drawn, fitted, left_out, width_of
+from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -218,40 +218,17 @@ def _up_to(limit: float | None) -> str:
 
 
 def table(made: CostPlan, width: int) -> Group:
-    """The expected pulls by policy and attack, for rich to print: with the least and the most where there is room."""
-    from rich.console import Group as RichGroup
-    from rich.text import Text
-
+    """The expected pulls by policy and attack, for rich to print."""
     attacks = list(dict.fromkeys(row.attack for row in made.costs))
     policies = list(dict.fromkeys(row.policy for row in made.costs))
-
-    def columns(between: str | None) -> list[TextColumn]:
-        return [
-            TextColumn.of("policy", policies),
-            *(
-                TextColumn.of(
-                    "no attack" if attack == "none" else "worst attack",
-                    [_mean(made.of(name, attack), between) for name in policies],
-                    number=True,
-                )
-                for attack in attacks
-            ),
-        ]
-
-    for between in (" ", "\n", None):
-        chosen = columns(between)
-        if width_of(chosen) <= width:
-            break
-    kept, gone = fitted(chosen, width, least=LEAST)
-    title = "Pulls of all arms: mean" if between is None else "Pulls of all arms: mean (least to most)"
-    what = ["the least and the most", *gone] if between is None else gone
-    said = left_out(what, "--json")
-    return RichGroup(Text(title, style="italic"), drawn(kept), *([Text(said)] if said else []))
+    columns = [TextColumn.of("policy", policies)]
+    for attack in attacks:
+        cells = [_mean(made.of(name, attack)) for name in policies]
+        columns.append(TextColumn.of("no attack" if attack == "none" else "worst attack", cells, number=True))
+    return titled("Pulls of all arms: mean (least to most)", columns, width, elsewhere="--json")
 
 
-def _mean(row: SimulatedCost, between: str | None) -> str:
-    """The mean with what stands between it and the range; without a range for None."""
+def _mean(row: SimulatedCost) -> str:
     if not row.runs:
         return "not simulated"
-    mean = f"{'> ' if row.capped else ''}{rounded(row.mean, 3)}"
-    return mean if between is None else f"{mean}{between}({row.least:,} to {row.most:,})"
+    return f"{'> ' if row.capped else ''}{rounded(row.mean, 3)} ({row.least:,} to {row.most:,})"
