@@ -326,7 +326,6 @@ NEUTRAL = {
     "certain within × goal",
     "certain now",
     "What is certain",
-    "What is certain, beside the goal",
     "“Stands up to” in the table is the largest contamination (ε) with which an arm's verdict is certain, to ",
     "; on the front by means",
     "An arm that seems beaten in one pair can be on the front by another objective.",
