@@ -276,7 +276,7 @@ def measured_in_words(found: Answer) -> str:
     failed = f", {found.failed:,} failed" if found.failed else ""
     cost = "" if found.cost is None else f" for {spent_in_words(found.cost, found.state.max_cost)}"
     took = "" if found.study is None else f" in {duration(found.study.seconds)}"
-    return f"{number_of(found.pulls, 'pull')}{failed}{cost}{took}"
+    return f"{number_of(found.pulls, 'pull')}{took}{cost}{failed}"
 
 
 def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
