@@ -290,7 +290,6 @@ class HowRead:
 
 
 def _refuse_combinations(how: HowRead, draft: Question, executor: object) -> None:
-    """Refuse what cannot be done with rows of this source."""
     if draft.baseline is not None:
         raise BadArgument("baseline", "a gate compares arms with a baseline: gate(log, baseline=ARM)")
     if draft.independent and how.sketch is not None:
@@ -397,7 +396,6 @@ def _refuse_beside_clusters(opened: Log, how: HowRead, draft: Question) -> None:
 
 
 def _on_cluster(executor: object, how: HowRead, asking: Asking, reading: Mapping[str, Any]) -> Answer:
-    """The analysis of a log that the workers of a Dask cluster read and sort."""
     from frontguard.logs.on_dask import ordered_on_cluster
 
     if reading.get("study") is not None or reading.get("format") == "study":

@@ -176,8 +176,6 @@ class _Task:
 
 
 class _Tasks:
-    """Tasks on a cluster, some of them under way at a time."""
-
     def __init__(self, cluster: Cluster) -> None:
         self.left_out: list[Notice] = []
         self._cluster = cluster
@@ -205,7 +203,6 @@ class _Tasks:
             self._under_way = {}
 
     def _send(self, task: _Task) -> None:
-        """Give a task to the workers that are fit now."""
         while not self._cluster.threads:
             self._look()
             time.sleep(min(LOOK, 0.2))

@@ -94,8 +94,7 @@ class ArmNames:
 
     @cached_property
     def _categories(self) -> pl.Series:
-        """Keeps the codes of Polars alive between batches."""
-        import polars as pl
+        import polars as pl  # whose codes live as long as this
 
         return pl.Series([], dtype=pl.Categorical)
 

@@ -316,7 +316,6 @@ def _read(place: Path) -> dict[str, AnyArray]:
 
 
 def _digest(file: BufferedIOBase) -> bytes:
-    """The SHA-256 of all that follows a file's mark and digest."""
     file.seek(len(STATE) + _DIGEST)
     return hashlib.file_digest(file, "sha256").digest()
 

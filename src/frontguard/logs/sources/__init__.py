@@ -1,8 +1,7 @@
 """Logs of every kind as one: arms, and the values of each metric, in batches that fit in memory.
 
-`open_log` takes a file, a directory, a glob or a list of these (CSV, Parquet, JSON lines, results of other tools, a
-study), or a frame. What is wrong with the names of columns is said when it is opened; what is wrong with a row, when
-its batch comes. It knows errors, notices, objectives and, for a study as a log, studies. To read on:
+`open_log` takes a file, a directory, a glob or a list of these, or a frame. What is wrong with the names of columns is
+said when it is opened; what is wrong with a row, when its batch comes.
 
 - `reader`: what a reader is (`LogTable`), what is asked of it, and how what is in a column becomes names and numbers
 - `text_tables` (CSV and JSON lines), `typed` (Parquet and frames) and `tools` (hyperfine, pyperf, pytest-benchmark):

@@ -224,7 +224,6 @@ class TextTable(LogTable):
                 yield new
 
     def _carefully(self, picked: Picked) -> Iterator[pl.DataFrame]:
-        """The rows by way of `_records`."""
         truths: dict[str, bool] = {}  # whether a column of numbers holds true and false, once a value is known
         records = self._records(picked)
         while part := list(islice(records, BATCH)):
@@ -462,9 +461,7 @@ class JsonFile(TextTable):
         return ((f"{self.shown}, object {number}", record) for number, record in enumerate(records, 1))
 
 
-class _Written(str):
-    """A number as it is written."""
-
+class _Written(str):  # a number
     __slots__ = ()
 
 

@@ -6,8 +6,7 @@
 | pyperf | the benchmark's name | seconds, or bytes, or value, by its unit; memory (bytes) |
 | pytest-benchmark | the test's name, in full where several have the same | seconds |
 
-The values that one process made are a cluster: those of a run of pyperf, and all those of a file of pytest-benchmark,
-whose rounds are made by one process. Each run of hyperfine is a process of its own.
+The values that one process made are a cluster: those of a run of pyperf, and all those of a file of pytest-benchmark.
 
 A tool writes one JSON document. Its reader is a function that gives the results of each arm in it (`_RESULTS`), and a
 line in `tool_of`.

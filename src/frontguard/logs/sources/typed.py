@@ -80,7 +80,6 @@ class ParquetFile(LogTable):
 
 
 def _broken() -> tuple[type[BaseException], ...]:
-    """Exceptions of Polars for data that it cannot read."""
     from polars.exceptions import PanicException, PolarsError
 
     return PolarsError, PanicException, OSError, MemoryError
@@ -174,7 +173,6 @@ def _by_value(column: Any, numbers: bool, where: str) -> pl.Series:
 
 
 def _computed(frame: pl.LazyFrame, request: Request) -> pl.DataFrame:
-    """The wanted columns of a lazy frame."""
     try:
         names = frame.collect_schema().names()
         picked = pick(request, names, "the frame")
