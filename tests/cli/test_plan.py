@@ -94,7 +94,6 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path, snapshot
 @pytest.mark.parametrize(
     "arguments",
     [
-        [*PROBLEM, "--tolerance", "0.1"],
         [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--gaussian", "1"],
         [*PROBLEM, "--tolerance", "0.1", "--sigma", "0"],
         [*PROBLEM, "--tolerance", "2%", "--sigma", "1"],
@@ -195,6 +194,26 @@ def test_a_plan_of_a_spec_with_a_rate_and_a_size(tmp_path: Path, snapshot: Snaps
     assert made["warnings"] == []
     options = ("--contamination", "0.1", "--tolerance", "solved=0.05", "--runs", "1", "--threat", "malicious")
     assert said(plan("spec.toml", *options, cwd=tmp_path).stdout) == snapshot
+
+
+OTHER_SPECS = {
+    "a relative tolerance": 'tolerance = "20%"',
+    "no tolerance, and the slow ones": "tolerance = 0\nquantile = 0.95",
+    "a mean and a median of one metric": (
+        'tolerance = 1\nstatistic = "mean"\nbounds = [0, 60]\n'
+        '[[limit]]\nmetric = "seconds"\nquantile = 0.5\nat_most = 9'
+    ),
+    "another metric that is limited": 'tolerance = "20%"\n[[limit]]\nmetric = "latency"\nat_most = 300',
+}
+
+
+@pytest.mark.parametrize("rest", OTHER_SPECS.values(), ids=OTHER_SPECS)
+def test_every_spec_that_run_takes_has_a_plan(rest: str, tmp_path: Path) -> None:
+    head, tail = SPEC.split("[[objective]]")[0], "[run]" + SPEC.split("[run]")[1]
+    (tmp_path / "spec.toml").write_text(f'{head}[[objective]]\nname = "seconds"\n{rest}\n{tail}')
+    ran = plan("spec.toml", "--runs", "1", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["expected_pulls"][0]["policy"] == "certified"
 
 
 def test_a_plan_by_names_and_numbers(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

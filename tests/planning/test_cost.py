@@ -21,6 +21,7 @@ from frontguard import (
     Certified,
     Gaussian,
     Malicious,
+    Objective,
     Oblivious,
     Prescient,
     Question,
@@ -299,7 +300,6 @@ def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"spread": None},
         {"spread": Uniform(1.0)},
         {"coverage": math.nan},
         {"arms": 1},
@@ -308,3 +308,18 @@ def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
 def test_what_cannot_be_planned_is_refused(wrong: dict[str, Any], snapshot: SnapshotAssertion) -> None:
     with refused(BadInput, snapshot):
         make_plan(task(Prescient(0.1), 0.1, **wrong))
+
+
+def test_values_of_which_nothing_is_known_vary_by_their_tolerance() -> None:
+    metrics = [
+        Objective("seconds", tolerance="20%", quantile=0.95),
+        Objective("max_rss", tolerance=1e6),
+        ("x", "maximize"),
+    ]
+    unknown = Task(Question.of(metrics, Prescient(0.0)), ("a", "b"))
+    law = unknown.environment(0, 0).law
+    spread = np.abs(law.quantile(0.975) - law.quantile(0.025)) / (2 * norm.ppf(0.975))
+    assert spread == pytest.approx(np.tile([np.log(1.2), 1e6, 1.0], (2, 1)), rel=0.02)
+    known = Task(Question.of(metrics[:1], Prescient(0.0), spread=Gaussian(0.5)), ("a", "b"))
+    assert not known.assumed
+    assert known.noise(known.metrics[0]) == 0.5

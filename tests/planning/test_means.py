@@ -152,5 +152,3 @@ def test_a_known_deviation_goes_without_contamination_only(snapshot: SnapshotAss
     assert plan.floor == (0.0,)
     with refused(BadInput, snapshot):
         Task(Question.of([KNOWN], Prescient(0.1)), ("a", "b", "c"))
-    with refused(BadInput, snapshot):
-        Task(Question.of([Objective("x", "maximize", quantile=0.9)], spread=Gaussian(1.0)), ("a", "b", "c"))

@@ -118,7 +118,7 @@ def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:
         if not named:
             named = given["maximize"] = [f"objective {d + 1}" for d in range(count)]
         question = Question.of(None, given["threat"], **options.asked(given))
-    if not any(each.inner_tolerance for each in question.objectives):
+    if file is None and not any(each.inner_tolerance for each in question.objectives):
         raise BadInput("--tolerance: wanted the difference that does not matter, 0.1 or METRIC=0.1; got none")
     if file is None and given["pilot"] is None:
         for each in question.objectives:
@@ -162,11 +162,13 @@ def _spread(
         spread = {"sigma": sigma, "gaussian": gaussian}
         options.refuse(spread, spread, "is of metrics whose quantile counts, and there is none")
         return None
-    if len(sigma) + (gaussian is not None) != 1:
+    if len(sigma) + (gaussian is not None) > 1:
         raise BadInput(
             "how far rewards spread must be said in one way: --sigma (subgaussian), --gaussian (normal) or --pilot"
         )
-    return Gaussian(gaussian) if gaussian is not None else Subgaussian(options.read_number("sigma", sigma[0]))
+    if gaussian is not None:
+        return Gaussian(gaussian)
+    return Subgaussian(options.read_number("sigma", sigma[0])) if sigma else None
 
 
 def _print(made: CostPlan) -> None:

@@ -21,7 +21,7 @@ from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Outcome, outcomes_between
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.intervals import first_bounded, interval_rule
-from frontguard.evidence.statistics import EXACT
+from frontguard.evidence.statistics import EXACT, statistic_of
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import did_you_mean, shown
 from frontguard.planning.pilot import Pilot, read_pilot
@@ -418,7 +418,7 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
     return CostPlan(
         task, differences_in_units(task.metrics, floor), floor_arms, rpsi_floor, possible, safe, first, worst, by_gaps,
         tuple(simulate_cost(task, runs=runs, seed=seed, watcher=watcher)),
-        limit_floors(task.columns, task.threat, task.sigma, task.pilot, ends_of(task, None)),
+        limit_floors(task.columns, task.threat, task.noise, task.pilot, ends_of(task, None)),
     )  # fmt: skip
 
 
@@ -492,7 +492,7 @@ def _gate_decides(task: Task, low: Floats, high: Floats) -> bool:
 def _closest(task: Task, metric: Objective, threat: Threat) -> float:
     """Return how close normal arms, or rates, may be so that no method tells them apart; 0 where ε is 0."""
     if metric.has_quantile:
-        return bias_floor(task.sigma or 0.0, threat)
+        return bias_floor(task.noise(metric), threat)
     if metric.sigma is not None and threat.eps > 0.0:
         return math.inf
     floor = mean_floor(metric, threat)
@@ -502,7 +502,7 @@ def _closest(task: Task, metric: Objective, threat: Threat) -> float:
 def _longest(task: Task, metric: Objective, threat: Threat) -> float:
     """Return the longest interval that an attack can leave the certified policy for ever, of an objective."""
     if metric.has_quantile:
-        return lasting_length(task.sigma or 0.0, threat, task.spread)
+        return lasting_length(task.noise(metric), threat, task.spread, statistic_of(metric).level)
     return _closest(task, metric, threat)
 
 

@@ -243,16 +243,20 @@ class LimitFloor:
 
 
 def limit_floors(
-    columns: Columns, threat: Threat, sigma: float | None, pilot: Pilot | None, bounded: Sequence[int | None]
+    columns: Columns,
+    threat: Threat,
+    noise: Callable[[Objective], float],
+    pilot: Pilot | None,
+    bounded: Sequence[int | None],
 ) -> tuple[LimitFloor, ...]:
-    """Return what is left open of each limit for ever, of normal values with this deviation, of means, or of a pilot.
+    """Return what is left open of each limit for ever, of normal values, of means, or of a pilot.
 
     `bounded` are the pulls before which the ends of intervals are not, two for each column: see
     `intervals.first_bounded`.
     """
     within, beyond = ([end is not None for end in bounded[side::2]] for side in range(2))
     if pilot is None:
-        widths = ((gate, _width(gate.metric, threat, sigma or 0.0)) for gate in columns.gates)
+        widths = ((gate, _width(gate.metric, threat, noise(gate.metric))) for gate in columns.gates)
         return tuple(LimitFloor(gate, width, within[gate.column], beyond[gate.column]) for gate, width in widths)
     low, high = pilot_limits(pilot, threat, [statistic_of(each) for each in columns.boxed])
     low, high = np.minimum(low, high), np.maximum(low, high)  # of what is exact, rounding may part the ends

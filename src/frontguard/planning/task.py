@@ -2,7 +2,8 @@
 
 Arms come from a pilot log, or are drawn anew for every run. Without a pilot nobody knows how far arms are from their
 limits. What is limited of a metric is drawn uniformly to either side of its (first) limit, over the span of the arms; a
-rate is uniform between 0 and 1, wherever its limit is.
+rate is uniform between 0 and 1, wherever its limit is. Where nobody said how values spread, their deviation is taken to
+be the tolerance of their metric.
 
 Pairs and clusters are drawn from a pilot that names them. Without one, arms are drawn independently, which is the least
 that pairs can gain.
@@ -30,7 +31,7 @@ from frontguard.evidence.statistics import (
     statistic_of,
     statistics_of,
 )
-from frontguard.limits import Columns, Gate
+from frontguard.limits import Columns
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.dominance import pareto_mask
 from frontguard.pareto.relations import LimitRule
@@ -54,9 +55,9 @@ class Task:
     """A question about arms of these names, and what is assumed of them.
 
     Arms come from a pilot log, whose rows have a value for each of `columns.boxed`. Or they are normal with the
-    deviation of the question's `spread`, and medians drawn uniformly from an interval with sides `span`, new ones for
-    every run. Rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which spread most, and exact
-    values from [0, `span`].
+    deviation of the question's `spread`, or as `noise` has it, and medians drawn uniformly from an interval with sides
+    `span`, new ones for every run. Rates are drawn uniformly between 0 and 1, with values that are 0 or 1, which spread
+    most, and exact values from [0, `span`].
     """
 
     question: Question
@@ -71,28 +72,20 @@ class Task:
             raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
         self._check_noise()
         checked_statistics(self.statistics, 0.5, self.width, self.threat)
-        if self.pilot is None and self.span is None:
+        if self.pilot is None and self.span is None and not self.assumed:
             widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])
             object.__setattr__(self, "span", max(10.0 * float(self.accuracy.max()), 5.0 * widest) or 1.0)
 
     def _check_noise(self) -> None:
-        """Refuse arms whose deviation is not known, or known twice."""
-        quantiles = [each for each in self.columns.metrics if each.has_quantile]
-        known = self.question.spread is not None
-        if known and self.sigma is None:
+        """Refuse arms whose deviation is known twice, or in a way that cannot be drawn."""
+        if self.question.spread is None:
+            return
+        if self.sigma is None:
             raise BadInput(
                 "a plan draws values from a normal law: give spread=Gaussian(σ) or Subgaussian(σ), or a pilot"
             )
-        if (self.pilot is None and not known and quantiles) or (self.pilot is not None and known):
-            raise BadInput(
-                "a plan needs either the deviation of the rewards (spread=Gaussian(σ)) or a pilot log, and not both"
-            )
         if self.pilot is not None:
-            return
-        for each in self.metrics:
-            if each.has_quantile and each.level != 0.5:
-                raise BadInput(f"a plan without a pilot log is for medians and means; got the {each.statistic_word}")
-        _check_drawable(self.columns)
+            raise BadInput("a plan takes the deviation of the rewards (spread=Gaussian(σ)) or a pilot log, not both")
 
     @property
     def arms(self) -> int:
@@ -141,9 +134,20 @@ class Task:
         return spread.sigma if isinstance(spread, (Gaussian, Subgaussian)) else None
 
     @property
+    def assumed(self) -> bool:
+        """Whether nobody said how values spread whose quantile counts."""
+        quantiles = any(each.has_quantile for each in self.columns.boxed)
+        return self.pilot is None and self.question.spread is None and quantiles
+
+    def noise(self, metric: Objective) -> float:
+        """The deviation of normal values of a metric: known, or as large as its tolerance (1 where that is 0)."""
+        return metric.sigma or (metric.inner_tolerance or 1.0 if self.sigma is None else self.sigma)
+
+    @property
     def spread(self) -> SpreadBound | None:
-        """R, which is of objectives; None where no quantile of them counts."""
-        return self.question.spread if any(each.has_quantile for each in self.metrics) else None
+        """R, which is of medians; None where no median of objectives counts, or another quantile does."""
+        levels = {each.level for each in self.metrics if each.has_quantile}
+        return self.question.spread if levels == {0.5} else None
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -215,11 +219,12 @@ class Task:
         if self.pilot is not None:
             pilot = self.pilot if self._by_cluster is None else self._by_cluster
             return bootstrap(pilot.complete_points / unit, pilot.complete_arms)
-        assert self.span is not None
         rng = np.random.default_rng([seed, run])
+        noise = [self.noise(each) for each in self.columns.metrics]
         if self.medians_only:
-            return gaussian(rng.uniform(0.0, self.span, (self.arms, self.objectives)), self.sigma or 0.0)
-        drawn = drawn_around(self.columns, self.arms, ROWS, self.sigma, self.span, rng)
+            spans = [_span(self.span, each) for each in noise]
+            return gaussian(rng.uniform(0.0, spans, (self.arms, self.objectives)), noise)
+        drawn = drawn_around(self.columns, self.arms, ROWS, noise, self.span, rng)
         return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
 
     def _pushed_down(self, environment: Quantiled) -> Bools:
@@ -309,48 +314,41 @@ def truly_within(environment: Quantiled, columns: Columns) -> tuple[Floats, Bool
     return true, keeps
 
 
-def _check_drawable(columns: Columns) -> None:
-    """Refuse a metric whose values would have to suit both a mean with bounds and something else."""
-    for place, metric in enumerate(columns.metrics):
-        own = [each for each, source in zip(columns.boxed, columns.sources, strict=True) if source == place]
-        if len({each.bounds for each in own}) > 1:
-            raise BadInput(
-                f"a plan without a pilot log draws values of {metric.name!r} for its mean between bounds, or for "
-                "something else that counts of it, and not for both; give a pilot log (--pilot)"
-            )
+def _span(given: float | None, noise: float) -> float:
+    """Between the best and the worst arm in a metric: ten tolerances, where its noise is taken to be one."""
+    return 10.0 * noise if given is None else given
 
 
 def drawn_around(
-    columns: Columns, arms: int, rows: int, sigma: float | None, span: float, rng: np.random.Generator
+    columns: Columns, arms: int, rows: int, noise: Sequence[float], span: float | None, rng: np.random.Generator
 ) -> Floats:
     """Return values (K · rows, C) of random arms, as samples hold them, from which pulls are drawn."""
     centres = rng.uniform(0.0, 1.0, (arms, len(columns.metrics)))
     raw = [
-        _values(metric, _first_limit(columns.gates, metric), centres[:, place], rows, sigma or 0.0, span, rng)
-        for place, metric in enumerate(columns.metrics)
+        _values(columns, place, centres[:, place], rows, noise[place], _span(span, noise[place]), rng)
+        for place in range(len(columns.metrics))
     ]
     return columns.observed(np.stack(raw, axis=2).reshape(-1, len(raw)))
 
 
-def _first_limit(gates: Sequence[Gate], metric: Objective) -> Gate | None:
-    return next((gate for gate in gates if gate.limit.metric == metric.name), None)
-
-
 def _values(
-    metric: Objective,
-    gate: Gate | None,
+    columns: Columns,
+    place: int,
     places: Floats,
     rows: int,
-    sigma: float,
+    noise: float,
     span: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return values (K, rows) in the metric's units, of arms at these places (K,) between 0 and 1."""
+    """Return values (K, rows) in a metric's units, of arms at these places (K,) between 0 and 1."""
+    metric = columns.metrics[place]
+    gate = next((gate for gate in columns.gates if gate.limit.metric == metric.name), None)
+    counted = [each for each, source in zip(columns.boxed, columns.sources, strict=True) if source == place]
     levels = (rng.permuted(np.tile(np.arange(rows), (len(places), 1)), axis=1) + 0.5) / rows
-    if metric.bounds is not None:
-        low, high = metric.bounds
-        return np.where(levels < places[:, None], high, low)
-    noise = 0.0 if metric.exact else float(metric.sigma or sigma)
+    bounds = next((each.bounds for each in counted if each.bounds is not None), None)
+    if bounds is not None:
+        return np.where(levels < places[:, None], bounds[1], bounds[0])
+    noise = 0.0 if metric.exact else noise
     inner = span * places
     if gate is not None:
         # What is limited of normal values lies so far above their middle, in inner values.

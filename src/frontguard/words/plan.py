@@ -55,15 +55,16 @@ def _arms(task: Task) -> str:
 
 def _random_arms(task: Task) -> str:
     """What was drawn."""
+    assumed = ", of values that vary by about their tolerance (--gaussian or --pilot: by how much)" * task.assumed
     if task.medians_only:
-        return f"random normal arms, span {task.span:.3g}"
+        return f"random normal arms{assumed}" if task.span is None else f"random normal arms, span {task.span:.3g}"
     drawn = task.columns.metrics
     kinds = [
         ("normal values", any(each.has_quantile or each.sigma is not None for each in drawn)),
         ("rates, of values that are 0 or 1 on the scale of their bounds", any(each.bounds for each in drawn)),
         ("exact values", any(each.exact for each in drawn)),
     ]
-    return f"random arms: {joined([name for name, there in kinds if there])}"
+    return f"random arms: {joined([name for name, there in kinds if there])}{assumed}"
 
 
 def _among(task: Task) -> str:
@@ -92,7 +93,7 @@ def answer(made: CostPlan) -> str:
     spent = (
         "" if row.cost is None or task.question.cost is None else f", {rounded(row.cost, 3)} {task.question.cost.unit}"
     )
-    said = f"Expect {_pulls(row)} pulls ({rounded(row.mean / task.arms, 3)} an arm{spent}) for {goal}"
+    said = f"Expect {_pulls(row)} pulls ({_pulls(row, task.arms)} an arm{spent}) for {goal}"
     if row.certified < row.runs:
         said += _but(row)
     for other in made.costs:
@@ -107,8 +108,12 @@ def _but(row: SimulatedCost) -> str:
     return f" (which then is reached in {row.certified} of {row.runs} runs only)"
 
 
-def _pulls(row: SimulatedCost) -> str:
-    return f"{'more than' if row.capped else 'about'} {rounded(row.mean, 3)}"
+def _pulls(row: SimulatedCost, arms: int = 1) -> str:
+    """From the least to the most that runs took, of so many arms each: of a few runs, a mean may lie anywhere."""
+    least, most = rounded(row.least / arms, 2), rounded(row.most / arms, 2)
+    if row.capped:
+        return f"more than {least}"
+    return f"about {most}" if least == most else f"{least} to {most}"
 
 
 def _who(row: SimulatedCost) -> str:
