@@ -60,7 +60,7 @@ def begun(
     max_pulls: int = 600,
     goal: str = "list",
     independent: bool = False,
-    blocks: bool = False,
+    blocks: bool | None = False,
     baseline: str | None = None,
 ) -> Study:
     """A study of a world, in memory."""

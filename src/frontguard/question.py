@@ -213,7 +213,7 @@ class Asked(TypedDict, total=False):
         of pyperf and pytest-benchmark say of their processes.
     blocks
         Pulls come in randomised blocks, each arm that is not out once in each, so that whatever changes the machine's
-        speed meets all arms alike (docs/run.md).
+        speed meets all arms alike (docs/run.md). Unless given, where a metric is a time by its name.
     independent
         No measurement of one arm depends on another arm's: not on the same items, seeds or moments. Arms are then
         compared in pairs, too, which saves pulls where they are close (docs/pairs.md).
@@ -333,7 +333,7 @@ class Question:
     absent: str = field(default="failed", metadata=_by(_absent))
     items: int | None = field(default=None, metadata=_by(_items, "study"))
     cluster: tuple[str, ...] = field(default=(), metadata=_by(_columns))
-    blocks: bool = field(default=False, metadata=_by(checked_truth, "study"))
+    blocks: bool | None = field(default=None, metadata=_by(checked_truth, "study"))
     independent: bool = field(default=False, metadata=_by(checked_truth, "study"))
     anytime: bool | None = field(default=None, metadata=_by(checked_truth))
     cost: Cost | None = field(default=None, metadata=_by(lambda given, _: Cost.read(given), "study"))
@@ -419,6 +419,20 @@ class Question:
     def columns(self) -> Columns:
         """The metrics of a pull, and those with an interval."""
         return columns_for(self.objectives, self.limits)
+
+    @property
+    def in_blocks(self) -> bool:
+        """True if pulls come in randomised blocks: as it is said, else where a metric is a time.
+
+        Pairs, independent arms, costs and gates have an order of pulls of their own.
+
+        >>> [Question.of(minimize=name).in_blocks for name in ("seconds", "bytes")]
+        [True, False]
+        """
+        if self.blocks is not None:
+            return self.blocks
+        ordered = self.paired or self.independent or self.cost is not None or self.baseline is not None
+        return not ordered and any(metric.is_time for metric in self.columns.metrics)
 
     @property
     def delta(self) -> float:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from frontguard import Certified, Objective, Oblivious, Prescient, Question, Study
+from frontguard import Certified, Objective, Oblivious, Prescient, Question, Study, simulate
 from frontguard.errors import BadInput
 from frontguard.evidence.confidence_sequences import rank_table, read_rank
 from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.policies.certified import BLOCK_GROWTH
+from frontguard.simulation.environments import gaussian
 from frontguard.statements import Statement
 from frontguard.storage.contract import open_storage
 from frontguard.verdicts import Verdict
@@ -127,10 +130,44 @@ def test_blocks_are_refused_where_pulls_have_another_order(other: dict[str, bool
         Question.of([SECONDS], blocks=True, **other)  # type: ignore[arg-type]
 
 
-def test_a_study_goes_on_as_it_was_begun() -> None:
+@pytest.mark.parametrize("blocks", [True, False])
+def test_a_study_goes_on_as_it_was_begun(blocks: bool) -> None:
     storage = open_storage("memory:")
-    study = Study(["a", "b"], [SECONDS], storage=storage, blocks=True)
-    assert Study.open(storage).settings.question.blocks
+    study = Study(["a", "b"], [SECONDS], storage=storage, blocks=blocks)
     with pytest.raises(BadInput):
-        Study(["a", "b"], [SECONDS], storage=storage)
-    assert study.state().policy.blocks
+        Study(["a", "b"], [SECONDS], storage=storage, blocks=not blocks)
+    again = Study(["a", "b"], [SECONDS], storage=storage)  # says nothing of it
+    assert again.settings == study.settings == Study.open(storage).settings
+    assert again.state().policy.blocks == blocks
+
+
+SCORE = Objective("score", "maximize", tolerance=0.1)
+
+
+@pytest.mark.parametrize(
+    ("objective", "asked", "wanted"),
+    [
+        (SECONDS, {}, True),
+        (SCORE, {}, False),
+        (SCORE, {"limits": ["p95(latency)<=300"]}, True),
+        (Objective("seconds", exact=True), {}, False),
+        (SECONDS, {"blocks": False}, False),
+        (SCORE, {"blocks": True}, True),
+        (SECONDS, {"independent": True}, False),
+        (Objective("seconds", tolerance=1, statistic="mean", bounds=(0, 9)), {"paired": True}, False),
+        (SECONDS, {"cost": "seconds"}, False),
+        (SECONDS, {"baseline": "a"}, False),
+    ],
+)
+def test_studies_of_times_come_in_blocks(objective: Objective, asked: dict[str, Any], wanted: bool) -> None:
+    study = Study(["a", "b"], [objective], Prescient(0.0), **asked)
+    assert study.settings.question.blocks is wanted
+    assert study.state().policy.blocks is wanted
+
+
+def test_a_simulation_of_blocks_has_as_many_pulls_of_each_arm_that_is_not_out() -> None:
+    question = Question.of([SECONDS], Prescient(0.0), max_pulls_per_arm=400)
+    runs = simulate(question=question, environment=gaussian([[0.0], [0.0], [-1.0]], sigma=0.05), runs=3)
+    pulls = runs.pulls_per_arm
+    assert (pulls[:, 0] == pulls[:, 1]).all()
+    assert (pulls[:, 2] < pulls[:, 0]).all()

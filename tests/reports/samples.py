@@ -29,7 +29,9 @@ CENTRES = np.array([[1.0, 2.0], [3.0, 3.0], [1.0, 1.0], [2.0, 2.5], [2.5, 1.0], 
 def study_in(storage: str | Path | None, *, name: str = "flags", max_pulls: int | None = 3000) -> Study:
     """A study in which one arm always fails, one fails now and then, and one is attacked; told to its end."""
     rng = np.random.default_rng(5)
-    study = Study(ARMS, OBJECTIVES, Prescient(0.1), storage=storage, name=name, max_pulls=max_pulls, seed=4)
+    study = Study(
+        ARMS, OBJECTIVES, Prescient(0.1), storage=storage, name=name, max_pulls=max_pulls, seed=4, blocks=False
+    )
     while pulls := study.ask(40):
         for pull in pulls:
             values = CENTRES[pull.index] * np.exp(rng.normal(0.0, 0.05, 2))

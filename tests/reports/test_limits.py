@@ -27,7 +27,14 @@ OBJECTIVES = [Objective("seconds", "minimize", 0.5), Objective("bytes", "minimiz
 @pytest.fixture(scope="module")
 def study() -> Study:
     """A study whose fastest arm uses too much memory, which is no objective; it came to its end."""
-    made = Study(list(TRUTH), OBJECTIVES, Prescient(0.0), storage=open_storage("memory:"), limits=["p75(memory)<=4"])
+    made = Study(
+        list(TRUTH),
+        OBJECTIVES,
+        Prescient(0.0),
+        storage=open_storage("memory:"),
+        limits=["p75(memory)<=4"],
+        blocks=False,
+    )
     rng = np.random.default_rng(3)
     while pulls := made.ask(20):
         made.tell_many([(pull, rng.normal(TRUTH[pull.arm], 0.4)) for pull in pulls])
@@ -59,7 +66,7 @@ def test_report_of_a_log(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
 
 
 def test_report_says_which_limit_is_open(snapshot: SnapshotAssertion) -> None:
-    made = Study(list(TRUTH), OBJECTIVES, Prescient(0.0), limits=["memory<=2.1"], max_pulls=80)
+    made = Study(list(TRUTH), OBJECTIVES, Prescient(0.0), limits=["memory<=2.1"], max_pulls=80, blocks=False)
     rng = np.random.default_rng(4)
     while pulls := made.ask(20):
         made.tell_many([(pull, rng.normal(TRUTH[pull.arm], 0.4)) for pull in pulls])
@@ -90,7 +97,7 @@ def test_pictures_say_what_out_means(study: Study, snapshot: SnapshotAssertion) 
 
 def test_forecast_with_limits_is_about_right() -> None:
     """Half-way, what is foreseen is between a tenth and ten times what it takes in the end."""
-    study = Study(list(TRUTH), OBJECTIVES[:1], Prescient(0.0), limits=["memory<=4.8"])
+    study = Study(list(TRUTH), OBJECTIVES[:1], Prescient(0.0), limits=["memory<=4.8"], blocks=False)
     rng, foreseen = np.random.default_rng(5), []
     while pulls := study.ask(10):
         study.tell_many([(pull, rng.normal(TRUTH[pull.arm], 0.4)[[0, 2]]) for pull in pulls])

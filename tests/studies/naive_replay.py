@@ -25,13 +25,16 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
     arm_of = np.concatenate([np.empty(0, np.int64), *(plan.arms for plan in log)])
     taken, status, last = 0, "running", 0
 
-    def take_and_decide(up_to: int) -> None:
+    def take(up_to: int) -> None:
         nonlocal taken
         arms = arm_of[told.pulls[taken:up_to] - 1]
         policy.take(arms, inner[taken:up_to])
         for arm, row in zip(arms, inner[taken:up_to], strict=True):
             replay._taken.failed[arm] += np.isnan(row)
         taken = up_to
+
+    def take_and_decide(up_to: int) -> None:
+        take(up_to)
         policy.carry_on()
         policy.exclude(replay._hopeless())
         policy.decide()
@@ -45,7 +48,10 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
     stopped = status != "running" and last > settings.reopened_after
     if not stopped and taken < len(told):
         replay.policy = policy = policy.copy()
-        take_and_decide(len(told))
+        if policy.blocks and policy.standing.control["decisions"][0]:
+            take(len(told))  # whole blocks are decided on, by the next plan
+        else:
+            take_and_decide(len(told))
     return policy, taken
 
 

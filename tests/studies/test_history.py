@@ -26,7 +26,7 @@ ARMS = 6
 def storage() -> MemoryStorage:
     """A study of some hundred plans, a tenth of whose pulls failed, between two plans."""
     storage = MemoryStorage()
-    study = Study(ARMS, OBJECTIVES, Prescient(0.1), storage=storage, name="s", seed=2)
+    study = Study(ARMS, OBJECTIVES, Prescient(0.1), storage=storage, name="s", seed=2, blocks=False)
     rng = np.random.default_rng(7)
     for _ in range(260):
         for pull in study.ask(12):

@@ -22,7 +22,7 @@ def test_a_study_that_is_taken_up_goes_on_as_if_it_had_never_stopped(at_a_time: 
     storage = MemoryStorage()
     asked: list[tuple[int, str]] = []
     for _ in range(1000):
-        study = a_study(storage=storage)
+        study = a_study(storage=storage, worker="the only one")  # plans have pulls for all who are at work
         if study.done:
             break
         asked += work(study, at_a_time, most=3 * at_a_time)
@@ -36,7 +36,7 @@ def test_the_state_is_that_of_a_plain_loop_over_the_log() -> None:
     study = a_study()
     work(study, 4)
     told = study.storage.told("study")
-    twin = Certified.for_objectives(3, [SECONDS, BYTES], threat=Prescient(0.1), delta=0.05)
+    twin = Certified.for_objectives(3, [SECONDS, BYTES], threat=Prescient(0.1), delta=0.05, blocks=True)
     arm_of: dict[int, int] = {}
     done = 0
     for plan in study.storage.plans("study"):
@@ -155,7 +155,7 @@ def test_a_log_that_grows_while_it_is_read_is_read_right() -> None:
 
 
 def test_failures_beyond_the_contamination_raise_an_alarm() -> None:
-    study = a_study(max_pulls=400)
+    study = a_study(max_pulls=400, blocks=False)
     while pulls := study.ask(10):
         for pull in pulls:
             if pull.arm == "fast" and pull.id % 3 == 0:

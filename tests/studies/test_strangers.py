@@ -42,7 +42,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A study that went on for a while: plans, told pulls, failures, leases, something late."""
     path = tmp_path_factory.mktemp("strangers") / "study.db"
     objectives = [Objective("seconds", "minimize", tolerance="5%"), Objective("score", "maximize", tolerance=0.1)]
-    study = Study(["a", "b", "c"], objectives, Prescient(0.05), storage=path, worker="me")
+    study = Study(["a", "b", "c"], objectives, Prescient(0.05), storage=path, worker="me", blocks=False)
     rng = np.random.default_rng(3)
     for _ in range(6):
         for pull in study.ask(40):

@@ -33,7 +33,9 @@ class Example:
         **settings: Any,
     ) -> None:
         self.storage = open_storage("memory:")
-        self.study = Study(arms, objectives, Prescient(0.1), storage=self.storage, name=name, **settings)
+        self.study = Study(
+            arms, objectives, Prescient(0.1), storage=self.storage, name=name, **{"blocks": False, **settings}
+        )
         self.follower = Follower(self.storage, name)
         self.failing, self.reason = frozenset(failing), reason
         self.rng = np.random.default_rng(7)

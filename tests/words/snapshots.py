@@ -19,7 +19,7 @@ SCORE = Objective("score", "maximize", 2.0, quantile=0.9)
 
 def snapshot_of(arms: int, pulls: int, metrics: tuple[Objective, ...] = (SECONDS, SCORE), name: str = "arm") -> Answer:
     """A study in which later arms are slower and better, so that all are on the front, but for every third."""
-    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), max_pulls=pulls)
+    study = Study([f"{name} {i}" for i in range(arms)], metrics, Prescient(0.05), max_pulls=pulls, blocks=False)
     rng = np.random.default_rng(7)
     while asked := study.ask(64):
         told = []

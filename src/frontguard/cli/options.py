@@ -166,8 +166,13 @@ SHARED: dict[str, Option] = {
         "No measurement of one arm depends on another arm's: arms are compared in pairs, too.",
         STATISTICS,
     ),
-    "blocks": flag(
-        "--blocks", "Measure in randomised blocks, each arm once: for machines whose speed changes.", MEASURING
+    "blocks": option(
+        bool | None,
+        "",
+        "Measure in randomised blocks, each arm once: for machines whose speed changes.",
+        MEASURING,
+        name="--blocks/--no-blocks",
+        shown="the study's, or yes where a metric is a time",
     ),
     "max_pulls_per_arm": whole(1, "Pull no arm more often than this.", MEASURING),
     "cost": text(
@@ -251,8 +256,8 @@ def asked(options: Mapping[str, Any], metrics: Sequence[str] = ()) -> Asked:
 
 
 def _said(name: str, value: object) -> bool:
-    """True if an option was given: flags that were not are false, and only --one-look means it."""
-    return value is not None and value != [] and (value is not False or name == "anytime")
+    """True if an option was given: flags that were not are false, but for two that are None."""
+    return value is not None and value != [] and (value is not False or name in ("anytime", "blocks"))
 
 
 def _bounds(option: str, text: str) -> tuple[float, float]:

@@ -307,7 +307,7 @@ class Certified(Holding):
             paired=question.paired,
             items=question.items or 0,
             independent=question.independent,
-            blocks=question.blocks,
+            blocks=question.in_blocks,
             **optional,
             **settings,
         )
@@ -382,7 +382,7 @@ class Certified(Holding):
         if (asked == level).all():
             first = int(control["first"])
             goal = level + max(1, math.ceil(control["growth"] * level)) if level >= first else first
-            if probe is not None and level < probe:
+            if probe is not None and self.standing.arms["pulls"][wanted].min() < probe:
                 goal = min(probe, goal)
             goal = max(goal, level + -(-at_least // len(wanted)))
             level = min(goal, int(control["max_per_arm"]))

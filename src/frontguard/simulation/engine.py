@@ -271,7 +271,7 @@ def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[An
         return _COMPILED.get(type(policy))
     differences = type(policy.differences)
     limited = differences is Apart and len(policy.limits.columns) > 0
-    if policy.polish > 0.0 or policy.against is not None or limited:
+    if policy.polish > 0.0 or policy.against is not None or policy.blocks or limited:
         return None
     return _COMPILED.get(Certified if differences is Differences else differences)
 

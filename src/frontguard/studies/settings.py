@@ -165,6 +165,8 @@ class Settings:
         """
         wanted = wanted.with_rates(self.rates)
         own, other = self.question, wanted.question
+        if other.blocks is None:
+            other = replace(other, blocks=own.blocks)
         for what, ours, theirs in (
             ("arms", self.arms, wanted.arms),
             ("objectives", _measured(own.objectives), _measured(other.objectives)),

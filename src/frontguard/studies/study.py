@@ -452,12 +452,14 @@ class Study:
 
 def _taken_up(storage: Storage, name: str, wanted: Settings) -> Settings:
     """Create the study or, if it is there, take it up with the wanted settings where these may change."""
+    question = replace(wanted.question, blocks=wanted.question.in_blocks)  # stays, whatever is usual later
+    begun = replace(wanted, question=question)
     try:
-        storage.create(name, wanted.to_json(), wanted.stored_values)
+        storage.create(name, begun.to_json(), begun.stored_values)
     except StudyExists:
         pass
     else:
-        return wanted
+        return begun
     while True:
         text = storage.settings(name)
         there = Settings.from_json(text, name)

@@ -318,7 +318,8 @@ def _within_reach(found: Answer) -> str:
     """What could be certified where what was asked for cannot."""
     wall = any(each.is_time and "cpu" not in each.name for each in found.metrics)
     cpu = ", or measure cpu_seconds where the work is CPU-bound" if wall else ""
-    if found.noticed(ContaminationRefuted) is not None:
+    in_blocks = found.question is not None and found.question.in_blocks
+    if found.noticed(ContaminationRefuted) is not None and not in_blocks:
         return f"begin anew (another --study) in blocks (--blocks){cpu}."
     if found.noticed(DriftAlarm) is not None and wall:
         return f"begin anew (another --study) on a machine whose speed does not change{cpu}."
