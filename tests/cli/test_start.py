@@ -73,3 +73,20 @@ def test_an_analysis_loads_no_package_that_it_has_no_use_for(tmp_path: Path) -> 
     work = command(["analyze", str(path), "--maximize", "x", "--json"]) + there
     done = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.splitlines()[-1] == "found:"
+
+
+def test_ctrl_c_while_the_command_line_is_imported_ends_it_quietly() -> None:
+    program = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "frontguard.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Finder())
+from frontguard_start import main
+main()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
