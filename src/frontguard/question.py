@@ -422,13 +422,7 @@ class Question:
 
     @property
     def in_blocks(self) -> bool:
-        """True if pulls come in randomised blocks: as it is said, else where a metric is a time.
-
-        Pairs, independent arms, costs and gates have an order of pulls of their own.
-
-        >>> [Question.of(minimize=name).in_blocks for name in ("seconds", "bytes")]
-        [True, False]
-        """
+        """True if pulls come in blocks: as was said, else where a metric is a time, and nothing has an order of its own."""
         if self.blocks is not None:
             return self.blocks
         ordered = self.paired or self.independent or self.cost is not None or self.baseline is not None

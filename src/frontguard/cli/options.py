@@ -173,7 +173,7 @@ SHARED: dict[str, Option] = {
         MEASURING,
         name="--blocks/--no-blocks",
         shown="the study's, or yes where a metric is a time",
-    ),
+    ),  # fmt: skip
     "max_pulls_per_arm": whole(1, "Pull no arm more often than this.", MEASURING),
     "cost": text(
         "COST", "What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.", MEASURING
