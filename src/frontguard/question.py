@@ -422,7 +422,7 @@ class Question:
 
     @property
     def in_blocks(self) -> bool:
-        """True if pulls come in blocks: as was said, else where a metric is a time, and nothing has an order of its own."""
+        """True if pulls come in blocks: as was said, or where a metric is a time and no order was asked for."""
         if self.blocks is not None:
             return self.blocks
         ordered = self.paired or self.independent or self.cost is not None or self.baseline is not None

@@ -167,13 +167,8 @@ SHARED: dict[str, Option] = {
         STATISTICS,
     ),
     "blocks": option(
-        bool | None,
-        "",
-        "Measure in randomised blocks, each arm once: for machines whose speed changes.",
-        MEASURING,
-        name="--blocks/--no-blocks",
-        shown="the study's, or yes where a metric is a time",
-    ),  # fmt: skip
+        bool | None, "", "Measure in randomised blocks.", MEASURING, name="--blocks/--no-blocks", shown="yes for times"
+    ),
     "max_pulls_per_arm": whole(1, "Pull no arm more often than this.", MEASURING),
     "cost": text(
         "COST", "What a pull costs: a metric, such as seconds; or an amount, 0.02 or '0.02 dollars'.", MEASURING
