@@ -52,6 +52,19 @@ def test_no_input_is_written_into_a_script() -> None:
     assert "$GITHUB_ACTION_PATH" in INSTALL["run"]
 
 
+def test_a_folder_of_the_change_is_not_run_instead_of_pip(tmp_path: Path) -> None:
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").touch()
+    (tmp_path / "pip" / "__main__.py").write_text("raise SystemExit('not pip')", encoding="utf-8")
+    command, installs, _ = INSTALL["run"].partition(" install ")
+    assert installs
+    ran = subprocess.run(
+        ["bash", "-c", f"{command} --version"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "not pip" not in ran.stderr
+    assert INSTALL["working-directory"] == "${{ github.action_path }}"
+
+
 @pytest.mark.parametrize(
     ("inputs", "code"),
     [
