@@ -18,7 +18,8 @@ from scipy.stats import beta
 
 from benchmarks.tables import Row, heading
 from frontguard import Malicious, Objective, Oblivious, Prescient, analyze, simulate
-from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
+from frontguard.evidence.kinds import Statistic
+from frontguard.evidence.statistics import NORMAL_MEAN
 from frontguard.policies import Certified
 from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian

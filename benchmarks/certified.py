@@ -25,7 +25,8 @@ from benchmarks.covboost import APE_AT_A_TENTH, covboost
 from benchmarks.datasets import SHARED_DATA
 from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
-from frontguard.evidence.statistics import NORMAL_MEAN, Statistic
+from frontguard.evidence.kinds import Statistic
+from frontguard.evidence.statistics import NORMAL_MEAN
 from frontguard.experiments.results import figures_of, judge
 from frontguard.experiments.setup import (
     CONTESTANTS,

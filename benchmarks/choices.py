@@ -25,7 +25,7 @@ from tools.document import with_tables
 
 from benchmarks.certified import geometric, measure, settings, table
 from benchmarks.tables import Row, heading
-from frontguard.evidence import quantiles
+from frontguard.evidence import intervals, quantiles
 from frontguard.evidence.confidence_sequences import rank_table
 from frontguard.experiments.setup import AS_THEORY, CONTESTANTS, Setting
 from frontguard.pareto import rule as certified_rule
@@ -119,7 +119,7 @@ def _strength(value: float) -> Callable[[], None]:
 
     def change() -> None:
         setattr(quantiles, "STRENGTH", value)  # noqa: B010
-        setattr(quantiles, "rank_table", functools.partial(rank_table, strength=value))  # noqa: B010
+        setattr(intervals, "rank_table", functools.partial(rank_table, strength=value))  # noqa: B010
 
     return change
 

@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +122,8 @@ def checked_statistic(
     if not isinstance(exact, bool):
         raise BadArgument(f"exact of {name}", must="be True or False", got=repr(exact))
     mean, relative = statistic == "mean", isinstance(tolerance, str)
-    said = {"a quantile": quantile is not None or statistic == "quantile", "a mean": mean, "exact values": exact}
+    of_values = {f"a {word}": statistic == word for word in _COUNTED if word != "quantile"}
+    said = {"a quantile": quantile is not None or statistic == "quantile", **of_values, "exact values": exact}
     given = [what for what, there in said.items() if there]
     if len(given) > 1:
         key = "exact" if exact else "statistic"
@@ -136,7 +137,7 @@ def checked_statistic(
             f"the mean of {name} needs to know how far values can lie: bounds=(0, 1) for rates, bounds=(1, 5) for "
             f"stars, or sigma=, their deviation; got {'neither' if bounds is None else 'both'}"
         )
-    counted: Counted | None = "mean" if mean else "quantile" if given == ["a quantile"] else None
+    counted = cast(Counted | None, "quantile" if given == ["a quantile"] else statistic)
     return WhatCounts(
         None if quantile is None else _checked_level(quantile, f"quantile of {name}"),
         counted,
@@ -243,8 +244,8 @@ class Objective:
 
     @property
     def has_quantile(self) -> bool:
-        """True if a quantile counts, and neither a mean nor the value itself."""
-        return not self.exact and self.statistic != "mean"
+        """True if a quantile counts, and neither another statistic nor the value itself."""
+        return not self.exact and self.statistic in (None, "quantile")
 
     @property
     def spelled_out(self) -> Objective:
@@ -256,14 +257,19 @@ class Objective:
         """Its statistic: "median", "p95", "mean" or "exact"."""
         if self.exact:
             return "exact"
-        if self.statistic == "mean":
-            return "mean"
+        if self.statistic not in (None, "quantile"):
+            return self.statistic
         return "median" if self.level == 0.5 else f"p{100 * self.level:g}"
 
     @property
     def takes_booleans(self) -> bool:
         """True if it takes true and false as 1 and 0: a mean between bounds that hold both."""
         return self.bounds is not None and self.bounds[0] <= 0.0 and self.bounds[1] >= 1.0
+
+    @property
+    def positive(self) -> bool:
+        """True if every value has to be positive: its tolerance is a percentage of something else than a mean."""
+        return self.relative and self.statistic != "mean"
 
     @property
     def relative(self) -> bool:
@@ -283,7 +289,7 @@ class Objective:
     @property
     def measured(self) -> tuple[object, ...]:
         """All of it but the tolerance: what must not change while a study goes on."""
-        return (self.name, self.direction, self.level, self.statistic == "mean", self.bounds, self.sigma, self.exact)
+        return (self.name, self.direction, self.statistic_word, self.level, self.bounds, self.sigma)
 
     @property
     def minimized(self) -> bool:
@@ -312,7 +318,7 @@ class Objective:
         if self.bounds is not None:
             low, high = self.bounds
             return "" if low <= value <= high else f"is not between its bounds {low:g} and {high:g}"
-        if self.relative and self.statistic != "mean" and value <= 0.0:
+        if self.positive and value <= 0.0:
             return "is not positive, its tolerance is a percentage"
         return ""
 
@@ -417,7 +423,7 @@ class Objective:
         if self.bounds is not None:
             with np.errstate(invalid="ignore"):
                 return good & (values >= self.bounds[0]) & (values <= self.bounds[1])
-        return good & (values > 0.0) if self.relative and self.statistic != "mean" else good
+        return good & (values > 0.0) if self.positive else good
 
     def outward(self, inner: npt.ArrayLike) -> Floats:
         """The metric's own values of inner ones: the inverse of `inward`, and its limits at infinity.

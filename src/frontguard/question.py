@@ -593,7 +593,7 @@ def _with(objective: Objective, own: Mapping[str, Any], of_all: Mapping[str, Any
     """An objective with what was said of it, and of all."""
     said = {**of_all, **own}
     counts = [what for what in ("exact", "statistic", "quantile") if what in own]
-    if not counts and not (objective.exact or objective.statistic == "mean"):
+    if not counts and objective.has_quantile:
         counts = [what for what in ("statistic", "quantile") if what in of_all]
     changes: dict[str, Any] = {}
     if counts:

@@ -17,8 +17,9 @@ import frontguard as fg
 from frontguard._common import compiled
 from frontguard._common.compiled import AS_NEEDED, COMPILED, INTERPRETED, Kernel, inlined, kernel, kernels
 from frontguard.evidence.confidence_sequences import read_rank
+from frontguard.evidence.kinds import Statistic
 from frontguard.evidence.samples import COLUMN, Samples
-from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, Statistic
+from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN
 from frontguard.pareto.judge import judge
 from frontguard.policies.base import Policy
 from frontguard.policies.forecast import forecast

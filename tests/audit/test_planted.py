@@ -15,8 +15,8 @@ from audit.runner import run_cell
 from frontguard.evidence import apart as independent_arms
 from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.clusters import ClusterReader
+from frontguard.evidence.kinds import LogLook
 from frontguard.evidence.quantiles import log_priors_of
-from frontguard.evidence.readers import Ahead
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
@@ -24,7 +24,7 @@ from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
 from frontguard.studies.pulls import CountedPulls
 from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
 from frontguard.verdicts import FEASIBLE, OPEN
 
 RUNS = (5, 12)
@@ -115,7 +115,7 @@ def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
 
 def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     """Rows of one cluster are taken for observations of their own."""
-    patch.setattr(ClusterReader, "_designed", lambda reader, intervals, threat, ahead: intervals)
+    patch.setattr(ClusterReader, "_designed", lambda reader, intervals, look: intervals)
 
 
 def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
@@ -141,8 +141,8 @@ def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
         unaware = rule._replace(low_keep=clean, high_keep=clean)
         in_studies(*before, unaware, apart._replace(low_priors=priors, high_priors=priors))
 
-    def at_levels(reader: IndependentReader, threat: Threat, ahead: Ahead) -> Any:
-        return in_logs(reader, replace(threat, eps=0.0), ahead)
+    def at_levels(reader: IndependentReader, look: LogLook) -> Any:
+        return in_logs(reader, LogLook(replace(look.threat, eps=0.0), reader.pulls, look.least))
 
     patch.setattr(independent_arms, "refresh_apart", refresh_apart)
     patch.setattr(IndependentReader, "_at_levels", at_levels)

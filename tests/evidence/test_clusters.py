@@ -10,14 +10,13 @@ import pytest
 from numpy.random import Generator
 
 from frontguard._common.typing import Floats
+from frontguard.evidence.bets import LOG_WEIGHTS, THETAS, threshold_of
 from frontguard.evidence.clusters import (
     bounding_place,
-    failed_in,
     first_useful_clusters,
     highest_cluster_mean,
 )
 from frontguard.evidence.confidence_sequences import anytime_rank
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS, threshold_of
 from tests.support.bets import upper_mean
 
 DELTA = 0.02
@@ -53,8 +52,7 @@ def laid_out(clusters: Clusters) -> tuple[Floats, np.ndarray, np.ndarray]:
 
 def ends(clusters: Clusters, keep: float, *, taken: int = 0, delta: float = DELTA) -> tuple[float, float]:
     values, owners, sizes = laid_out(clusters)
-    failed = failed_in(owners, sizes)
-    at = [bounding_place(owners, sizes, failed, keep, threshold_of(delta), taken, 1.0, side) for side in (False, True)]
+    at = [bounding_place(owners, sizes, keep, threshold_of(delta), taken, 1.0, side) for side in (False, True)]
     return (values[at[0]] if at[0] >= 0 else -math.inf), (values[at[1]] if at[1] >= 0 else math.inf)
 
 
@@ -94,10 +92,8 @@ def test_many_more_like_these_close_in_on_the_level() -> None:
     rng = np.random.default_rng(3)
     clusters = [rng.normal(rng.normal(), 1.0, 5) for _ in range(40)]
     _, owners, sizes = laid_out(clusters)
-    failed = failed_in(owners, sizes)
     places = [
-        bounding_place(owners, sizes, failed, 0.45, threshold_of(DELTA), 0, times, False)
-        for times in (1.0, 4.0, 100.0, 1e9)
+        bounding_place(owners, sizes, 0.45, threshold_of(DELTA), 0, times, False) for times in (1.0, 4.0, 100.0, 1e9)
     ]
     assert places == sorted(places)
     assert places[-1] == math.ceil(0.45 * 200) - 1
@@ -133,8 +129,7 @@ def test_nothing_taken_is_nothing_lost_and_more_widens() -> None:
 
 def highest(clusters: Clusters, *, taken: int = 0, from_above: bool = False) -> float:
     values, owners, sizes = laid_out(clusters)
-    failed = failed_in(owners, sizes)
-    return highest_cluster_mean(values, owners, sizes, failed, threshold_of(DELTA), taken, 1.0, from_above)
+    return highest_cluster_mean(values, owners, sizes, threshold_of(DELTA), taken, 1.0, from_above)
 
 
 def test_means_are_those_of_clusters() -> None:

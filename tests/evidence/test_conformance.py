@@ -21,9 +21,10 @@ from scipy.stats import binom, norm
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
 from frontguard.errors import BadInput
+from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
 from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Differences
-from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS
+from frontguard.evidence.normals import NORMAL_WEIGHT
 from frontguard.evidence.statistics import KINDS
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
@@ -176,8 +177,8 @@ def missed(policy: Certified, truth: Floats) -> bool:
 
 
 def test_every_statistic_and_design_is_covered() -> None:
-    assert set(WORLDS) == set(KINDS)
-    assert {statistic for statistic, *_ in CELLS} == set(KINDS)
+    assert set(WORLDS) == {kind.name for kind in KINDS}
+    assert {statistic for statistic, *_ in CELLS} == set(WORLDS)
     kinds = {type(made(statistic, design, threat).differences) for statistic, design, threat in CELLS}
     assert kinds == {Differences, *Differences.__subclasses__()}
     assert {design for _, design, _ in CELLS} == set(ASKED)

@@ -27,12 +27,12 @@ from frontguard.evidence.intervals import (
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
-    IntervalRule,
     checked_quantiles,
     interval_rule,
     refresh,
     unknown_intervals,
 )
+from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.quantiles import SHIFTS, UNSHIFTED_SHARE
 from frontguard.evidence.samples import Samples, empty_table
 from frontguard.theory.spread import CustomSpread, SpreadBound

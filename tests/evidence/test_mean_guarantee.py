@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frontguard.evidence import readers
+from frontguard.evidence import means
 from frontguard.evidence.intervals import PLAIN_HIGH, PLAIN_LOW, interval_rule, refresh, unknown_intervals
-from frontguard.evidence.means import normal_reach
+from frontguard.evidence.normals import normal_reach
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
 from frontguard.evidence.statistics import statistics_of
 from frontguard.theory.threats import Malicious, Prescient
@@ -91,8 +91,8 @@ def test_one_look_of_a_weaker_threat_or_a_larger_share_of_delta_is_caught(monkey
     malicious = MeanCell("malicious: worst case", "0/1, 0.5")
     assert refuted(missed_at_one_look(malicious, 2000, seed=7, length=200, believed=Prescient(malicious.eps)))
     clean = MeanCell("nobody", "0/1, 0.5")
-    monkeypatch.setattr(readers, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
-    monkeypatch.setattr(readers.IntervalReader, "_shares", lambda self, objective, share: (share, 4.0 * share))
+    monkeypatch.setattr(means, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
+    monkeypatch.setattr(means.BoundedMean, "_shares", lambda self, share: (share, 4.0 * share))
     assert refuted(missed_at_one_look(clean, 2000, seed=8, length=200))
 
 

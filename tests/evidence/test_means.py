@@ -15,34 +15,28 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share
 from frontguard.errors import BadInput
-from frontguard.evidence.intervals import (
-    HIGH,
-    LOW,
-    REFUTED,
-    IntervalRule,
-    first_bounded,
-    interval_rule,
-    refresh,
-    unknown_intervals,
-)
-from frontguard.evidence.means import (
+from frontguard.evidence.bets import (
     BETS,
-    KNOTS,
     LOG_WEIGHTS,
-    MOST_ATOMS,
     THETAS,
     WORST,
     add_bets,
+    threshold_of,
+    unrefuted_mean,
+    weights_for,
+)
+from frontguard.evidence.intervals import HIGH, LOW, REFUTED, first_bounded, interval_rule, refresh, unknown_intervals
+from frontguard.evidence.kinds import IntervalRule
+from frontguard.evidence.means import (
+    KNOTS,
+    MOST_ATOMS,
     find_atoms,
     highest_means,
     highest_rate,
     lasting_means,
     mean_and_error,
-    normal_reach,
-    threshold_of,
-    unrefuted_mean,
-    weights_for,
 )
+from frontguard.evidence.normals import normal_reach
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table, in_order
 from frontguard.evidence.statistics import BOUNDED_MEAN, NORMAL_MEAN, statistics_of
 from frontguard.objectives import inward_matrix

@@ -11,13 +11,13 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from frontguard import Malicious, Objective, Prescient, Share
-from frontguard.evidence.intervals import COLUMNS, unknown_intervals
+from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
+from frontguard.evidence.intervals import COLUMNS, Compared, Sampled
 from frontguard.evidence.lists import hits_at_most
-from frontguard.evidence.means import LOG_WEIGHTS, THETAS
-from frontguard.evidence.pairs import differences, pair_rule, refresh_pairs, upper_difference
+from frontguard.evidence.pairs import WithinBlocks, pair_rule
 from frontguard.evidence.statistics import statistics_of
 from frontguard.theory.threats import Threat
-from tests.support.bets import upper_mean
+from tests.support.bets import upper_difference, upper_mean
 
 SCORE = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
 MODELS = [Prescient(0.0), Prescient(0.1), Malicious(0.1), Share(0.1)]
@@ -49,7 +49,7 @@ def test_the_bound_is_the_root_of_the_capital(threat: Threat) -> None:
         return float(logsumexp(logs)) + math.log(0.05 / 2)
 
     wanted = float(brentq(over, -1.0, 1.0, xtol=1e-14))
-    found = upper_difference(differences(better, worse, 0, 80), 0, rule_for(threat), 0)
+    found = upper_difference(better, worse, 0, rule_for(threat))
     assert wanted <= found <= wanted + 1e-8
     # Far narrower than what is known of each arm alone, where nothing lies.
     if threat.eps == 0.0:
@@ -60,30 +60,35 @@ def test_the_bound_is_the_root_of_the_capital(threat: Threat) -> None:
 def test_bounds_are_in_units_and_fall_only() -> None:
     draw = np.random.default_rng(1)
     stars = Objective("stars", "minimize", statistic="mean", bounds=(1, 5))
-    rule = rule_for(Prescient(0.0), arms=3, objective=stars)
-    values = np.stack([draw.random(50), draw.random(50) * 0.1, np.full(50, np.nan)])[None]
-    intervals = unknown_intervals(3, 1, pairs=True)
+    evidence = WithinBlocks(Compared(3, 1), Prescient(0.0), statistics_of([stars]), delta=0.1)
+    intervals = evidence.unknown(1)
     apart = intervals[:, COLUMNS:]
-    everyone, touched = np.arange(3), np.ones(3, np.bool_)
-    refresh_pairs(intervals, values, np.array([40, 50, 50]), np.full(3, 50), everyone, touched, rule)
-    assert apart[1, 0, 0] == 4 * upper_difference(differences(values[0, 1], values[0, 0], 0, 40), 0, rule, 0)
+    values = np.stack([draw.random(50), draw.random(50) * 0.1, np.full(50, np.nan)])
+
+    def refresh(*touched: int) -> None:
+        samples: Any = None
+        evidence.refresh(Sampled(intervals, samples, np.full(3, 50), np.array(touched), np.arange(3)))
+
+    for arm, count in enumerate((40, 50, 50)):
+        evidence.add(np.full(count, arm), np.arange(1, count + 1), values[arm, :count, None])
+    refresh(0, 1, 2)
+    assert apart[1, 0, 0] == 4 * upper_difference(values[1, :40], values[0, :40], 0, evidence.rule)
     assert np.isinf(np.diagonal(apart[:, :, 0])).all()
     assert (apart[2, :2] <= 4.0).all()
-    assert apart[2, 0, 0] > 4 * upper_difference(values[0, 0][:40] * 0 + 0.6, 0, rule, 0)
+    assert apart[2, 0, 0] > 4 * upper_difference(np.full(40, 0.2), np.zeros(40), 0, evidence.rule)
     before = apart.copy()
-    values[0, :2] = 0.5
-    refresh_pairs(
-        intervals, values, np.array([10, 10, 10]), np.full(3, 50), everyone, np.array([True, False, False]), rule
-    )
+    evidence.add(np.zeros(10, np.int64), np.arange(41, 51), np.full((10, 1), 0.5))
+    refresh(0)
     assert (apart <= before).all()
     assert (apart[1, 2], apart[2, 1]) == (before[1, 2], before[2, 1])  # neither was touched
 
 
 def test_what_failed_may_have_been_anything() -> None:
-    gone = np.array([np.nan, 0.5, np.nan, 0.5])
-    other = np.array([0.25, np.nan, np.nan, 0.5])
-    assert differences(gone, other, 0, 4).tolist() == [0.875, 0.75, 1.0, 0.5]
-    assert upper_difference(np.empty(0), 0, rule_for(Prescient(0.0)), 0) == 1.0
+    gone, other = np.array([np.nan, 0.5, np.nan, 0.5]), np.array([0.25, np.nan, np.nan, 0.5])
+    rule = rule_for(Prescient(0.0))
+    worst = upper_difference(np.array([1.0, 0.5, 1.0, 0.5]), np.array([0.25, 0.0, 0.0, 0.5]), 0, rule)
+    assert upper_difference(gone, other, 0, rule) == worst
+    assert upper_difference(np.empty(0), np.empty(0), 0, rule) == 1.0
 
 
 def test_percentages_of_means_and_quantiles_have_none() -> None:
@@ -128,7 +133,7 @@ def test_at_every_number_of_blocks_at_once(threat: Threat, items: int) -> None:
             if taken:
                 one[np.argsort(-one, kind="stable")[:taken]] = 0.0
                 other[np.argsort(other, kind="stable")[:taken]] = 1.0
-            if upper_difference(differences(one, other, 0, n), 2 * taken, rule, 0) < true:
+            if upper_difference(one, other, 2 * taken, rule) < true:
                 wrong += 1
                 break
     assert wrong / runs <= delta + 2 * math.sqrt(delta * (1 - delta) / runs)

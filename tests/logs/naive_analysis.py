@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from frontguard.evidence.statistics import DOUBT
+from frontguard.evidence.kinds import DOUBT
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
 

@@ -16,6 +16,7 @@ from scipy.stats import binom
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Malicious, Objective, Oblivious, Prescient, Share, analyze
+from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.intervals import (
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -26,11 +27,12 @@ from frontguard.evidence.intervals import (
     refresh,
     unknown_intervals,
 )
-from frontguard.evidence.means import LOG_WEIGHTS, NORMAL_WEIGHT, THETAS
+from frontguard.evidence.kinds import DOUBT
 from frontguard.evidence.measurements import Ordered
+from frontguard.evidence.normals import NORMAL_WEIGHT
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import Samples, absorb, empty_pool, empty_table
-from frontguard.evidence.statistics import DOUBT, statistics_of
+from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.robustness import needed, profile, what_if
 from frontguard.logs.sort import sorted_pulls
 from frontguard.logs.state import LogState

@@ -16,6 +16,7 @@ from frontguard.logs.design import clustered_from, paired_log
 from frontguard.logs.sort import Batch, usable_ranges
 from frontguard.theory.threats import Threat
 from tests.evidence.test_pairs import rule_for
+from tests.support.bets import upper_difference
 from tests.support.snapshots import refused, said
 
 SCORE = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
@@ -45,8 +46,6 @@ def paired(frame: dict[str, Any], items: int | None = None) -> PairedLog:
 
 def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tuple[str, str], float]:
     """Upper bounds of one model less another, by sets of questions and means of rows, as it is written."""
-    from frontguard.evidence.pairs import upper_difference
-
     values: dict[str, dict[str, list[float]]] = {}
     for model, question, score in zip(*frame.values(), strict=True):
         values.setdefault(model, {}).setdefault(question, []).append(score)
@@ -56,9 +55,9 @@ def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tu
         for other, its in values.items():
             if one == other:
                 continue
-            v = [(1 + np.mean(mine[q]) - np.mean(its[q])) / 2 for q in mine if q in its]
+            both = [(np.mean(mine[q]), np.mean(its[q])) for q in mine if q in its]
             taken = sum(int(np.floor(threat.taken * sum(map(len, each.values())) + 1e-9)) for each in (mine, its))
-            found[one, other] = float(upper_difference(np.array(v), taken, rule, 0))
+            found[one, other] = upper_difference(*np.array(both).T, taken, rule)
     return found
 
 

@@ -12,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Prescient, Share, Threat
 from frontguard.errors import BadInput
+from frontguard.evidence.kinds import LogLook
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.robustness import profile, resolution_for
@@ -88,9 +89,9 @@ def test_nothing_is_read_from_the_source_again() -> None:
     log = ordered_log(random_samples(6, 2, np.random.default_rng(4), rows=(200, 400)))
 
     class Counting(IntervalReader):
-        def _read_centres(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
+        def _read_centres(self, look: LogLook) -> tuple[Floats, Floats, Floats]:
             centres.append(1)
-            return super()._read_centres(shrink)
+            return super()._read_centres(look)
 
     told: list[float] = []
     reader = Counting(log, OBJECTIVES, 0.05)

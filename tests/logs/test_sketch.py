@@ -233,8 +233,8 @@ def test_bounds_frame_the_exact_log(first: list, second: list, merged: bool) -> 
             assert (bound == truth)[small].all()
     some = exact.good[0] > 0
     sums = np.array([run.sum() for run in np.split(exact.values[0], exact.starts[0, 1:-1])])
-    assert reads.means[0][some] == pytest.approx(sums[some] / exact.good[0][some])
-    assert np.isnan(reads.means[0][~some]).all()
+    assert reads.mean(0)[some] == pytest.approx(sums[some] / exact.good[0][some])
+    assert np.isnan(reads.mean(0)[~some]).all()
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:

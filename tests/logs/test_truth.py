@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import ndtri
 
-from frontguard.evidence import readers as log_intervals
+from frontguard.evidence import quantiles
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.answer import goal_of
@@ -257,7 +257,7 @@ def bolder(rank: Callable[..., Ints], factor: float) -> Callable[..., Ints]:
 def test_a_boundary_that_is_too_bold_is_caught(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     factor = 4.0 if case.anytime or case.tolerance else 2.5
     for name in ("fixed_rank", "anytime_rank"):
-        monkeypatch.setattr(log_intervals, name, bolder(getattr(log_intervals, name), factor))
+        monkeypatch.setattr(quantiles, name, bolder(getattr(quantiles, name), factor))
     assert refuted(first(150, case))
 
 

@@ -13,9 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Malicious, Objective, Prescient, Share
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
+from frontguard.evidence.kinds import Statistic
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, Statistic
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT
 from frontguard.policies import Certified
 from frontguard.policies.baseline import CANDIDATE, SEEN_HIGH, SEEN_LOW
 from tests.support.snapshots import refused

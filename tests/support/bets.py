@@ -1,25 +1,20 @@
-"""Bounds on the mean of values ξ in [0, 1] as functions of the values: `evidence.means` has them of sums."""
+"""Bounds on the mean of values ξ in [0, 1] as functions of the values: `evidence.bets` has them of sums."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.means import (
-    BETS,
-    RATES_SHARE,
-    THETAS,
-    highest_rate,
-    threshold_of,
-    unrefuted_mean,
-    weights_for,
-)
+from frontguard.evidence.bets import BETS, THETAS, threshold_of, unrefuted_mean, weights_for
+from frontguard.evidence.lists import hidden_at
+from frontguard.evidence.means import RATES_SHARE, highest_rate
+from frontguard.evidence.pairs import PairRule, unrefuted_difference, upper_differences
 
 
 def sums_of_bets(xi: Floats) -> Floats:
     """S_l (BETS,) of values ξ (n,) in [0, 1], in any order.
 
-    >>> from frontguard.evidence.means import WORST
+    >>> from frontguard.evidence.bets import WORST
     >>> bool(np.allclose(sums_of_bets(np.array([0.0, 1.0])), WORST))
     True
     """
@@ -36,6 +31,23 @@ def upper_mean(xi: Floats, delta: float) -> float:
     (0.06, 0.532)
     """
     return _highest(xi, delta, one_look=False)
+
+
+def upper_difference(better: Floats, worse: Floats, taken: int, rule: PairRule) -> float:
+    """An upper bound of the difference of two means in [0, 1], by values (n,) on the same blocks; NaN where one failed.
+
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.evidence.pairs import pair_rule
+    >>> from frontguard.evidence.statistics import statistics_of
+    >>> score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
+    >>> rule = pair_rule(Prescient(0.0), statistics_of([score]), pairs=2, delta=0.05)
+    >>> upper_difference(np.empty(0), np.empty(0), 0, rule)
+    1.0
+    """
+    seen = (1.0 + np.where(np.isnan(better), 1.0, better) - np.where(np.isnan(worse), 0.0, worse)) / 2.0
+    hidden = hidden_at(rule.hits, 0.0, len(seen)) if rule.items else np.zeros(len(seen) + 1)
+    nu = unrefuted_difference(seen, hidden, taken, 1.0, rule)
+    return float(upper_differences(np.array([nu]), rule._replace(reach=np.ones(1)), 0)[0])
 
 
 def upper_mean_at(xi: Floats, delta: float) -> float:

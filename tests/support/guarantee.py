@@ -38,7 +38,8 @@ from scipy.stats import beta
 
 from frontguard._common.compiled import entry, kernel
 from frontguard.evidence.confidence_sequences import STRENGTH, anytime_rank, log_mixture, read_rank, taken_away_each
-from frontguard.evidence.intervals import IntervalRule, interval_rule
+from frontguard.evidence.intervals import interval_rule
+from frontguard.evidence.kinds import IntervalRule
 from frontguard.simulation import Adversary
 from frontguard.simulation import adversaries as adv
 from frontguard.simulation import environments as env

@@ -1,7 +1,7 @@
 """How often intervals of means miss the truth when the worst attackers are at work: cells, a kernel, and nothing
 sorted.
 
-The high end of an interval lies below the true mean μ at n exactly when the bets of `evidence.means` refute keep(μ):
+The high end of an interval lies below the true mean μ at n exactly when the bets of `evidence.bets` refute keep(μ):
 
     H < μ   iff   W_n(keep(μ)) = Σ_l w_l Π_{s ≤ n} (1 − θ_l ξ_s) / (1 − θ_l keep(μ))  >  1/δ',
 
@@ -25,9 +25,10 @@ import numpy as np
 from scipy.stats import beta
 
 from frontguard._common.compiled import kernel
+from frontguard.evidence.bets import BETS, LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import taken_away
-from frontguard.evidence.intervals import IntervalRule, interval_rule
-from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS
+from frontguard.evidence.intervals import interval_rule
+from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import statistics_of

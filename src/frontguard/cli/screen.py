@@ -79,11 +79,11 @@ def check_asked(asked: BesideQuestion, arms: Sequence[str], objectives: Iterable
     if asked.baseline is not None and asked.baseline not in arms:
         hint = did_you_mean(asked.baseline, arms)
         raise BadInput(f"--baseline: wanted one of the arms {quoted(arms)}{hint}; got {shown(asked.baseline)}")
-    if asked.wants:
+    if asked.wish is not None:
         from frontguard.comparisons.picks import wish_of
 
         try:
-            wish_of(tuple(objectives), asked.rule, dict(asked.weights) or None, asked.limits or None)
+            wish_of(tuple(objectives), *asked.wish)
         except BadInput as error:
             raise BadInput(f"--pick: {error}") from None
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,7 +28,25 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # of bounds that are equal, as those of a list that was measured whole
 
 
-class Contrast(IntEnum):
+class Worded(IntEnum):
+    """Cases that are written for people and machines by a word each."""
+
+    @property
+    def word(self) -> str:
+        """The word of a case.
+
+        >>> [contrast.word for contrast in Contrast]
+        ['better', 'no worse', 'alike', 'no better', 'worse', 'open']
+        """
+        return self.name.lower().replace("_", " ")
+
+    @classmethod
+    def called(cls, word: str) -> Self:
+        """Return the case of a word."""
+        return next(case for case in cls if case.word == word)
+
+
+class Contrast(Worded):
     """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
 
     BETTER = 0  # by more than the tolerance
@@ -37,15 +55,6 @@ class Contrast(IntEnum):
     NO_BETTER = 3  # by more than the tolerance, and perhaps worse
     WORSE = 4  # by more than the tolerance
     OPEN = 5
-
-    @property
-    def word(self) -> str:
-        """The same as it is written for people and machines.
-
-        >>> [contrast.word for contrast in Contrast]
-        ['better', 'no worse', 'alike', 'no better', 'worse', 'open']
-        """
-        return self.name.lower().replace("_", " ")
 
     @property
     def not_worse(self) -> bool:
@@ -87,9 +96,8 @@ class Effect:
     @classmethod
     def of(cls, metric: Objective, given: EffectEntries) -> Effect:
         """The effect that was written down."""
-        contrast = next(each for each in Contrast if each.word == given.contrast)
         ratio = None if given.ratio is None else Span.of(given.ratio)
-        return cls(metric, Span.of(given.difference), ratio, contrast)
+        return cls(metric, Span.of(given.difference), ratio, Contrast.called(given.contrast))
 
     @property
     def told(self) -> Span:
@@ -315,7 +323,7 @@ def against(intervals: Comparable, baseline: int, numbers: Ints) -> Comparisons:
     contrasts = np.full((n, M), int(Contrast.OPEN))
     for d, metric in enumerate(intervals.metrics):
         estimates = metric.outward(intervals.estimates[:, d])
-        low, high = _known(intervals.lower[:, d], intervals.upper[:, d])
+        low, high = known_ends(intervals.lower[:, d], intervals.upper[:, d])
         least, most = metric.outward_interval(low, high)
         mine = estimates[numbers], least[numbers], most[numbers]
         its = estimates[baseline], least[baseline], most[baseline]
@@ -386,7 +394,7 @@ def contrasts_of(worst: Floats, best: Floats, tolerance: float) -> Ints:
     return np.select([case for case, _ in cases], [int(code) for _, code in cases], int(Contrast.OPEN))
 
 
-def _known(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def known_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Intervals of which an empty one, which what is assumed does not allow, says nothing; and an end that is NaN."""
     nothing = ~(low <= high)
     return np.where(nothing, -np.inf, low), np.where(nothing, np.inf, high)
@@ -433,8 +441,7 @@ def _ratios(metric: Objective, mine: _Ends, its: _Ends) -> _Ends:
     A metric whose values are positive (its tolerance is a percentage) has positive quantiles, though the end of an
     interval of which nothing is known is 0; a mean of such values may have bounds that include 0.
     """
-    positive = metric.relative and metric.statistic != "mean"
-    there = (mine[1] >= 0.0) & (positive or its[1] > 0.0)
+    there = (mine[1] >= 0.0) & (metric.positive or its[1] > 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         estimates, low, high = mine[0] / its[0], mine[1] / its[2], mine[2] / its[1]
         estimates = np.where(there & (mine[0] >= 0.0) & (its[0] > 0.0), estimates, np.nan)

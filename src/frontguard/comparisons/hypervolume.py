@@ -19,7 +19,7 @@ import numpy as np
 
 from frontguard._common.checks import real_number
 from frontguard._common.typing import Bools, Floats
-from frontguard.comparisons.effects import Comparable
+from frontguard.comparisons.effects import Comparable, known_ends
 from frontguard.errors import BadInput
 from frontguard.phrases import did_you_mean, quoted, shown
 
@@ -49,11 +49,9 @@ class Hypervolume:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; what is not bounded or not known becomes None."""
-        volumes = {name: getattr(self, name) for name in ("certain", "estimate", "possible")}
-        finite = {
-            name: value if value is not None and math.isfinite(value) else None for name, value in volumes.items()
-        }
-        return {"reference": dict(self.reference), **finite}
+        volumes = {"certain": self.certain, "estimate": self.estimate, "possible": self.possible}
+        known = {name: None if each is None or math.isinf(each) else each for name, each in volumes.items()}
+        return {"reference": dict(self.reference), **known}
 
 
 def front_volume(
@@ -61,8 +59,8 @@ def front_volume(
 ) -> Hypervolume:
     """The hypervolumes of a result.
 
-    The reference is given, or for metrics that it does not name a tenth of the range of the estimates of all arms
-    beyond the worst of them, as is usual: on the worst itself, arms at the ends of a front would count for nothing.
+    The reference is, for metrics that it does not name, a tenth of the range of all estimates beyond the worst of them:
+    on the worst itself, arms at the ends of a front would count for nothing.
     """
     signs = np.array([-1.0 if metric.minimized else 1.0 for metric in intervals.metrics])
 
@@ -71,9 +69,8 @@ def front_volume(
 
     centre = upward(intervals.estimates)
     beyond = _reference(intervals, centre[contending], signs, reference or {})
-    sound = intervals.lower <= intervals.upper  # an empty interval, which what is assumed does not allow, says nothing
-    low = upward(np.where(sound, intervals.lower, -np.inf)[listed])
-    high = upward(np.where(sound, intervals.upper, np.inf)[contending])
+    lower, upper = known_ends(intervals.lower, intervals.upper)
+    low, high = upward(lower[listed]), upward(upper[contending])
     there = listed & np.isfinite(centre).all(axis=1)
     named = tuple((metric.name, float(value)) for metric, value in zip(intervals.metrics, signs * beyond, strict=True))
     certain, estimate, possible = (hypervolume(points, beyond) for points in (low, centre[there], high))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frontguard._common.entries import finite
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import (
     Comparable,
@@ -24,6 +24,7 @@ from frontguard.comparisons.effects import (
     Effect,
     Intervals,
     Span,
+    Worded,
     against,
     contrasts_of,
     sharpened,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from frontguard.schema import CheckEntries, GateEntries, PairEntries
 
 
-class Outcome(IntEnum):
+class Outcome(Worded):
     """What is certain of a candidate against its baseline, where a difference up to the tolerance is none.
 
     Numbered like `Feasibility`: within a limit is not worse, beyond it is worse.
@@ -45,20 +46,6 @@ class Outcome(IntEnum):
     NOT_WORSE = 0
     OPEN = 1
     WORSE = 2
-
-    @property
-    def word(self) -> str:
-        """The same as it is written for people and machines.
-
-        >>> [outcome.word for outcome in Outcome]
-        ['not worse', 'open', 'worse']
-        """
-        return self.name.lower().replace("_", " ")
-
-    @classmethod
-    def called(cls, word: str) -> Outcome:
-        """Return the outcome of this word."""
-        return next(outcome for outcome in cls if outcome.word == word)
 
     @classmethod
     def of(cls, contrast: Contrast) -> Outcome:
@@ -239,20 +226,10 @@ def gate_pair(
 ) -> GatePair:
     """Return a candidate against its baseline.
 
-    Parameters
-    ----------
-    gates
-        The limits of the question, by the columns of `ends`.
-    names, pulls
-        What the pair is called, the candidate, its baseline; pulls of the candidate and of the baseline.
-    ends
-        Of the baseline and of the candidate (2, C).
-    apart
-        Upper bounds (2, M) of the candidate less its baseline, and of the baseline less the candidate.
-    outcomes
-        Of each metric and limit (M + Q,).
-    lasts
-        Up to which ε each of these (M + Q,) stands, NaN where it is open; nothing where that is not known.
+    `gates` are the limits of the question, by the columns of `ends` (2, C) of the baseline and the candidate. `names`:
+    what the pair is called, the candidate, its baseline; `pulls` of the candidate and of the baseline. `apart` (2, M)
+    bounds the candidate less its baseline, and the other way round. `outcomes` are of each metric and limit (M + Q,),
+    and so is `lasts`, up to which ε each stands; NaN where it is open.
     """
     name, candidate, baseline = names
     M = len(question.objectives)
@@ -271,10 +248,6 @@ def gate_pair(
         for gate, code, last in zip(gates, outcomes[M:].tolist(), stands[M:], strict=True)
     )
     return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _known(last: float) -> float | None:
@@ -343,9 +316,7 @@ class GateDetails:
             "only_baseline": list(self.only_baseline),
             "only_candidate": list(self.only_candidate),
             "every_row": self.every_row,
-            "at_worst": None
-            if self.at_worst is None
-            else [each if np.isfinite(each) else None for each in self.at_worst],
+            "at_worst": None if self.at_worst is None else finite(np.array(self.at_worst)),
         }
 
     @classmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from frontguard._common.attached import attached
 from frontguard._common.checks import read_amount, real_number
 from frontguard._common.entries import ByArm
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Comparable, Comparisons, against
+from frontguard.comparisons.effects import Comparable, Comparisons, against, known_ends
 from frontguard.errors import BadInput
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.objectives import Objective
@@ -164,7 +164,8 @@ def pick(intervals: Comparable, listed: Bools, contending: Bools, within: Bools,
 
     Those that are `contending` are neither excluded nor beyond a limit; of these, some are certainly `within` all.
     """
-    intervals = _known(intervals)
+    lower, upper = known_ends(intervals.lower, intervals.upper)
+    intervals = replace(intervals, lower=lower, upper=upper)
     keeps, may_keep = within.copy(), contending.copy()
     for gate in wish.gates:
         keeps &= intervals.lower[:, gate.column] >= gate.within
@@ -194,13 +195,6 @@ def pick(intervals: Comparable, listed: Bools, contending: Bools, within: Bools,
     of_chosen = float(centre[wanted]), float(low[wanted]), float(high[wanted])
     compared = against(intervals, chosen, others[others != chosen])
     return Pick(intervals.arms[chosen], wish, certain, among, behind, of_chosen, compared, intervals.confidence)
-
-
-def _known(intervals: Comparable) -> Comparable:
-    """Intervals of which an empty one, which what is assumed does not allow, says nothing."""
-    nothing = ~(intervals.lower <= intervals.upper)
-    lower, upper = np.where(nothing, -np.inf, intervals.lower), np.where(nothing, np.inf, intervals.upper)
-    return replace(intervals, lower=lower, upper=upper)
 
 
 def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int | None:
@@ -266,16 +260,13 @@ def _ends(score: _Score, intervals: Comparable, numbers: Ints) -> tuple[Floats, 
 
 
 def _leads(score: _Score, intervals: Comparable, numbers: Ints, low: Floats, high: Floats) -> Floats:
-    """By how much (n, n) the score of each of these arms exceeds that of each other one at most, by intervals and
-    pairs."""
+    """By how much (n, n) the score of each of these arms exceeds that of each other one at most."""
     assert intervals.apart is not None
     with np.errstate(invalid="ignore"):
         by_intervals = high[:, None] - low
         alone = intervals.upper[numbers][:, None] - intervals.lower[numbers]
         sharper = np.minimum(alone, intervals.apart[np.ix_(numbers, numbers)])
-        by_pairs = score.lead(
-            np.where(alone < np.inf, sharper, np.inf)
-        )  # of an arm without an interval pairs say nothing
+        by_pairs = score.lead(np.where(alone < np.inf, sharper, np.inf))  # nothing of an arm without an interval
         leads = np.fmin(by_intervals, by_pairs)
     leads[np.isnan(leads)] = np.inf
     np.fill_diagonal(leads, 0.0)
@@ -298,20 +289,19 @@ _LIMIT = re.compile("<=|>=|≤|≥")
 _WANTED = "knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'"
 
 
-@dataclass(frozen=True)
-class BesideQuestion:
-    """An arm that all others are compared with, and what is wanted of the one to choose; None where it is not asked."""
+class BesideQuestion(NamedTuple):
+    """What is asked for beside an answer; None where it is not asked."""
 
-    baseline: str | None = None
-    wants: bool = False  # whether one is to be chosen
-    rule: str | None = None
-    weights: tuple[tuple[str, float], ...] = ()
-    limits: tuple[str, ...] = ()
+    baseline: str | None = None  # that all others are compared with
+    wish: Wanted | None = None  # of the arm to choose
 
-    @property
-    def nothing(self) -> bool:
-        """Whether nothing is asked for."""
-        return self.baseline is None and not self.wants
+
+class Wanted(NamedTuple):
+    """What is wanted of the arm to choose, as `wish_of` takes it."""
+
+    rule: str | None
+    weights: dict[str, float] | None
+    limits: list[str] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,13 +328,13 @@ def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Bes
     """What options ask for: --pick knee, --pick seconds=2 --pick bytes=1, --pick 'bytes<=1000'.
 
     >>> asked("main", ["bytes<=1000", "seconds=2"])
-    BesideQuestion(baseline='main', wants=True, rule=None, weights=(('seconds', 2.0),), limits=('bytes<=1000',))
+    BesideQuestion(baseline='main', wish=Wanted(rule=None, weights={'seconds': 2.0}, limits=['bytes<=1000']))
     >>> asked(None, ["kne"])
     Traceback (most recent call last):
     ...
     frontguard.errors.BadInput: --pick: wanted knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'; got 'kne'
     """
-    rule, weights, limits = None, {}, []
+    rule, weights, limits = None, dict[str, float](), list[str]()
     for text in pick or ():
         if text.strip() == "knee":
             rule = "knee"
@@ -360,7 +350,7 @@ def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Bes
             weights[name] = amount[0]
     if rule and weights:
         raise BadInput("--pick: wanted knee or weights, not both")
-    return BesideQuestion(baseline, bool(pick), rule, tuple(weights.items()), tuple(limits))
+    return BesideQuestion(baseline, Wanted(rule, weights or None, limits or None) if pick else None)
 
 
 # Which listed arm does for another ------------------------------------------------------------------------------------

@@ -1,35 +1,23 @@
-"""How far two arms are apart at most that are measured independently of each other.
+"""Bounds of the difference of two arms that are measured independently of each other; docs/theory.md, (u).
 
-What decides on two arms is an upper bound of m_j − m_i in one objective. H_j − L_i is one, by two intervals that hold
-each with a probability of its own. Where measurements of one arm say nothing of another's, their evidence may be
-multiplied, and refutes sooner. For a number x let E_i(x) be the evidence against m_i ≤ x, and E_j(y) that against
-m_j ≥ y, each of which at the true value ever reaches 1/δ' with probability δ' at most. If m_j − m_i ≥ g, then both
-claims are true at x = m_i and y = x + g; so g is refuted if
-
-    E_i(x) E_j(x + g) ≥ 1/δ'   whatever x is.
+H_j − L_i bounds m_j − m_i, by two intervals that hold each with a probability of its own. Where measurements of one arm
+say nothing of another's, their evidence may be multiplied, and refutes sooner: with E_i(x) against m_i ≤ x and E_j(y)
+against m_j ≥ y, a difference m_j − m_i ≥ g is refuted if E_i(x) E_j(x + g) ≥ 1/δ' whatever x is.
 
 *Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.quantiles`, with a prior that fits many
-pulls, and a constant besides, so that E is never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose
-evidence is a at least, H_j(a) begins the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is
-left above the largest H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation*: normal mixtures over both arms have
-a closed form (`normal_apart`).
+pulls, and never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose evidence is a at least, H_j(a) begins
+the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is left above the largest
+H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation* have a closed form (`normal_apart`).
 
-*Rivals.* Whether an arm is in needs less. Of the arms that beat i by more than γ in every objective, if there are any,
-one beats it most, its *best rival*: that is one arm, whichever it is, as γ was fixed beforehand. So bounds of m_j − m_i
-that hold if j is the best rival of i are enough, one for each arm and objective instead of one for each pair and
-objective; they are read off the same evidence with the lower threshold, and nothing else may rest on them.
+*Rivals.* Whether an arm is in needs less: bounds of m_j − m_i that hold if j is the *best rival* of i, the arm that
+beats it most by more than γ in every objective, are enough, one for each arm and objective instead of one for each
+pair. Nothing else may rest on them.
 
-Where the attacker's replacements may give away what later pulls will measure, arms are not chosen in the dark, and the
-product is no supermartingale. The largest evidence of each arm over all time is still one of independent numbers, of
-which the product reaches e^T with probability (1 + T) e^(−T) at most: T is then chosen by that (`lasting_threshold`).
-Proofs: docs/theory.md, (u).
+Where replacements may give away what later pulls will measure, the product is no supermartingale. That of the largest
+evidence of each arm over all time reaches e^T with probability (1 + T) e^(−T) at most (`lasting_threshold`).
 
-*Sorted measurements.* What those of an arm say of m is an end at every level: m < L(a) with probability e⁻ᵃ at most,
-and m > H(a) likewise. Two intervals bound m_j − m_i by H_j(a) − L_i(a) for one large a, so that none of all intervals
-fails. Where arms are independent, the level up to which both fail is a sum of two independent numbers; H_j(a) − L_i(b)
-is looked at for all a + b that are improbable enough, and the largest of these is a sharper bound. Since both levels
-may be those of any number of rows, the threshold is the one for evidence that is the largest of all time, whoever lies,
-and however the log came about. It serves quantiles, means and rates alike.
+*Sorted measurements* have an end at every level: m < L(a) with probability e⁻ᵃ at most, and m > H(a) likewise.
+H_j(a) − L_i(b) is looked at for all a + b that are improbable enough, by the threshold for evidence of all time.
 """
 
 from __future__ import annotations
@@ -44,6 +32,7 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
+from frontguard.evidence.bets import threshold_of
 from frontguard.evidence.confidence_sequences import taken_away
 from frontguard.evidence.intervals import (
     COLUMNS,
@@ -54,17 +43,16 @@ from frontguard.evidence.intervals import (
     ArmIntervals,
     Compared,
     Differences,
-    IntervalRule,
     Sampled,
     usable_shifts,
 )
-from frontguard.evidence.means import threshold_of
+from frontguard.evidence.kinds import RELATIVE, SIGMA, IntervalRule, LogLook, Statistic
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
-from frontguard.evidence.readers import Ahead, IntervalReader
+from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import Record, Samples
-from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, RELATIVE, SIGMA, Statistic, kinds_and_scales
+from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, kinds_and_scales
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 
@@ -92,8 +80,7 @@ and how much they agree."""
 
 
 class ApartRule(NamedTuple):
-    """By what arms are compared that are independent of each other; beside the `IntervalRule` of M objectives, S
-    shifts."""
+    """By what independent arms are compared, beside the `IntervalRule` of M objectives with S shifts."""
 
     usable: Bools  # (M,): see `comparable`
     thresholds: Floats  # (2, M): T of each ordered pair (of means, of both orders together), and of rivals
@@ -132,34 +119,22 @@ def lasting_threshold(delta: float) -> float:
         T = following
 
 
-class Shares(NamedTuple):
-    """Of δ, what evidence on pairs of arms gets, and what evidence on rivals."""
-
-    pairs: float
-    rivals: float
-
-    @property
-    def intervals(self) -> float:
-        """What is left for intervals."""
-        return 1.0 - self.pairs - self.rivals
-
-
-def shares_of(statistics: Sequence[Statistic], compared: Compared, *, rivals: bool = True) -> Shares:
-    """Return what evidence on pairs and rivals gets where these statistics count.
+def shares_of(statistics: Sequence[Statistic], compared: Compared, *, rivals: bool = True) -> tuple[float, float]:
+    """Return what of δ evidence on pairs gets where these statistics count, and that on rivals.
 
     Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says. With a baseline
     nobody asks for rivals.
     """
     kinds = kinds_and_scales(statistics)[0][comparable(statistics)]
     normal = kinds.size and (kinds == NORMAL_MEAN).all()
-    shares = Shares(NORMAL_PAIRS, NORMAL_RIVALS) if normal else Shares(PAIRS, RIVALS)
+    of_pairs, of_rivals = (NORMAL_PAIRS, NORMAL_RIVALS) if normal else (PAIRS, RIVALS)
     some = rivals and compared.arms > 2 and compared.baseline is None
-    return shares if some else Shares(shares.pairs + shares.rivals, 0.0)
+    return (of_pairs, of_rivals) if some else (of_pairs + of_rivals, 0.0)
 
 
 def apart_rule(
     threat: Threat, statistics: Sequence[Statistic], rule: IntervalRule, compared: Compared, *, delta: float,
-    shares: Shares, rivals: bool = True,
+    shares: tuple[float, float], rivals: bool = True,
 ) -> ApartRule:  # fmt: skip
     """Bounds of m_j − m_i for all ordered pairs that are compared, and for best rivals, each with its share of δ.
 
@@ -170,8 +145,8 @@ def apart_rule(
     objectives = int(usable.sum())
     lasting = threat.eps > 0.0 and threat.foresees
     least = lasting_threshold if lasting else threshold_of
-    of_pairs = delta * shares.pairs / max(1, compared.ordered_pairs * objectives)
-    of_rivals = delta * shares.rivals / max(1, compared.arms * objectives) if rivals else 0.0
+    of_pairs = delta * shares[0] / max(1, compared.ordered_pairs * objectives)
+    of_rivals = delta * shares[1] / max(1, compared.arms * objectives) if rivals else 0.0
     plain = np.array([least(of_pairs), least(of_rivals) if of_rivals else np.inf])
     of_means = [threshold_of(2.0 * of_pairs), threshold_of(of_rivals) if of_rivals else np.inf]
     normal = rule.kinds[: len(usable)] == NORMAL_MEAN
@@ -205,7 +180,7 @@ class Apart(Differences):
                 "tolerance is no percentage; got no such objective: leave it away",
             )
         self._shares = shares_of(counted, compared, rivals=not limited)
-        self.of_intervals = self._shares.intervals
+        self.of_intervals = 1.0 - self._shares[0] - self._shares[1]
         self._made_of = threat, counted, delta, foreseen
 
     def adapt(self, rule: IntervalRule) -> IntervalRule:
@@ -220,7 +195,9 @@ class Apart(Differences):
     def begin(self) -> None:
         """Forget all measurements."""
         self._read_at = np.zeros(self.compared.arms, np.int64)  # pulls asked for when an arm's evidence was read
-        self.levels = unknown_levels(self.compared.arms, self.compared.objectives, self.rule)
+        # Where evidence begins and ends, from below and, with the sign changed, from above: nowhere yet.
+        shape = 2, self.compared.arms, self.compared.objectives, len(self.rule.evidence)
+        self.levels = np.full(shape, -np.inf)
 
     def copy(self) -> Self:
         """Return the same evidence, to go on with by itself."""
@@ -256,11 +233,6 @@ class Apart(Differences):
     def notices(self) -> tuple[Notice, ...]:
         """Return that arms are taken to be independent."""
         return (IndependentArms(self.compared.arms),)
-
-
-def unknown_levels(arms: int, objectives: int, rule: ApartRule) -> Floats:
-    """Where evidence begins and ends, (2, K, M, N) from below and, with the sign changed, from above: nowhere yet."""
-    return np.full((2, arms, objectives, rule.evidence.shape[0]), -np.inf)
 
 
 # Means with a known deviation ---------------------------------------------------------------------------------------
@@ -533,31 +505,30 @@ class IndependentReader(IntervalReader):
     of_intervals = 1.0 - SHARE
 
     def _begin(self) -> None:
-        self._compared = [d for d, kind in enumerate(self._kinds) if kind != EXACT]
+        self._compared = [d for d, each in enumerate(self.statistics) if each.kind != EXACT]
         _, pairs, delta = self.ordered.sharing(self._delta)
         self._steps = levels_for(SHARE * delta / max(1, pairs * len(self._compared)))
 
-    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+    def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals, and what pairs say."""
         n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
         if n > 1:
-            low, high = self._at_levels(threat, ahead)
+            low, high = self._at_levels(look)
             for place, d in enumerate(self._compared):
                 apart[:, :, d] = _largest_left(low[:, :, place], high[:, :, place])
         return replace(intervals, apart=apart)
 
-    def _at_levels(self, threat: Threat, ahead: Ahead) -> tuple[Floats, Floats]:
+    def _at_levels(self, look: LogLook) -> tuple[Floats, Floats]:
         """Lower and upper ends (N, n, compared) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""
         shape = (self._steps, len(self._arms), len(self._compared))
         low, high = np.empty(shape), np.empty(shape)
         for step in range(self._steps):
             share = math.exp(-STEP * (step + 1))
-            ranks: dict[float, Ints] = {}
             for place, d in enumerate(self._compared):
                 # Of a mixture for both sides, one may have the whole probability of being false.
-                one = 0.5 * share if self._anytime and self._kinds[d] == NORMAL_MEAN else share
-                low[step, :, place], high[step, :, place] = self._interval(d, threat, ahead, one, ranks)
+                one = 0.5 * share if self._anytime and self.statistics[d].kind == NORMAL_MEAN else share
+                low[step, :, place], high[step, :, place] = self.kinds[d].interval(look, one)
         return np.minimum.accumulate(low), np.maximum.accumulate(high)
 
 

@@ -1,19 +1,16 @@
 """Values that come in clusters (of a process, a host, a day) and depend on each other within: bounds of their law.
 
-What happens within a cluster may depend on itself in any way; from cluster to cluster it must not. Then a cluster is
-one observation, whatever its number of values: ξ_c, the share of its values at or below a number z, lies in [0, 1] and
-has the mean F(z), of which a threat leaves keep(F(z)). So the bets of `evidence.means` bound it, with C clusters in
-place of n values. The lower end of a quantile is the least value z at which they do not refute the level; a mean has
-the means of clusters in place of values. Failed values count for whatever is worse.
+A cluster is one observation, whatever its number of values: ξ_c, the share of its values at or below a number z, is in
+[0, 1] and has the mean F(z), of which a threat leaves keep(F(z)). So the bets of `evidence.bets` bound it, with C
+clusters in place of n values. The lower end of a quantile is the least z at which they do not refute the level; a
+mean has the means of clusters in place of values. Failed values count for whatever is worse.
 
-Where any share of the values may be wrong (`Threat.taken`), so many of them are taken as if they had been the worst: a
-bound of what that makes of a bet is linear in these values, so the dearest are taken first.
+Where any share of the values may be wrong (`Threat.taken`), so many are taken as if they had been the worst: what that
+makes of a bet is linear in these values, so the dearest are taken first. How many values a cluster has must not depend
+on what they are. Proofs: docs/theory.md, (n).
 
-How many values a cluster has must not depend on what they are. Proofs: docs/theory.md, (n).
-
-A study has one value of each cluster (`studies.clusters`). Of sorted measurements `ClusterReader` reads intervals with
-the cluster of each beside them; arms all of whose clusters have one value are read at ranks like any other: that is
-decided by numbers of values, which must not depend on what was measured.
+A study has one value of each cluster (`studies.clusters`). In a log, arms all of whose clusters have one value are read
+at ranks like any other: that is decided by numbers of values, which must not depend on what was measured.
 """
 
 from __future__ import annotations
@@ -26,9 +23,7 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
-from frontguard.evidence.intervals import ArmIntervals
-from frontguard.evidence.means import (
+from frontguard.evidence.bets import (
     AT_ONCE,
     BETS,
     THETAS,
@@ -40,9 +35,13 @@ from frontguard.evidence.means import (
     unrefuted_mean,
     weights_for,
 )
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
+from frontguard.evidence.intervals import ArmIntervals
+from frontguard.evidence.kinds import LogLook
+from frontguard.evidence.means import BoundedMean
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.readers import Ahead, IntervalReader
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, QUANTILE
+from frontguard.evidence.readers import IntervalReader
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, QUANTILE
 from frontguard.theory.threats import Threat
 
 _FARTHEST = 10**6  # clusters beyond which it is not asked whether so many would bound anything
@@ -97,25 +96,18 @@ def _take_shares(sums: Floats, totals: Floats, sizes: Ints, taken: int) -> None:
 
 @kernel
 def bounding_place(
-    owners: Ints,
-    sizes: Ints,
-    failed: Ints,
-    keep: float,
-    threshold: float,
-    taken: int,
-    times: float,
-    backwards: bool,
+    owners: Ints, sizes: Ints, keep: float, threshold: float, taken: int, times: float, backwards: bool
 ) -> int:
     """The place, from 0, of the value that bounds a quantile from one side; −1 where none does.
 
     `owners` (g,) are the clusters of the good values in ascending order; there are `sizes` (C,) values of each cluster,
-    so many `failed`. The place is that of the least value, or `backwards` of the largest, such that with the values up
-    to it the bets do not refute that a share `keep` of all values is there. With `times` other than 1 it is the place
-    as if there were so many times as many clusters like these.
+    failed ones included. The place is that of the least value, or `backwards` of the largest, such that with the values
+    up to it the bets do not refute that a share `keep` of all values is there. With `times` other than 1 it is the
+    place as if there were so many times as many clusters like these.
     """
     good = owners.shape[0]
     weights = weights_for(0.0, threshold, False)
-    totals = failed.astype(np.float64)
+    totals = failed_in(owners, sizes)
     sums = np.empty(BETS)
     refuted, not_refuted, at = -1, good, 0  # numbers of values up to the place; at none of them nothing is known yet
     middle = 0
@@ -143,21 +135,14 @@ def bounding_place(
 
 @kernel
 def highest_cluster_mean(
-    values: Floats,
-    owners: Ints,
-    sizes: Ints,
-    failed: Ints,
-    threshold: float,
-    taken: int,
-    times: float,
-    from_above: bool,
+    values: Floats, owners: Ints, sizes: Ints, threshold: float, taken: int, times: float, from_above: bool
 ) -> float:
     """The largest c that the bets do not refute as the mean of what is left of ξ, a cluster's mean in [0, 1].
 
     ξ is made of the values (g,) in [0, 1] or, `from_above`, of what they lack of 1; failed ones count 1, and `taken` of
     the others may have been 1 before they were replaced. `times` as in `bounding_place`.
     """
-    totals = failed.astype(np.float64)
+    totals = failed_in(owners, sizes)
     for i in range(values.shape[0]):
         totals[owners[i]] += 1.0 - values[i] if from_above else values[i]
     sums = np.zeros(BETS)
@@ -201,7 +186,7 @@ def bounding_places(
     for n in range(arms.shape[0]):
         i = arms[n]
         own, of = owners[starts[i] : starts[i + 1]], sizes[begins[i] : begins[i + 1]]
-        places[n] = bounding_place(own, of, failed_in(own, of), keep, threshold, taken[n], times[n], backwards)
+        places[n] = bounding_place(own, of, keep, threshold, taken[n], times[n], backwards)
     return places
 
 
@@ -224,17 +209,16 @@ def highest_cluster_means(
         i = arms[n]
         where = slice(starts[i], starts[i + 1])
         own, of = owners[where], sizes[begins[i] : begins[i + 1]]
-        failed = failed_in(own, of)
-        means[n] = highest_cluster_mean(values[where], own, of, failed, threshold, taken[n], times[n], from_above)
+        means[n] = highest_cluster_mean(values[where], own, of, threshold, taken[n], times[n], from_above)
     return means
 
 
 @kernel
-def failed_in(owners: Ints, sizes: Ints) -> Ints:
+def failed_in(owners: Ints, sizes: Ints) -> Floats:
     """How many values of each cluster (C,) failed: those that its good ones lack of its size."""
-    failed = sizes.copy()
+    failed = sizes.astype(np.float64)
     for i in range(owners.shape[0]):
-        failed[owners[i]] -= 1
+        failed[owners[i]] -= 1.0
     return failed
 
 
@@ -285,8 +269,7 @@ class Clustered(Ordered):
 
 
 class ClusterReader(IntervalReader):
-    """Reads intervals off a log with clusters; those of arms without a cluster of several rows as `IntervalReader`
-    does.
+    """Reads intervals off a log with clusters; where no cluster has several rows, as `IntervalReader` does.
 
     >>> from frontguard import Objective, Prescient
     >>> values = np.arange(600.0)
@@ -302,23 +285,24 @@ class ClusterReader(IntervalReader):
     ordered: Clustered
 
     def _begin(self) -> None:
-        for objective, each in zip(self.objectives, self._statistics, strict=True):
-            if each.kind == NORMAL_MEAN:
-                raise BadArgument(
-                    "cluster",
-                    f"the mean of {objective.name!r} by a known deviation (sigma) needs rows that are "
-                    "independent; give bounds instead of sigma, or count a quantile",
-                )
         self._dependent = np.flatnonzero(self.ordered.dependent[self._arms])  # places among the arms that are read ...
         self._in_log = self._arms[self._dependent]  # ... and in the log
         self._threshold = threshold_of(self._share)
+        for objective, each in zip(self.objectives, self.statistics, strict=True):
+            if each.kind not in (QUANTILE, BOUNDED_MEAN, EXACT):
+                known = " (by sigma)" if objective.sigma is not None else ""
+                raise BadArgument(
+                    "cluster",
+                    f"the {objective.statistic_word} of {objective.name!r}{known} needs rows that are independent; "
+                    "count a quantile, or a mean with bounds",
+                )
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
-        """For both ends of the interval of each objective the clusters before which it is not bounded, or None."""
+        """For both ends of each objective's interval, the clusters before which it is not bounded; None for never."""
         if not len(self._dependent):
             return super().first_bounded(threat)
         found: list[int | None] = []
-        for each in self._statistics:
+        for each in self.statistics:
             if each.kind == EXACT:
                 found += [1, 1]
                 continue
@@ -329,7 +313,7 @@ class ClusterReader(IntervalReader):
                 found.append(int(fewest) if fewest >= 0 else None)
         return found
 
-    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
+    def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals with those of arms with clusters of several rows in place of what ranks say.
 
         Where more pulls are foreseen, they are in so many more clusters like those that there are.
@@ -337,14 +321,12 @@ class ClusterReader(IntervalReader):
         if not len(self._dependent):
             return intervals
         intervals, pulls = replace(intervals, estimates=intervals.estimates.copy()), self.pulls[self._dependent]
-        taken, times = taken_away_each(threat.taken, pulls), ahead.pulls[self._dependent] / pulls
-        for d, each in enumerate(self._statistics):
-            if each.kind == QUANTILE:
-                low, high = self._quantile(d, threat, taken, times)
-            elif each.kind == BOUNDED_MEAN:
-                low, high = self._mean(d, threat, taken, times)
-            else:
+        taken, times = taken_away_each(look.threat.taken, pulls), look.pulls[self._dependent] / pulls
+        for d, each in enumerate(self.statistics):
+            if each.kind == EXACT:
                 continue
+            ends = self._quantile if each.kind == QUANTILE else self._mean
+            low, high = ends(d, look.threat, taken, times)
             intervals.lower[self._dependent, d], intervals.upper[self._dependent, d] = low, high
             # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
             # (`outside`, which is said).
@@ -353,13 +335,13 @@ class ClusterReader(IntervalReader):
         return intervals
 
     def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        metric, log = self._columns[d], self.ordered
+        metric, log = self.kinds[d].metric, self.ordered
         return log.owners[metric], log.starts[metric], log.sizes, log.begins, self._in_log
 
     def _quantile(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of a quantile."""
-        objective, level = self.objectives[d], self._statistics[d].level
-        values, starts = self.ordered.values[self._columns[d]], self.ordered.starts[self._columns[d], :-1][self._in_log]
+        objective, level, metric = self.objectives[d], self.statistics[d].level, self.kinds[d].metric
+        values, starts = self.ordered.values[metric], self.ordered.starts[metric, :-1][self._in_log]
         ends = []
         for above, kept in ((False, threat.keep(level)), (True, threat.keep(1.0 - level))):
             backwards = above != objective.minimized  # what is inner low of a minimised metric is high of the metric
@@ -372,10 +354,11 @@ class ClusterReader(IntervalReader):
 
     def _mean(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of the mean of values with bounds."""
-        objective = self.objectives[d]
-        observed = objective.observed(self.ordered.values[self._columns[d]])
+        objective, kind = self.objectives[d], self.kinds[d]
+        assert isinstance(kind, BoundedMean)
+        observed = objective.observed(self.ordered.values[kind.metric])
         left = [
             highest_cluster_means(observed, *self._layout(d), self._threshold, taken, times, from_above)
             for from_above in (objective.minimized, not objective.minimized)
         ]
-        return self._inner_ends(d, threat, np.stack(left, axis=1))
+        return kind.inner_ends(threat, np.stack(left, axis=1))

@@ -1,14 +1,11 @@
 """Intervals that contain what counts of an arm at every number of pulls at once, whatever the attacker does.
 
-`evidence.quantiles` and `evidence.means` make intervals of sorted samples. This module shares δ among them, and keeps
-the *interval* of each arm: what is left of its intervals over all n so far. Where an attacker may take any share of the
-observations afterwards (`Threat.taken`), so many are taken from every rank.
+The kinds of `evidence.statistics` make intervals of sorted samples. This module shares δ among them, and keeps what is
+left of each arm's intervals over all n so far. A failed observation may be anything: it counts in n, at −∞ for the
+lower side and at +∞ for the upper. So many as an attacker may take afterwards (`Threat.taken`) leave every rank.
 
-An observation that failed may be anything: it counts in n, at −∞ for the lower side and at +∞ for the upper.
-
-Beside intervals there may be evidence on differences m_j − m_i of two arms. A policy asks a `Differences` for its split
-of δ, tells it measurements, and has it write upper bounds of differences into the columns of its intervals, where
-`pareto.rule` reads them. `evidence.pairs` compares arms within blocks, `evidence.apart` independent arms.
+Evidence on differences m_j − m_i of two arms stands beside the intervals: a policy asks a `Differences` for its split
+of δ, tells it measurements, and has it write upper bounds of differences into the columns of its intervals.
 """
 
 from __future__ import annotations
@@ -25,33 +22,20 @@ from frontguard._common.checks import checked_count, checked_delta, one_for_each
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.means import (
-    exact_interval,
-    first_informative,
-    lasting_mean,
-    lasting_normal,
-    mean_and_doubt,
-    mean_interval,
-    normal_interval,
-    threshold_of,
-)
-from frontguard.evidence.quantiles import (
-    between_ranks,
-    first_of_quantile,
-    lasting_quantile,
-    quantile_and_doubt,
-    quantile_fields,
-    with_all_shifts,
-)
+from frontguard.evidence.bets import threshold_of
+from frontguard.evidence.confidence_sequences import rank_table
+from frontguard.evidence.kinds import LARGEST, IntervalRule, RankBound, Statistic
+from frontguard.evidence.quantiles import between_ranks, lasting_quantile, log_priors_of, shifts_of, with_all_shifts
 from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import (
-    BOUNDED_MEAN,
     EXACT,
-    LARGEST,
+    KINDS,
     NORMAL_MEAN,
     QUANTILE,
-    Statistic,
+    estimate_of,
+    interval_of,
     kinds_and_scales,
+    lasting_of,
     noisy,
 )
 from frontguard.notices import Notice
@@ -81,9 +65,8 @@ COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory
 class ArmIntervals:
     """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
 
-    The true quantiles lie between `lower` and `upper`, which are infinite where nothing is known. `estimates` are the
-    empirical quantiles of the values that did not fail, and `doubt_low`, `doubt_high` how far sampling noise may have
-    moved them; −∞ where all failed.
+    What counts lies between `lower` and `upper`, which are infinite where nothing is known. `estimates` are of the
+    values that did not fail, `doubt_low`, `doubt_high` how far noise may have moved them; −∞ where all failed.
     """
 
     lower: Floats
@@ -111,45 +94,19 @@ class ArmIntervals:
             intervals[:, column] = self.lower
         for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
             intervals[:, column] = self.upper
-        intervals[:, ESTIMATE], intervals[:, DOUBT_LOW], intervals[:, DOUBT_HIGH] = (
-            self.estimates,
-            self.doubt_low,
-            self.doubt_high,
-        )
+        intervals[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = np.stack(self.alone[2:], axis=1)
         if self.apart is not None:
             intervals[:, COLUMNS:] = self.apart
         return intervals
 
 
 def unknown_intervals(arms: int, objectives: int, *, pairs: bool = False, rivals: bool = False) -> Floats:
-    """Intervals (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs`, and on
-    `rivals`."""
+    """Intervals (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs` and `rivals`."""
     intervals = np.zeros((arms, COLUMNS + arms * (pairs + rivals), objectives))
     intervals[:, COLUMNS:] = np.inf
     intervals[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
     intervals[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
     return intervals
-
-
-class IntervalRule(NamedTuple):
-    """By what intervals are read off sorted samples; S shifts for each of M objectives.
-
-    The first seven fields are of quantiles, and those from `kinds` on say which objectives have none.
-    """
-
-    low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below, each with its weight's part of δ' ...
-    high_ranks: Ints  # ... and from above
-    costs: Floats  # (M, S): R(t)
-    low_keep: Floats  # (M, S): the shares of observations that chance leaves to either side, from below ...
-    high_keep: Floats  # ... and from above
-    quantiles: Floats  # (M,)
-    taken: Floats  # (M,): the share of the observations that is taken from every rank, see `Threat.taken`
-    kinds: Ints  # (M,): QUANTILE, BOUNDED_MEAN, NORMAL_MEAN or EXACT
-    scales: Floats  # (M, 5): of means, see `evidence.statistics`
-    thresholds: Floats  # (M,): log(1/δ') of each end, and log(1/(2δ')) of both of a mean with a known deviation
-    surviving: Floats  # (2,): keep(μ) = surviving[0] · μ − surviving[1]
-    log_weights: Floats  # (M, S): of the evidence of each shift in the mean of all; −∞ for those that are not used
-    log_priors: Floats  # (M, S): see `refuted_below`; of `low_keep`, which is the other where there are shifts
 
 
 def interval_rule(
@@ -180,17 +137,35 @@ def interval_rule(
     counted = checked_statistics(statistics, quantiles, M, threat)
     share = checked_delta(delta) / (2.0 * K * noisy(counted))
     kinds, scales = kinds_and_scales(counted)
-    bound = None if spread is None else as_spread_bound(spread)
-    thresholds = np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share))
-    taken = np.where(kinds == EXACT, 0.0, threat.taken)
+    shifts = [] if spread is None else shifts_of(threat, as_spread_bound(spread), t_bar)
+    rows = [KINDS[each.kind].rows(each, shifts) for each in counted]
     return IntervalRule(
-        **quantile_fields(threat, counted, share, bound, t_bar, largest),
-        taken=taken,
+        **_ranks_of_rows(rows, threat, share, largest),
+        quantiles=np.array([each.level for each in counted]),
+        taken=np.where(kinds == EXACT, 0.0, threat.taken),
         kinds=kinds,
         scales=scales,
-        thresholds=thresholds,
+        thresholds=np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share)),
         surviving=np.array(threat.surviving),
     )
+
+
+def _ranks_of_rows(rows: list[list[RankBound]], threat: Threat, share: float, largest: int) -> dict[str, Any]:
+    """What an `IntervalRule` has of the rows of each objective."""
+    shape = (len(rows), max(1, *map(len, rows)))
+    low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
+    length = len(rank_table(0.0, share, largest=largest))
+    low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
+    for d, own in enumerate(rows):
+        for s, row in enumerate(own):
+            costs[d, s], log_weights[d, s] = row.cost, np.log(row.weight)
+            for probability, keep, ranks in ((row.below, low_keep, low_ranks), (row.above, high_keep, high_ranks)):
+                keep[d, s] = max(0.0, threat.keep(probability))
+                ranks[d, s] = rank_table(float(keep[d, s]), share * row.weight, largest=largest)
+    return {
+        "low_ranks": low_ranks, "high_ranks": high_ranks, "costs": costs, "low_keep": low_keep, "high_keep": high_keep,
+        "log_weights": log_weights, "log_priors": log_priors_of(low_keep),
+    }  # fmt: skip
 
 
 def checked_statistics(
@@ -219,16 +194,7 @@ def first_bounded(rule: IntervalRule) -> list[int | None]:
     >>> first_bounded(interval_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
     [5, 83]
     """
-    found: list[int | None] = []
-    for d, kind in enumerate(rule.kinds):
-        if kind == QUANTILE:
-            found += first_of_quantile(rule, d)
-        elif kind == BOUNDED_MEAN:
-            times, less = rule.surviving.tolist()
-            found += [first_informative(float(rule.taken[d]), (times, less), float(rule.thresholds[d]))] * 2
-        else:
-            found += [1, 1]
-    return found
+    return [end for d, kind in enumerate(rule.kinds.tolist()) for end in KINDS[kind].first_bounded(rule, d)]
 
 
 def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
@@ -249,8 +215,7 @@ def checked_quantiles(quantiles: npt.ArrayLike, objectives: int) -> Floats:
 
 @kernel
 def tighten(interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> None:
-    """Bring one arm's interval (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts failed ones
-    too.
+    """Bring one arm's interval (COLUMNS,) of objective d up to date with its sorted sample; `pulls` counts all pulls.
 
     An empty interval cannot come about while R and the threat model hold. If R made it so (refuted = 1), the interval
     goes on without R; if it is empty without R too, the threat model is false (refuted = 2): then nothing is known of
@@ -266,7 +231,7 @@ def tighten(interval: Floats, samples: Samples, record: Record, pulls: int, rule
         if interval[REFUTED] == 0.0:
             low, high = with_all_shifts(samples, record, pulls, rule, d, float(pulls), low, high)
     else:
-        found_low, found_high = bounds_without_ranks(samples, record, pulls, rule, d, float(pulls))
+        found_low, found_high = interval_of(samples, record, pulls, rule, d, float(pulls))
         plain_low, plain_high = max(plain_low, found_low), min(plain_high, found_high)
         low, high = plain_low, plain_high
     interval[PLAIN_LOW], interval[PLAIN_HIGH] = plain_low, plain_high
@@ -282,21 +247,6 @@ def tighten(interval: Floats, samples: Samples, record: Record, pulls: int, rule
 
 
 @kernel
-def bounds_without_ranks(
-    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
-) -> tuple[float, float]:
-    """The interval of a mean, or the exact value; empty if that was measured differently.
-
-    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
-    """
-    if rule.kinds[d] == EXACT:
-        return exact_interval(samples, record)
-    if rule.kinds[d] == NORMAL_MEAN:
-        return normal_interval(samples, record, pulls, rule, d, foreseen)
-    return mean_interval(samples, record, pulls, rule, d, foreseen)
-
-
-@kernel
 def usable_shifts(interval: Floats, rule: IntervalRule) -> int:
     """How many of the shifts, the first of which needs no R, the data have not refuted."""
     return rule.costs.shape[1] if interval[REFUTED] == 0.0 else 1 if interval[REFUTED] == 1.0 else 0
@@ -307,16 +257,13 @@ def lasting_bounds(
     interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int
 ) -> tuple[float, float]:
     """What would be left of an interval (COLUMNS,) of objective d if the sample went on like this for ever."""
-    low, high, kind = interval[LOW], interval[HIGH], rule.kinds[d]
-    if kind == QUANTILE:
+    low, high = interval[LOW], interval[HIGH]
+    if rule.kinds[d] == QUANTILE:
         return lasting_quantile(low, high, usable_shifts(interval, rule), samples, record, pulls, rule, d)
-    last_low, last_high = -np.inf, np.inf
     if interval[REFUTED] == 0.0 and pulls > 0:
-        if kind == BOUNDED_MEAN:
-            last_low, last_high = lasting_mean(samples, record, pulls, rule, d)
-        elif kind == NORMAL_MEAN:
-            last_low, last_high = lasting_normal(samples, record, pulls, rule, d)
-    return max(low, last_low), min(high, last_high)
+        last_low, last_high = lasting_of(samples, record, pulls, rule, d)
+        low, high = max(low, last_low), min(high, last_high)
+    return low, high
 
 
 @kernel
@@ -336,11 +283,7 @@ def refresh(intervals: Floats, i: int, samples: Samples, pulls: int, rule: Inter
         found_false |= interval[REFUTED] != refuted
         if record.count == 0:
             continue
-        if rule.kinds[d] == BOUNDED_MEAN or rule.kinds[d] == NORMAL_MEAN:
-            estimate, low, high = mean_and_doubt(samples, record, rule.scales[d])
-        else:
-            estimate, low, high = quantile_and_doubt(samples, record, rule.quantiles[d])
-        interval[ESTIMATE], interval[DOUBT_LOW], interval[DOUBT_HIGH] = estimate, low, high
+        interval[ESTIMATE], interval[DOUBT_LOW], interval[DOUBT_HIGH] = estimate_of(samples, record, rule, d)
         moved = not interval[PLAIN_LOW] <= interval[ESTIMATE] <= interval[PLAIN_HIGH]
         if moved and interval[REFUTED] != 2.0:
             refute(interval)

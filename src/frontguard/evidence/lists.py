@@ -1,20 +1,18 @@
 """Means over a finite list of items, each measured at most once, in an order that was drawn at random.
 
-What is bounded is the mean over the N items of the list, not that of a law. After r − 1 items it is known what is left:
-if the mean were m, the next value would have the mean of the items that are left,
+What is bounded is the mean over the N items. After r − 1 items it is known what is left: if the mean were m, the next
+value would have the mean of the items that are left,
 
     c_r(m) = (N m − Y_1 − … − Y_{r−1}) / (N − r + 1),
 
-given all before. So the bets of `evidence.means` are made against c_r(m) in place of one c: the wealth
+given all before. So the bets of `evidence.bets` are made against c_r(m) in place of one c: the wealth
 
     W_n(m) = Σ_l w_l Π_{r ≤ n} (1 − θ_l ξ_r) / (1 − θ_l keep(c_r(m)))
 
-is a supermartingale if the mean is at least m, and rises with m. And N m is at most what was measured and 1 for every
-item that was not: when all are measured, the mean is known.
+is a supermartingale if the mean is at least m, and rises with m. When all are measured, the mean is known.
 
-Where measurements may be replaced, what is subtracted in c_r is not known. At most `hidden[r]` of the sum of the first
-r values was taken away by replacements, with a probability of its own (`hits_at_most`); so much more is subtracted, and
-added to what N m may be. Proofs: docs/theory.md, (t).
+Where measurements may be replaced, at most `hidden[r]` of the sum of the first r values was taken away, with a
+probability of its own (`hits_at_most`); so much more is subtracted. Proofs: docs/theory.md, (t).
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.bets import BETS, LOG_WEIGHTS, THETAS, add_bets
 from frontguard.evidence.confidence_sequences import anytime_rank, taken_away
 from frontguard.evidence.intervals import (
     HIGH,
@@ -34,12 +33,11 @@ from frontguard.evidence.intervals import (
     PLAIN_HIGH,
     PLAIN_LOW,
     REFUTED,
-    IntervalRule,
     lasting_bounds,
 )
-from frontguard.evidence.means import BETS, LOG_WEIGHTS, THETAS, add_bets
+from frontguard.evidence.kinds import IntervalRule, inner_of_mean
 from frontguard.evidence.samples import Samples
-from frontguard.evidence.statistics import BOUNDED_MEAN, inner_of_mean
+from frontguard.evidence.statistics import BOUNDED_MEAN
 from frontguard.theory.threats import Threat
 
 _MOST_STEPS = 60
@@ -62,9 +60,10 @@ def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
     return np.asarray(pulls - anytime_rank(pulls, 1.0 - threat.eps, delta), np.float64)
 
 
-def hidden_share(threat: Threat, items: int, delta: float) -> float:
+def hidden_share(hits: Floats, taken: float) -> float:
     """Which share of a list that was measured may have been replaced, at most."""
-    return float(hidden_at(hits_at_most(threat, items, delta), threat.taken, items)[-1]) / items
+    items = len(hits) - 1
+    return float(hidden_at(hits, taken, items)[-1]) / items
 
 
 @kernel

@@ -1,68 +1,39 @@
-"""Means of values in [0, 1], bounded at every number of values at once: the wealth of bets against a mean.
+"""The mean of values with known bounds: the interval that bets (`evidence.bets`) leave of it.
 
-Let ξ_1, ξ_2, … in [0, 1] have E(ξ_s | G_{s−1}) ≥ c. For fixed 0 ≤ θ < 1 the product of
-
-    (1 − θ ξ_s) / (1 − θ c) = 1 + λ (c − ξ_s),   λ = θ / (1 − θ c) < 1 / (1 − c),
-
-is what becomes of a wealth of 1 that is bet on values below c: a non-negative supermartingale. So is its mean over a
-fixed grid of θ with weights w,
-
-    W_n(c) = Σ_l w_l exp(S_l − n log(1 − θ_l c)),   S_l = Σ_s log(1 − θ_l ξ_s),
-
-and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. The θ do not depend on c, so all that is
-needed of the values are the sums S_l; log W_n(c) is convex and rises in c, so that the largest mean which is not
-refuted is found by Newton's method from above, where every step is a valid bound. Sums are made of atoms with weights:
-of the different values with their counts, or, if these are many, of knots that the values are spread over.
-
-Small θ serve long samples, large ones short samples and means near 0 or 1. Values that spread less than their bounds
-allow are bounded as much sooner. Proofs: docs/theory.md, (m).
-
-For one look at a number of values that was fixed before, bets that are of no use for so many are left away; and where
-all values are 0 or 1, their sum has at most the lower tail of a binomial law, which is exact (`highest_rate`).
+Sums of bets are made of atoms with weights: of the different values with their counts, or, if these are many, of knots
+that the values are spread over. In a log they are added up from sums of blocks (`evidence.measurements`). For one look
+at values that are all 0 or 1, their number has at most the lower tail of a binomial law, which is exact
+(`highest_rate`); bets and it have a part of δ' each.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 
-from frontguard._common.checks import checked_delta
-from frontguard._common.compiled import inlined, kernel
-from frontguard._common.typing import Floats
-from frontguard.evidence.confidence_sequences import taken_away
+from frontguard._common.compiled import kernel
+from frontguard._common.typing import Floats, Ints
+from frontguard.evidence.bets import BETS, WORST, add_bets, threshold_of, unrefuted_mean, weights_for
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
+from frontguard.evidence.kinds import (
+    DOUBT,
+    LARGEST,
+    IntervalRule,
+    Kind,
+    LogLook,
+    Statistic,
+    inner_of_mean,
+    inner_of_means,
+)
+from frontguard.evidence.measurements import Ordered, in_parts
 from frontguard.evidence.samples import Record, Samples, counted_between, in_order, most_different
-from frontguard.evidence.statistics import DOUBT, LARGEST, inner_of_mean
-
-if TYPE_CHECKING:
-    from frontguard.evidence.intervals import IntervalRule
-from frontguard.evidence.samples import ranked
-from frontguard.evidence.statistics import SIGMA
-
-_ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
-_MIDDLE = 2.0  # its weights are a normal density of this deviation ...
-_EVEN = 0.1  # ... and this share of them spread evenly; see docs/benchmarks.md
-
-BETS = 24
-"""How many θ there are."""
-
-_LOGITS = np.linspace(-_ENDS, _ENDS, BETS)
-THETAS: Floats = 1.0 / (1.0 + np.exp(-_LOGITS))
-_HUMP = np.exp(-0.5 * (_LOGITS / _MIDDLE) ** 2)
-LOG_WEIGHTS: Floats = np.log((1.0 - _EVEN) * _HUMP / _HUMP.sum() + _EVEN / BETS)
-WORST: Floats = np.log1p(-THETAS)
-"""What a value of 1, and so one that may be anything, adds to each sum."""
-
-AT_ONCE = 32
-"""Factors 1 − θ ξ, none below 10⁻³, that are multiplied before a logarithm is taken: far from the smallest double."""
+from frontguard.objectives import Objective
+from frontguard.theory.threats import Threat
 
 RATES_SHARE = 0.25
 """Of δ', what an exact binomial bound has where values may be 0 and 1 alone and one looks once; bets have the rest."""
-
-_SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
-_MOST_STEPS = 60
-_SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
 
 MOST_ATOMS = 4096
 """Different values up to which each is bet on by itself."""
@@ -70,99 +41,8 @@ MOST_ATOMS = 4096
 KNOTS = 512
 """Atoms that more of them are spread over."""
 
-
-@kernel
-def weights_for(count: float, threshold: float, one_look: bool) -> Floats:
-    """The logarithms of the weights (BETS,) of the bets on so many values.
-
-    For many looks they are one and the same. For one look at so many, small θ are of no use: not even the widest spread
-    of values would want them. What they had, the others have.
-    """
-    found = LOG_WEIGHTS.copy()
-    if not one_look or count <= 0.0:
-        return found
-    wanted = math.sqrt(2.0 * threshold / count)
-    least = min(0.5, wanted / (1.0 + wanted))
-    kept = 0.0
-    for l in range(BETS):  # noqa: E741
-        kept += math.exp(found[l]) if THETAS[l] >= least else 0.0
-    for l in range(BETS):  # noqa: E741
-        found[l] = found[l] - math.log(kept) if THETAS[l] >= least else -np.inf
-    return found
-
-
-@kernel
-def log_wealth(sums: Floats, count: float, c: float, log_weights: Floats) -> tuple[float, float]:
-    """log W_n(c) of the `sums` (BETS,) of `count` values, and its slope in c divided by `count`."""
-    bets = np.empty(BETS)
-    largest = -np.inf
-    for l in range(BETS):  # noqa: E741
-        bets[l] = log_weights[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
-        largest = max(largest, bets[l])
-    total, slope = 0.0, 0.0
-    for l in range(BETS):  # noqa: E741
-        share = math.exp(bets[l] - largest)
-        total += share
-        slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
-    return largest + math.log(total), slope / total
-
-
-@kernel
-def unrefuted_mean(sums: Floats, count: float, threshold: float, log_weights: Floats) -> float:
-    """The largest c in [0, 1] with log W_n(c) ≤ threshold, rounded up; 1 if there is none below.
-
-    `sums` (BETS,) are the S_l of `count` values, and `log_weights` those of `weights_for` so many.
-    """
-    if count == 0:
-        return 1.0
-    c = 1.0
-    for l in range(BETS):  # noqa: E741
-        # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
-        alone = sums[l] + log_weights[l] - threshold
-        if alone > count * WORST[l]:  # or it does not refute 1
-            c = min(c, -math.expm1(alone / count) / THETAS[l])
-    for _ in range(_MOST_STEPS):
-        wealth, slope = log_wealth(sums, count, c, log_weights)
-        step = (wealth - threshold) / (count * slope)
-        c -= step
-        if step <= _SMALL_STEP:
-            break
-    return min(1.0, c + 1e-11)
-
-
-@inlined
-def multiply_bets(product: Floats, xi: float) -> None:
-    """Multiply the products (BETS,) by 1 − θ ξ; not more often than `AT_ONCE` before `add_logarithms`."""
-    for l in range(BETS):  # noqa: E741
-        product[l] *= 1.0 - THETAS[l] * xi
-
-
-@inlined
-def add_logarithms(sums: Floats, product: Floats) -> None:
-    """Add the logarithms of the products (BETS,) to the sums, and begin anew."""
-    for l in range(BETS):  # noqa: E741
-        sums[l] += math.log(product[l])
-        product[l] = 1.0
-
-
-@kernel
-def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_above: bool) -> None:
-    """Add weight · log(1 − θ ξ) of so many atoms to the sums; ξ is the atom or, `from_above`, what it lacks of 1."""
-    product = np.ones(BETS)
-    waiting = 0
-    for i in range(count + 1):
-        if waiting == AT_ONCE or i == count:
-            add_logarithms(sums, product)
-            waiting = 0
-        if i == count:
-            break
-        xi = 1.0 - atoms[i] if from_above else atoms[i]
-        if weights[i] == 1.0:
-            multiply_bets(product, xi)
-            waiting += 1
-        else:
-            for l in range(BETS):  # noqa: E741
-                sums[l] += weights[i] * math.log1p(-THETAS[l] * xi)
+_AT_ONCE = 1 << 16  # arms whose sums of bets are in memory together
+_RATE = (0.0, 1.0)  # bounds between which values may well be 0 and 1 alone
 
 
 @kernel
@@ -293,11 +173,6 @@ def _power_sum(values: Floats, weights: Floats, first: int, last: int, centre: f
     return total
 
 
-def threshold_of(delta: float) -> float:
-    """The logarithm of the wealth at which a mean is refuted with probability at most δ' of being the true one."""
-    return -math.log(checked_delta(delta)) + _SAFETY
-
-
 def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
     """The largest probability of a 1 under which so few `ones` (n,) of so many (n,) have a probability above δ'.
 
@@ -310,12 +185,11 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
 
     found = np.ones(len(ones))
     some = ones < of
-
     found[some] = np.minimum(1.0, betainccinv(ones[some] + 1.0, (of - ones)[some], delta) + 1e-9)
     return found
 
 
-# Intervals of means -------------------------------------------------------------------------------------------------
+# Of growing samples -----------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -357,10 +231,9 @@ def mean_and_doubt(samples: Samples, record: Record, scale: Floats) -> tuple[flo
 def first_informative(
     threat_taken: float, surviving: tuple[float, float], threshold: float, *, one_look: bool = False, rates: float = 0.0
 ) -> int | None:
-    """The pulls before which the interval of a bounded mean is all that its bounds allow, whatever is measured.
+    """The pulls before which the interval of a bounded mean is all that its bounds allow; None beyond `LARGEST`.
 
-    None where no number up to `LARGEST` is enough. `rates` is the δ' of an exact binomial bound beside the bets, where
-    there is one.
+    `rates` is the δ' of an exact binomial bound beside the bets, where there is one.
 
     >>> from frontguard import Prescient
     >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
@@ -385,51 +258,120 @@ def first_informative(
     return most
 
 
-# Means of values with a known deviation ------------------------------------------------------------------------------
+# What it says of itself, and of a log -----------------------------------------------------------------------------
 
 
-NORMAL_WEIGHT = 10.0
-"""Observations that the prior of the normal mixture is worth: it is narrowest at some ten times as many."""
+class BoundedMean(Kind):
+    """The mean of values with known bounds."""
+
+    name = "bounded mean"
+
+    @classmethod
+    def of(cls, objective: Objective) -> Statistic | None:
+        """Return its scale, if the objective has bounds."""
+        if objective.bounds is None:
+            return None
+        low, high = objective.bounds
+        at_zero, slope, sign = (high, low - high, -1.0) if objective.minimized else (low, high - low, 1.0)
+        return Statistic(scale=(at_zero, slope, sign, float(objective.relative), 1.0))
+
+    @classmethod
+    def first_bounded(cls, rule: IntervalRule, d: int) -> list[int | None]:
+        """Return the pulls from which bets say more than its bounds."""
+        times, less = rule.surviving.tolist()
+        return [first_informative(float(rule.taken[d]), (times, less), float(rule.thresholds[d]))] * 2
+
+    def __init__(self, log: Ordered, metric: int, objective: Objective, arms: Ints, *, anytime: bool) -> None:
+        super().__init__(log, metric, objective, arms, anytime=anytime)
+        assert objective.bounds is not None
+        self.bounds = objective.bounds
+        self._known: dict[float, Floats] = {}  # what bets leave if nothing is taken, by their part of δ: for every ε
+
+    def first_of_log(self, threat: Threat, share: float) -> list[int | None]:
+        """Return the same of a log."""
+        by_bets, of_rates = self._shares(share)
+        once, threshold = not self.anytime, threshold_of(by_bets)
+        return [first_informative(threat.taken, threat.surviving, threshold, one_look=once, rates=of_rates)] * 2
+
+    @property
+    def nothing(self) -> tuple[float, float] | None:
+        """Its bounds, as inner values."""
+        low, high = sorted(inner_of_means(np.array(self.bounds), self.objective).tolist())
+        return low, high
+
+    def interval(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
+        """Return what bets, and the exact bound of rates, leave of it."""
+        lasts = look.least == 0 and look.threat.taken == 0.0
+        left = self._known.get(share) if lasts else None
+        if left is None:
+            left = self._unrefuted(look, share)
+            if lasts:
+                self._known[share] = left
+        lower, upper = self.inner_ends(look.threat, left)
+        begun = self.pulls > 0
+        return np.where(begun, lower, -np.inf), np.where(begun, upper, np.inf)
+
+    def inner_ends(self, threat: Threat, left: Floats) -> tuple[Floats, Floats]:
+        """The inner ends (n,) of a mean, of which `left` (n, 2) is not refuted where nobody interferes."""
+        (low, high), (times, less) = self.bounds, threat.surviving
+        most = np.minimum(1.0, (left + less) / times)
+        ends = low + (high - low) * (1.0 - most[:, 1]), low + (high - low) * most[:, 0]
+        return self.inner_interval(*ends)
+
+    def _shares(self, share: float) -> tuple[float, float]:
+        """Of the δ' of one end, what bets have, and what the exact bound of rates has, at one look."""
+        if self.anytime or self.bounds != _RATE:
+            return share, 0.0
+        return (1.0 - RATES_SHARE) * share, RATES_SHARE * share
+
+    def _unrefuted(self, look: LogLook, share: float) -> Floats:
+        """The largest places (n, 2) between its bounds that are not refuted of a mean, and of what it lacks."""
+        found = np.empty((len(self.pulls), 2))
+        taken, foreseen = taken_away_each(look.threat.taken, look.pulls) * look.shrink, look.pulls.astype(np.float64)
+        by_bets, of_rates = self._shares(share)
+        threshold = threshold_of(by_bets)
+        for first in range(0, len(found), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            sums = self.log.sums_of_bets(self.metric, self.arms[some], self.bounds, taken[some])
+            asked = sums, self.pulls[some], foreseen[some], threshold, not self.anytime, found[some]
+            in_parts(partial(_unrefuted_means, *asked), len(sums))
+        if of_rates > 0.0:
+            found = np.minimum(found, self._unrefuted_rates(taken, foreseen, of_rates))
+        return found
+
+    def _unrefuted_rates(self, taken: Floats, foreseen: Floats, delta: float) -> Floats:
+        """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound, of arms that have nothing else."""
+        found = np.ones((len(self.pulls), 2))
+        some, ones, zeros = self._with_rates
+        failed = self.pulls[some] - self.good[some]
+        times = np.maximum(foreseen[some] / np.maximum(self.pulls[some], 1), 1.0)
+        for side, (counted, others) in enumerate(((ones, zeros), (zeros, ones))):
+            worst = failed + counted + np.minimum(taken[some], others)
+            found[some, side] = highest_rate(times * worst, times * self.pulls[some], delta)
+        return found
+
+    @cached_property
+    def _with_rates(self) -> tuple[Ints, Ints, Ints]:
+        """The arms whose values are 0 and 1 alone, with how many of each: none, where values of any are beyond."""
+        some = np.flatnonzero(self.good)
+        ones = np.rint(self.means[some] * self.good[some]).astype(np.int64)
+        zeros = self.good[some] - ones
+        if not (some.size and np.all((ones >= 0) & (zeros >= 0))):
+            return some[:0], ones[:0], zeros[:0]
+        # Sorted values, so that two of them say what all are; in sketches these are bounds, and must say it as well.
+        last_zero = self.raw(some, np.maximum(zeros, 1), 1)
+        first_one = self.raw(some, np.minimum(zeros + 1, self.good[some]), -1)
+        only = ((zeros == 0) | (last_zero == 0.0)) & ((ones == 0) | (first_one == 1.0))
+        return some[only], ones[only], zeros[only]
 
 
-@kernel
-def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
-    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once.
-
-    `log_odds` is log(1/α) for both sides together: Robbins' normal mixture, with `NORMAL_WEIGHT` in its prior.
-    """
-    whole = pulls + NORMAL_WEIGHT
-    return sigma * math.sqrt(whole * (2.0 * log_odds + math.log(whole / NORMAL_WEIGHT))) / pulls
-
-
-@kernel
-def normal_interval(
-    samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
-) -> tuple[float, float]:
-    """The interval of a mean with a known deviation, of `foreseen` pulls whose mean is that of these."""
-    if record.count != pulls or pulls == 0:
-        return -np.inf, np.inf
-    mean, _ = mean_and_error(samples, record)
-    reach = normal_reach(foreseen, rule.scales[d, SIGMA], rule.thresholds[d])
-    return inner_of_mean(mean - reach, rule.scales[d]), inner_of_mean(mean + reach, rule.scales[d])
-
-
-@kernel
-def lasting_normal(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
-    """What would be left of it if the sample went on like this for ever: its mean."""
-    if record.count != pulls:
-        return -np.inf, np.inf
-    mean, _ = mean_and_error(samples, record)
-    middle = inner_of_mean(mean, rule.scales[d])
-    return middle, middle
-
-
-# Exact values --------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def exact_interval(samples: Samples, record: Record) -> tuple[float, float]:
-    """The value; everything where there is none, and nothing, an empty interval, where two differ."""
-    if record.count == 0:
-        return -np.inf, np.inf
-    return ranked(samples, record, record.count - 1), ranked(samples, record, 0)
+@kernel(over="sums", deep=True)
+def _unrefuted_means(
+    sums: Floats, pulls: Ints, foreseen: Floats, threshold: float, one_look: bool, found: Floats, part: Ints
+) -> None:
+    """Write the largest means (n, 2) that sums (n, 2, BETS) do not refute, should pulls go on like this as foreseen."""
+    for k in part:
+        count = max(foreseen[k], float(pulls[k]))
+        for side in range(2):
+            ahead = sums[k, side] * (count / max(1, pulls[k])) if count > pulls[k] else sums[k, side]
+            found[k, side] = unrefuted_mean(ahead, count, threshold, weights_for(count, threshold, one_look))

@@ -1,9 +1,9 @@
 """Measurements by arm, sorted within each metric: what bounds of a whole log are read from.
 
 Values are read at ranks. Of a mean with known bounds, all that a bound needs of n values in [0, 1] are their sums of
-log(1 − θ u) for 24 θ, and those of log(1 − θ (1 − u)) for its other end (`evidence.means`). Sums of every `BLOCK`
-neighbours among an arm's sorted values are kept, less than a byte for a value: what is asked later, without so many of
-the smallest or largest values, is added up from these and a few values at the edges.
+log(1 − θ u) for 24 θ, and of log(1 − θ (1 − u)) for its other end (`evidence.bets`). Sums of every `BLOCK` neighbours
+among an arm's sorted values are kept; without so many of the smallest or largest values, a sum is added up from these
+and a few values at the edges.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.machine import side_by_side, usable_cores
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.means import AT_ONCE, BETS, THETAS, WORST, add_logarithms, multiply_bets
+from frontguard.evidence.bets import AT_ONCE, BETS, THETAS, WORST, add_logarithms, multiply_bets
 
 BLOCK = 512
 """Neighbouring values whose sums are kept."""
@@ -67,21 +67,19 @@ class Ordered:
         """Pulls of each arm (K,) that lack the value of any metric; where it was not counted, so many at least."""
         return self.failed.max(axis=0) if self.broken is None else self.broken
 
-    @property
-    def sums(self) -> Floats:
-        """Sums (M, K) of the values that did not fail."""
-        found = np.zeros((len(self.metrics), len(self.pulls)))
-        for d, (starts, good) in enumerate(zip(self.starts, self.good, strict=True)):
-            some = np.flatnonzero(good)
-            if len(some):
-                with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
-                    found[d, some] = np.add.reduceat(self.values[d][: starts[-1]], starts[:-1][some])
+    def sum(self, metric: int) -> Floats:
+        """The sums (K,) of the values of a metric that did not fail."""
+        starts, good = self.starts[metric], self.good[metric]
+        found, some = np.zeros(len(self.pulls)), np.flatnonzero(good)
+        if len(some):
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no mean that could be compared
+                found[some] = np.add.reduceat(self.values[metric][: starts[-1]], starts[:-1][some])
         return found
 
-    @property
-    def means(self) -> Floats:
-        """Means (M, K) of the values that did not fail; NaN where all did."""
-        return self.sums / np.where(self.good > 0, self.good, np.nan)
+    def mean(self, metric: int) -> Floats:
+        """The means (K,) of the values of a metric that did not fail; NaN where all did."""
+        good = self.good[metric]
+        return self.sum(metric) / np.where(good > 0, good, np.nan)
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from below, 1 the smallest, all of which there are.
@@ -93,7 +91,7 @@ class Ordered:
 
     def standard_errors(self, metric: int) -> Floats:
         """Of the means of a metric (K,), as the values show them; NaN where all failed."""
-        found, means = np.empty(len(self.pulls)), self.means[metric]
+        found, means = np.empty(len(self.pulls)), self.mean(metric)
         values, starts = _read_only(self.values[metric]), np.ascontiguousarray(self.starts[metric])
         in_parts(lambda part: _errors(values, starts, means, part, found), len(means))
         return found

@@ -5,18 +5,13 @@ much and arms little, the differences Y_{j,r} − Y_{i,r} spread far less than t
 
     V_r = (1 + Y_{j,r} − Y_{i,r}) / 2   in [0, 1], with the mean ν = (1 + μ_j − μ_i) / 2,
 
-and the largest ν that is not refuted is an upper bound of μ_j − μ_i = 2ν − 1 (`evidence.means`, or `evidence.lists`
-where blocks are the items of a finite list). What is observed of V_r is at least half of what hits leave of Y_{j,r} and
-half of what they leave of 1 − Y_{i,r}: so that of ν is left keep(ν), as of a mean, in each threat model that replaces
-with a probability. Any share ε of the measurements of each arm spoils twice as many pairs.
+and the largest ν that is not refuted is an upper bound of μ_j − μ_i = 2ν − 1 (`evidence.bets`, or `evidence.lists`
+where blocks are the items of a finite list). A threat that replaces with a probability leaves keep(ν) of ν, as of a
+mean; any share ε of the measurements of each arm spoils twice as many pairs. Proofs: docs/theory.md, (s).
 
-Bounds hold at every number of blocks at once, and so at the one that an adaptive study has reached; blocks are counted
-in their order, up to the first that is not back. A failed measurement may have been anything. Proofs: docs/theory.md,
-(s).
-
-A study keeps values by block (`WithinBlocks`). Of sorted measurements `PairReader` reads the same bounds: rows of
-one arm and block are one observation, as in `evidence.clusters`, and two arms are compared on the blocks that both
-have.
+Blocks are counted in their order, up to the first that is not back: bounds hold at every number of them. A failed
+measurement may have been anything. A study keeps values by block (`WithinBlocks`); in a log rows of one arm and block
+are one observation, as in `evidence.clusters`, and two arms are compared on the blocks that both have (`PairReader`).
 """
 
 from __future__ import annotations
@@ -30,31 +25,22 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
+from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
 from frontguard.evidence.clusters import Clustered, ClusterReader
-from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
-from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, IntervalRule, Sampled
+from frontguard.evidence.confidence_sequences import taken_away_each
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, Sampled
+from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.lists import (
     NEVER,
     counted_on,
-    hidden_at,
+    hidden_share,
     hits_at_most,
     list_bounds,
     refresh_lists,
     unrefuted_list_mean,
 )
-from frontguard.evidence.means import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
 from frontguard.evidence.measurements import ComparedLog
-from frontguard.evidence.readers import Ahead
-from frontguard.evidence.statistics import (
-    BOUNDED_MEAN,
-    EXACT,
-    RELATIVE,
-    SLOPE,
-    Statistic,
-    inner_of_mean,
-    kinds_and_scales,
-    noisy,
-)
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, kinds_and_scales, noisy
 from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
@@ -75,10 +61,10 @@ class PairRule(NamedTuple):
 
     usable: Bools  # (M,): see `pairs_of`
     reach: Floats  # (M,): b − a, from a difference of values in [0, 1] to one of inner values
-    thresholds: Floats  # (M,): log(1/δ') of each ordered pair
+    threshold: float  # log(1/δ') of each ordered pair
     surviving: Floats  # (2,): keep(ν) = surviving[0] · ν − surviving[1]
-    taken: Floats  # (M,): the share of each arm's measurements that may be replaced afterwards
-    items: Ints  # (M,): of the list that blocks are drawn from, without replacement; 0 where there is none
+    taken: float  # the share of each arm's measurements that may be replaced afterwards
+    items: int  # of the list that blocks are drawn from, without replacement; 0 where there is none
     hits: Floats  # (items + 1,): see `hits_at_most`; of each arm and objective
 
 
@@ -113,17 +99,9 @@ def pair_rule(
     """
     usable = pairs_of(statistics)
     _, scales = kinds_and_scales(statistics)
-    bounds = max(1, pairs * int(usable.sum()))
-    M = len(usable)
-    return PairRule(
-        usable,
-        np.abs(scales[:, SLOPE]),
-        np.full(M, threshold_of(delta / bounds)),
-        np.array(threat.surviving),
-        np.full(M, threat.taken),
-        np.full(M, items),
-        np.zeros(1) if hits is None else hits,
-    )
+    threshold = threshold_of(delta / max(1, pairs * int(usable.sum())))
+    reach, surviving = np.abs(scales[:, SLOPE]), np.array(threat.surviving)
+    return PairRule(usable, reach, threshold, surviving, threat.taken, items, np.zeros(1) if hits is None else hits)
 
 
 class WithinBlocks(Differences):
@@ -209,8 +187,15 @@ class WithinBlocks(Differences):
             )  # fmt: skip
         its = self.compared.baseline
         sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
-        for arms in sets:
-            refresh_pairs(now.intervals, self.blocks, complete, now.asked, arms, touched, self.rule)
+        have, taken = np.logical_and.accumulate(self.back, axis=1), taken_away_each(self.rule.taken, now.asked)
+        for d in np.flatnonzero(self.usable).tolist():
+            most, least = (np.where(np.isnan(self.blocks[d]), instead, self.blocks[d]) for instead in (1.0, 0.0))
+            for arms in sets:
+                found = np.full((len(arms), len(arms)), np.inf)
+                compare_pairs(found, most, least, have, arms, touched, taken, 1.0, self.rule)
+                j, i = np.nonzero(found < np.inf)
+                where = arms[j], COLUMNS + arms[i], d
+                now.intervals[where] = np.minimum(now.intervals[where], upper_differences(found[j, i], self.rule, d))
         return found_false
 
     def notices(self) -> tuple[Notice, ...]:
@@ -218,8 +203,7 @@ class WithinBlocks(Differences):
         complete = self.back.argmin(axis=1)
         failed = np.isnan(np.where(self.back, self.blocks, 0.0)).any(axis=(0, 2))
         whole, items = (complete == self.items) & ~failed, self.items
-        taken = float(self.rule.taken[0])
-        hidden = float(hidden_at(self.rule.hits, taken, items)[-1]) / items if items else 0.0
+        hidden = hidden_share(self.rule.hits, self.rule.taken) if items else 0.0
         least, most = int(complete.min()), int(complete.max())
         return (InPairs(("rep",), most, least, most, items, int(whole.sum()) if items else 0, hidden, len(complete)),)
 
@@ -244,19 +228,8 @@ def check_counted(statistics: Sequence[Statistic], items: int, names: Sequence[s
 
 
 @kernel
-def differences(better: Floats, worse: Floats, first: int, last: int) -> Floats:
-    """V of the blocks first ≤ r < last, from values in [0, 1] of two arms; the most it may be, where one is NaN."""
-    seen = np.empty(last - first)
-    for r in range(first, last):
-        high = better[r] if better[r] == better[r] else 1.0
-        low = worse[r] if worse[r] == worse[r] else 0.0
-        seen[r - first] = (1.0 + high - low) / 2.0
-    return seen
-
-
-@kernel
-def unrefuted_difference(seen: Floats, hidden: Floats, taken: int, times: float, rule: PairRule, d: int) -> float:
-    """The largest ν that V (n,) in objective d do not refute, of which `taken` may be anything; 1 of none.
+def unrefuted_difference(seen: Floats, hidden: Floats, taken: int, times: float, rule: PairRule) -> float:
+    """The largest ν that V (n,) do not refute, of which `taken` may be anything; 1 of none.
 
     It is that of what replacements leave of ν; of a list, ν itself, where `hidden` (n + 1,) may be missing in the sums
     of V. With more blocks foreseen than there are, in proportion, `times` as many.
@@ -265,79 +238,52 @@ def unrefuted_difference(seen: Floats, hidden: Floats, taken: int, times: float,
     if n == 0:
         return 1.0
     xi = counted_on(seen, taken)
-    if rule.items[d] > 0:
+    if rule.items > 0:
         missing = hidden + 0.5 * taken  # each replaced value takes half of it from V at most
         kept, less = rule.surviving[0], rule.surviving[1]
-        return unrefuted_list_mean(xi, seen, missing, rule.items[d], kept, less, rule.thresholds[d])
+        return unrefuted_list_mean(xi, seen, missing, rule.items, kept, less, rule.threshold)
     sums = np.zeros(BETS)
     add_bets(sums, xi, np.ones(n), n, False)
     sums *= times
-    return unrefuted_mean(sums, n * times, rule.thresholds[d], LOG_WEIGHTS)
+    return unrefuted_mean(sums, n * times, rule.threshold, LOG_WEIGHTS)
 
 
 @kernel
-def upper_difference(seen: Floats, taken: int, rule: PairRule, d: int) -> float:
-    """An upper bound of μ_j − μ_i, both in [0, 1], by V (n,) in objective d, of which `taken` may be anything."""
-    most = unrefuted_difference(seen, hidden_at(rule.hits, 0.0, seen.shape[0]), taken, 1.0, rule, d)
-    if rule.items[d] == 0:
-        most = (most + rule.surviving[1]) / rule.surviving[0]
-    return 2.0 * min(1.0, most) - 1.0
-
-
-@kernel
-def refresh_pairs(
-    intervals: Floats, blocks: Floats, complete: Ints, pulls: Ints, arms: Ints, touched: Bools, rule: PairRule
-) -> None:
-    """Bring the columns of pairs in `intervals` up to date, of pairs of these arms one of which was touched.
-
-    `blocks` (M, K, R) are values in [0, 1] by block, NaN where one failed, of which the first `complete` (K,) are back;
-    `pulls` (K,) counts all measurements of an arm that are looked at.
-    """
-    for a in range(arms.shape[0]):
-        for b in range(arms.shape[0]):
-            j, i = arms[a], arms[b]
-            if i == j or not (touched[i] or touched[j]):
-                continue
-            n = min(complete[i], complete[j])
-            if n == 0:
-                continue
-            for d in range(rule.usable.shape[0]):
-                if rule.usable[d]:
-                    taken = taken_away(rule.taken[d], pulls[i]) + taken_away(rule.taken[d], pulls[j])
-                    seen = differences(blocks[d, j], blocks[d, i], 0, n)
-                    bound = upper_difference(seen, taken, rule, d) * rule.reach[d]
-                    intervals[j, COLUMNS + i, d] = min(intervals[j, COLUMNS + i, d], bound)
-
-
-@kernel
-def unrefuted_pairs(
-    most: Floats, least: Floats, have: Bools, arms: Ints, taken: Ints, times: float, rule: PairRule, d: int
-) -> Floats:
-    """`unrefuted_difference` (n, n) of all ordered pairs (j, i) of these arms.
+def compare_pairs(
+    found: Floats, most: Floats, least: Floats, have: Bools, arms: Ints, touched: Bools, taken: Ints, times: float,
+    rule: PairRule,
+) -> None:  # fmt: skip
+    """Write `unrefuted_difference` (n, n) of ordered pairs (j, i) of these arms, one of which was touched.
 
     `most`, `least` (K, R) are values in [0, 1] of arms by block, with what failed as 1 and as 0; `have` says on which
     blocks an arm was measured. `taken` (K,) measurements of each may be replaced. Of a list, the hits among the blocks
-    that both have are no more than those among all of each arm up to there.
+    that both have are no more than those among all of each arm up to there. Pairs without a block are left as they are.
     """
     n, R = arms.shape[0], most.shape[1]
-    found = np.ones((n, n))
     seen, hidden = np.empty(R), np.zeros(R + 1)
     for a in range(n):
         for b in range(n):
             j, i = arms[a], arms[b]
+            if i == j or not (touched[i] or touched[j]):
+                continue
             count, of_i, of_j = 0, 0, 0
-            if i != j:
-                for r in range(R):
-                    of_i += have[i, r]
-                    of_j += have[j, r]
-                    if have[i, r] and have[j, r]:
-                        seen[count] = (1.0 + most[j, r] - least[i, r]) / 2.0
-                        count += 1
-                        if rule.items[d] > 0:
-                            hidden[count] = 0.5 * (rule.hits[of_i] + rule.hits[of_j])
-            both = taken[i] + taken[j]
-            found[a, b] = unrefuted_difference(seen[:count], hidden[: count + 1], both, times, rule, d)
-    return found
+            for r in range(R):
+                of_i += have[i, r]
+                of_j += have[j, r]
+                if have[i, r] and have[j, r]:
+                    seen[count] = (1.0 + most[j, r] - least[i, r]) / 2.0
+                    count += 1
+                    if rule.items > 0:
+                        hidden[count] = 0.5 * (rule.hits[of_i] + rule.hits[of_j])
+            if count > 0:
+                both = taken[i] + taken[j]
+                found[a, b] = unrefuted_difference(seen[:count], hidden[: count + 1], both, times, rule)
+
+
+def upper_differences(found: Floats, rule: PairRule, d: int) -> Floats:
+    """Upper bounds of μ_j − μ_i as inner values of objective d, from the largest ν that were not refuted."""
+    nu = found if rule.items else (found + rule.surviving[1]) / rule.surviving[0]
+    return np.asarray((2.0 * np.minimum(1.0, nu) - 1.0) * rule.reach[d])
 
 
 # Intervals of sorted measurements -------------------------------------------------------------------------------------
@@ -382,7 +328,7 @@ class PairReader(ClusterReader):
 
     def _begin(self) -> None:
         super()._begin()
-        check_counted(self._statistics, self.ordered.items, [each.name for each in self.objectives])
+        check_counted(self.statistics, self.ordered.items, [each.name for each in self.objectives])
         self._left: dict[tuple[int, float], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
         self._values: dict[int, tuple[Floats, Floats]] = {}
         K, blocks = len(self.ordered.pulls), int(self.ordered.labels.max(initial=-1)) + 1
@@ -395,7 +341,7 @@ class PairReader(ClusterReader):
     def _by_block(self, d: int) -> tuple[Floats, Floats]:
         """The values (K, R) in [0, 1] of arms on blocks: their means, with what failed as 1, and as 0."""
         if d not in self._values:
-            log, metric = self.ordered, self._columns[d]
+            log, metric = self.ordered, self.kinds[d].metric
             slots = np.repeat(log.begins[:-1], np.diff(log.starts[metric])) + log.owners[metric]
             observed = self.objectives[d].observed(log.values[metric][: log.starts[metric, -1]])
             sums = np.bincount(slots, observed, minlength=len(log.sizes))
@@ -407,45 +353,43 @@ class PairReader(ClusterReader):
         return self._values[d]
 
     def _rule(self, threat: Threat) -> PairRule:
-        items, counted = self.ordered.items, self._statistics
+        items, counted = self.ordered.items, self.statistics
         arms, pairs, delta = self.ordered.sharing(self._delta)
         hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
         return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
 
-    def _designed(self, intervals: ArmIntervals, threat: Threat, ahead: Ahead) -> ArmIntervals:
-        """The intervals, and what pairs say; where more pulls are foreseen, on more blocks like those that there
-        are."""
-        intervals, least = super()._designed(intervals, threat, ahead), ahead.least
+    def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
+        """The intervals, and what pairs say; foreseen pulls are on more blocks like those that there are."""
+        intervals, threat, least = super()._designed(intervals, look), look.threat, look.least
         rule, items = self._rule(threat), self.ordered.items
         taken = taken_away_each(threat.taken, self.ordered.pulls)
         shown = int(self.pulls.max(initial=1))
         whole = items > 0 and least >= items  # what all of them would say, as far as these show it
         if items and not whole:
             self._put_list_intervals(intervals, threat, rule)
-        n, usable = len(self._arms), np.flatnonzero(rule.usable)
+        n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
-        factor, less = threat.surviving
-        for d in usable.tolist():
+        everyone = np.ones(len(self._have), np.bool_)
+        for d in np.flatnonzero(rule.usable).tolist():
             most, at_least = self._by_block(d)
             times = 1.0 if least <= shown or items else least / shown
             if whole:
-                rule = rule._replace(items=np.zeros_like(rule.items))
-                times = 1e6
-            key = (d, times)
-            found = self._left.get(key) if threat.taken == 0.0 and not rule.items[d] else None
+                rule, times = rule._replace(items=0), 1e6
+            lasts = threat.taken == 0.0 and not rule.items
+            found = self._left.get((d, times)) if lasts else None
             if found is None:
-                found = unrefuted_pairs(most, at_least, self._have, self._arms, taken, times, rule, d)
-                if threat.taken == 0.0 and not rule.items[d]:
-                    self._left[key] = found
-            nu = np.minimum(1.0, found if rule.items[d] else (found + less) / factor)
-            apart[:, :, d] = (2.0 * nu - 1.0) * rule.reach[d]
+                found = np.ones((n, n))
+                compare_pairs(found, most, at_least, self._have, self._arms, everyone, taken, times, rule)
+                if lasts:
+                    self._left[d, times] = found
+            apart[:, :, d] = upper_differences(found, rule, d)
         return replace(intervals, apart=apart)
 
     def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat, rule: PairRule) -> None:
         """Put the intervals of means over the list in the place of those of a law."""
         chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
         threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
-        for d, each in enumerate(self._statistics):
+        for d, each in enumerate(self.statistics):
             if each.kind != BOUNDED_MEAN:
                 continue
             most, least = self._by_block(d)
@@ -457,7 +401,5 @@ class PairReader(ClusterReader):
                     values, len(values), int(self.ordered.pulls[arm]), self.ordered.items, rule.hits,
                     rule.surviving, threat.taken, threshold,
                 )  # fmt: skip
-                intervals.lower[place, d], intervals.upper[place, d] = (
-                    inner_of_mean(low, scale),
-                    inner_of_mean(high, scale),
-                )
+                intervals.lower[place, d] = inner_of_mean(low, scale)
+                intervals.upper[place, d] = inner_of_mean(high, scale)

@@ -6,42 +6,42 @@ observation of rank q(n; keep(p), δ') for all n at once; likewise from above.
 
 Let m be a median and t a shift. The number N_t(x) of observations at or below x + R(t) bears evidence against m ≤ x, as
 too few of them are there: M_n(N_t(x); keep(½+t)) of `evidence.confidence_sequences`, which at x = m ever reaches 1/δ'
-with probability at most δ'. The same is true of any mean of such evidence with weights that were fixed beforehand,
+with probability at most δ'. So does a mean of such evidence with weights that were fixed beforehand,
 
-    W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1,
+    W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1.
 
-since a mean of supermartingales is one. W falls in x. So the x with W_n(x) ≥ 1/δ', which are refuted, end at one of the
-points at which some N_t rises, a value less R(t): that is the lower end of an interval. Each shift by itself, with its
-part w_t δ' of δ', refutes no more, as W is at least each of its terms.
+W falls in x, and the x with W_n(x) ≥ 1/δ' end at one of the points at which some N_t rises, a value less R(t): that is
+the lower end of an interval. W is at least each of its terms, so no shift by itself refutes more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from frontguard._common.compiled import inlined, kernel
-from frontguard._common.typing import Floats
+from frontguard._common.typing import Floats, Ints
+from frontguard.errors import BadInput
 from frontguard.evidence.confidence_sequences import (
     STEPS,
     STRENGTH,
+    anytime_rank,
+    first_useful_pulls,
+    fixed_rank,
     log_mixture,
     log_prior_of,
-    rank_table,
     read_rank,
     taken_away,
     taken_away_each,
 )
+from frontguard.evidence.kinds import DOUBT, IntervalRule, Kind, LogLook, RankBound, Statistic
 from frontguard.evidence.samples import Record, Samples, ranked
-from frontguard.evidence.statistics import DOUBT, LARGEST, QUANTILE, Statistic
+from frontguard.objectives import Objective
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat, checked_t_bar
-
-if TYPE_CHECKING:
-    from frontguard.evidence.intervals import IntervalRule
 
 SHIFTS = (0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 """Where between h and t̄ the shifts lie for which R is used; see docs/choices.md for what others cost."""
@@ -50,58 +50,12 @@ UNSHIFTED_SHARE = 4.0
 """How much more weight the evidence without a shift has than that of each of the others."""
 
 
-def quantile_fields(
-    threat: Threat,
-    counted: Sequence[Statistic],
-    share: float,
-    bound: SpreadBound | None,
-    t_bar: float,
-    largest: int = LARGEST,
-) -> dict[str, Any]:
-    """What a `IntervalRule` has of quantiles, each end of which holds but with probability `share`.
-
-    R speaks of medians only. The shifts of a side have one part of δ' together, and weights by `UNSHIFTED_SHARE`.
-    """
-    shifts: Sequence[float] = ()
-    if bound is not None:
-        threat.check(checked_t_bar(t_bar))
-        bound.check(t_bar)
-        shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
-    shape = (len(counted), 1 + len(shifts))
-    low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
-    length = len(rank_table(0.0, share, largest=largest))
-    low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
-    for d, each in enumerate(counted):
-        if each.kind != QUANTILE:
-            continue
-        used = [0.0, *(shifts if each.level == 0.5 and each.spread else [])]
-        weights = np.ones(len(used))
-        weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
-        for s, (t, weight) in enumerate(zip(used, weights / weights.sum(), strict=True)):
-            costs[d, s] = 0.0 if t == 0.0 or bound is None else float(bound(t))
-            log_weights[d, s] = np.log(weight)
-            for level, keep, ranks in ((each.level, low_keep, low_ranks), (1.0 - each.level, high_keep, high_ranks)):
-                keep[d, s] = max(0.0, threat.keep(level + t))
-                ranks[d, s] = rank_table(float(keep[d, s]), share * weight, largest=largest)
-    return {
-        "low_ranks": low_ranks, "high_ranks": high_ranks, "costs": costs, "low_keep": low_keep, "high_keep": high_keep,
-        "quantiles": np.array([each.level for each in counted]), "log_weights": log_weights,
-        "log_priors": log_priors_of(low_keep),
-    }  # fmt: skip
-
-
-def first_of_quantile(rule: IntervalRule, d: int) -> list[int | None]:
-    """For both ends of the interval of objective d the pulls, none of which fails, before which it is not bounded."""
-    steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
-    pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
-    taken, found = float(rule.taken[d]), list[int | None]()
-    for tables, keep in ((rule.low_ranks[d], rule.low_keep[d]), (rule.high_ranks[d], rule.high_keep[d])):
-        useful = np.flatnonzero((tables > taken_away_each(taken, pulls)).any(axis=0))
-        first = int(pulls[useful[0]]) if len(useful) else None
-        if first is not None and rule.log_weights[d, -1] > -np.inf and len(keep) > 1:
-            first = first_bounded_on_average(keep, rule.log_weights[d], rule.thresholds[d], taken, first)
-        found.append(first)
-    return found
+def shifts_of(threat: Threat, bound: SpreadBound, t_bar: float) -> list[tuple[float, float]]:
+    """The shifts t that a median makes use of, each with R(t)."""
+    threat.check(checked_t_bar(t_bar))
+    bound.check(t_bar)
+    shifts = [threat.shift + f * (t_bar - threat.shift) for f in SHIFTS]
+    return [(t, float(bound(t))) for t in shifts]
 
 
 def log_priors_of(keep: Floats, strength: float = STRENGTH) -> Floats:
@@ -274,3 +228,106 @@ def quantile_and_doubt(samples: Samples, record: Record, level: float) -> tuple[
     reach = DOUBT * np.sqrt(have * level * (1.0 - level))
     low = ranked(samples, record, max(0, int(np.floor(middle - reach))))
     return estimate, low, ranked(samples, record, min(have - 1, int(np.ceil(middle + reach))))
+
+
+# What it says of itself, and of a log -----------------------------------------------------------------------------
+
+_FEW = 256  # numbers of pulls of which the ranks are kept
+
+
+class Quantile(Kind):
+    """A quantile."""
+
+    name = "quantile"
+
+    @classmethod
+    def of(cls, objective: Objective) -> Statistic | None:
+        """Return its level among inner values, if a quantile counts."""
+        return Statistic(level=objective.inner_quantile) if objective.has_quantile else None
+
+    @classmethod
+    def rows(cls, statistic: Statistic, shifts: Sequence[tuple[float, float]]) -> list[RankBound]:
+        """Return a row for the quantile itself and, of a median, one for each shift."""
+        level = statistic.level
+        used = [(0.0, 0.0), *(shifts if level == 0.5 and statistic.spread else [])]
+        weights = np.ones(len(used))
+        weights[0] = UNSHIFTED_SHARE if len(used) > 1 else 1.0
+        weights /= weights.sum()
+        return [
+            RankBound(level + t, (1.0 - level) + t, cost, w)
+            for (t, cost), w in zip(used, weights.tolist(), strict=True)
+        ]
+
+    @classmethod
+    def first_bounded(cls, rule: IntervalRule, d: int) -> list[int | None]:
+        """Return the pulls from which a rank bounds it, from either side."""
+        steps = np.arange(rule.low_ranks.shape[2], dtype=np.int64)
+        pulls = -(-steps * steps // STEPS**2)  # of each entry of a table: between two of them, only more is taken
+        taken, found = float(rule.taken[d]), list[int | None]()
+        for tables, keep in ((rule.low_ranks[d], rule.low_keep[d]), (rule.high_ranks[d], rule.high_keep[d])):
+            useful = np.flatnonzero((tables > taken_away_each(taken, pulls)).any(axis=0))
+            first = int(pulls[useful[0]]) if len(useful) else None
+            if first is not None and rule.log_weights[d, -1] > -np.inf and len(keep) > 1:
+                first = first_bounded_on_average(keep, rule.log_weights[d], rule.thresholds[d], taken, first)
+            found.append(first)
+        return found
+
+    def first_of_log(self, threat: Threat, share: float) -> list[int | None]:
+        """Return the same of a log."""
+        kept = self._kept(threat)
+        return [first_useful(each, share, threat.taken, self.anytime) for each in kept]
+
+    @property
+    def nothing(self) -> tuple[float, float] | None:
+        """Everything."""
+        return -np.inf, np.inf
+
+    def interval(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
+        """Return the observations whose ranks bound it."""
+        failed = self.pulls - self.good
+        low, high = (ranks_at(look, kept, share, anytime=self.anytime) - failed for kept in self._kept(look.threat))
+        return self.bound(low, above=False), self.bound(high, above=True)
+
+    def centre(self, shrink: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the empirical quantiles."""
+        return self.about_quantile(self.objective.inner_quantile, shrink)
+
+    def _kept(self, threat: Threat) -> tuple[float, float]:
+        level = self.objective.inner_quantile
+        return threat.keep(level), threat.keep(1.0 - level)
+
+
+def ranks_at(look: LogLook, kept: float, share: float, *, anytime: bool) -> Ints:
+    """The ranks (n,), among the values that there are now, that bound what a share `kept` of clean ones lies beyond."""
+    if (kept, share) not in look.ranks:
+        distinct, which = look.distinct
+        rank = anytime_rank if anytime else fixed_rank
+        most = _ranks_of(rank, distinct, kept, share) if kept > 0.0 else np.zeros_like(distinct)
+        of_all = np.maximum(most - taken_away_each(look.threat.taken, distinct), 0)[which]
+        now = np.floor(of_all * look.shrink + 1e-9).astype(np.int64)
+        look.ranks[kept, share] = np.asarray(np.maximum(now, of_all >= 1), np.int64)
+    return look.ranks[kept, share]
+
+
+# Ranks depend on numbers of pulls alone, which looks at one log, and logs of one design, have in common.
+
+
+def _ranks_of(rank: Callable[[Ints, float, float], Ints], pulls: Ints, kept: float, share: float) -> Ints:
+    """The ranks (n,) for these numbers of pulls; not to be changed."""
+    if pulls.size > _FEW:
+        return rank(pulls, kept, share)
+    return _kept_ranks(rank, pulls.tobytes(), kept, share)
+
+
+@lru_cache(1024)
+def _kept_ranks(rank: Callable[[Ints, float, float], Ints], pulls: bytes, kept: float, share: float) -> Ints:
+    return rank(np.frombuffer(pulls, np.int64), kept, share)
+
+
+@lru_cache(1024)
+def first_useful(kept: float, share: float, taken: float, anytime: bool) -> int | None:
+    """`first_useful_pulls`, or None where no number of pulls is enough."""
+    try:
+        return first_useful_pulls(kept, share, taken=taken, anytime=anytime)
+    except BadInput:
+        return None

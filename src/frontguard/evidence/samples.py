@@ -1,20 +1,14 @@
-"""Growing samples with exact medians: O(1) a value where values come in random order, O(√n) whatever comes.
+"""Growing samples: with exact medians at O(1) a value, or kept sorted.
 
-A sample keeps all its values and, sorted, the few whose ranks lie around the median: the *window*, about √n of them.
-A new value below or above the window is merely counted, which is what happens to nearly all of them; one inside it is
-inserted. The rank of the median drifts by about √n while n values come in, so a window of a few √n ranks has to be
-trimmed, but hardly ever searched anew. Where data drift, or an attack changes sides, it moves by half a rank a value,
-and a window lasts for some √n of them.
+A sample with medians keeps, beside all its values, the few whose ranks lie around the median, sorted: the *window*,
+about √n of them. A new value outside it is merely counted; one inside it is inserted. The rank of the median drifts by
+about √n while n values come in, so a window has to be trimmed, but hardly ever searched anew.
 
-Many samples (one for each arm and objective: the *columns*) share one pool of memory and one table of records. The
-kernels work on these two arrays.
+Samples that are kept sorted are read at many ranks, or as a whole, but rarely: new values are merged in, O(1) a value
+after batches that grow with n, and a few may lie beside the pool for a look. Those of which means count begin
+*counted*: their different values are held with how often each came, until there are more than `MOST_DIFFERENT`.
 
-Columns of samples that are kept sorted, for what is read at many ranks, or as a whole, but rarely.
-
-New values are merged in, which costs O(1) a value after batches that grow with n. A few may lie beside the pool for a
-look. Columns of which means count begin *counted*: while their different values are few, these
-are held with how often each came, and so are two numbers for a rate. Once there are more than `MOST_DIFFERENT`, all
-values are written out, for good. What is read is the same either way.
+Many samples (one for each arm and objective: the *columns*) share one pool of memory and one table of records.
 """
 
 from __future__ import annotations
@@ -316,11 +310,7 @@ class Samples(NamedTuple):
 
 @kernel(over="values")
 def push_sorted(pool: Floats, table: Table, column: int, values: Floats) -> None:
-    """Add values (n,) to a column with enough room whose values are kept sorted throughout: all ranks at O(1).
-
-    For samples that are read at many ranks but rarely, after batches that grow with n: merging then costs O(1) a value.
-    Columns are either pushed to with this, or with `push`; never with both. Not for those that are counted.
-    """
+    """Merge values (n,) into a sorted column with enough room, which is not counted and was never given to `push`."""
     record: Record = table[column]
     block = np.sort(values)
     old = record.start + record.count - 1

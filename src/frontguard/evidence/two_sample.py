@@ -1,11 +1,9 @@
 """Exact tests of two independent samples, for one look: how far apart two quantiles are, and whether one law is larger.
 
-*Quantiles.* Let Q be the quantile of level p of the laws of x and of y, and g a number. If Q(y) − Q(x) ≥ g, then some
-θ has P(y − g ≥ θ) ≥ 1 − p and P(x ≤ θ) ≥ p. So the counts b = #{y − g ≥ θ} and c = #{x ≤ θ} are at least two
-independent counts of clean values, whose laws a threat model gives (`least_counts`). Let R be a set of pairs of counts
-that has with each pair all smaller ones, and into which those two fall with probability δ' at most. If (b, c) lies in R
-*whatever θ is*, g is refuted. No θ costs anything, as only one of them needs to be the true one. R are the pairs whose
-tails have a product of at most some number (Fisher), with the axes, along which every path of θ runs.
+*Quantiles.* If Q(y) − Q(x) ≥ g, for quantiles of level p, then some θ has P(y − g ≥ θ) ≥ 1 − p and P(x ≤ θ) ≥ p. So
+b = #{y − g ≥ θ} and c = #{x ≤ θ} are at least two independent counts of clean values (`least_counts`). Let R be a set
+of pairs of counts that has with each pair all smaller ones, and into which those two fall with probability δ' at most.
+If (b, c) lies in R *whatever θ is*, g is refuted.
 
 *Some quantile.* If y is nowhere larger than x, as laws, then U = #{(i, j): y_j > x_i} has the law of Mann and Whitney
 for clean values, and one that is known exactly under the worst attack of each threat model (`u_tail`).
@@ -54,6 +52,8 @@ def least_counts(n: int, threat: Threat, p: float) -> Floats:
 @lru_cache(maxsize=1024)
 def region(n: int, m: int, threat: Threat, p: float, delta: float) -> Ints | None:
     """Return R as the largest count b of n values for each count c = 0, …, m; None if δ' is too small for any.
+
+    R are the pairs whose tails have a product of at most some number (Fisher), with the axes.
 
     >>> from frontguard import Prescient
     >>> region(8, 8, Prescient(0.0), 0.5, 0.05).tolist()

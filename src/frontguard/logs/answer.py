@@ -12,6 +12,7 @@ from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.apart import IndependentLog, IndependentReader
 from frontguard.evidence.clusters import Clustered, ClusterReader
+from frontguard.evidence.exact import ExactValue
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import PairedLog, PairReader
@@ -187,8 +188,7 @@ def kept_by(intervals: ArmIntervals, question: Question) -> Kept | None:
 
 def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
     """Means (K, M) of the values that did not fail, in the metrics' own units; NaN where all failed."""
-    every = ordered.means
-    return np.stack([every[ordered.metrics.index(objective.name)] for objective in objectives], axis=1)
+    return np.stack([ordered.mean(ordered.metrics.index(objective.name)) for objective in objectives], axis=1)
 
 
 def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools | None = None) -> Bools:
@@ -278,12 +278,12 @@ def _in_clusters(ordered: Ordered) -> TypeGuard[Clustered]:
 
 def exact_differs(reader: IntervalReader, objectives: int) -> Iterator[ExactDiffers]:
     """Yield a notice for each objective that was declared exact and is not."""
-    for d, objective in enumerate(reader.objectives[:objectives]):
-        if objective.exact:
-            arms, values = reader.differing(d)
+    for kind in reader.kinds[:objectives]:
+        if isinstance(kind, ExactValue):
+            arms, values = kind.differing()
             if len(arms):
                 name = reader.ordered.arms[int(arms[0])]
-                yield ExactDiffers(objective.name, name, len(arms), *values[0].tolist())
+                yield ExactDiffers(kind.objective.name, name, len(arms), *values[0].tolist())
 
 
 def sizes_matter(reader: IntervalReader, intervals: ArmIntervals, objectives: int) -> Iterator[SizesMatter]:

@@ -91,7 +91,7 @@ def of_state(
 
 def about_state(opened: Log, question: Question, chosen: RowFilter) -> dict[str, Any]:
     """Facts about its rows that a state remembers."""
-    relative = [each.name for each in question.objectives if each.relative and each.statistic != "mean"]
+    relative = [each.name for each in question.objectives if each.positive]
     about: dict[str, Any] = {"arm": list(opened.arm), "layout": opened.layout, "relative": relative}
     if len(opened.arm) > 1:  # how they were made one name
         about["joined"] = "/"

@@ -2,7 +2,7 @@
 
 One sketch for each arm and metric (Karnin, Lang and Liberty, 2016, arXiv:1603.05346), with the counts of pulls and good
 values beside it, which stay exact: docs/logs-streams.md says what may be read from sketches, and why. Of a mean with
-known bounds a sketch has the logarithms of wealth of e-processes against it (`evidence.means`), which add up, exactly.
+known bounds a sketch has the logarithms of wealth of e-processes against it (`evidence.bets`), which add up, exactly.
 Coins come from the operating system, so that no process shares them with another, and nobody foresees them.
 """
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.means import BETS, WORST
+from frontguard.evidence.bets import BETS, WORST
 from frontguard.evidence.measurements import Bounds, Ordered, sums_of_values
 from frontguard.logs.spill import merge_ordered, same_metrics, united
 from frontguard.phrases import shown
@@ -90,7 +90,7 @@ class Sketches:
 
     def add(self, ordered: Ordered) -> None:
         """Add the rows of a log, or of a part of it."""
-        self._take(ordered, ordered.sums)
+        self._take(ordered, np.stack([ordered.sum(metric) for metric in range(len(ordered.metrics))]))
 
     def merge(self, other: Sketches) -> None:
         """Add what another one has, and leave it as it is."""
@@ -289,10 +289,9 @@ class SketchOrdered(Ordered):
         """Counts (M, K) of the values that did not fail."""
         return self.numbers
 
-    @property
-    def sums(self) -> Floats:
-        """Sums (M, K) of the values that did not fail."""
-        return self.totals
+    def sum(self, metric: int) -> Floats:
+        """The sums (K,) of the values of a metric that did not fail."""
+        return np.asarray(self.totals[metric])
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
         """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
@@ -311,7 +310,7 @@ class SketchOrdered(Ordered):
         K, good = len(self.pulls), self.good[metric]
         arm_of = np.repeat(np.arange(K), np.diff(self.starts[metric]))
         weights = np.diff(self.counts[metric], prepend=0)
-        away = self.values[metric] - self.means[metric][arm_of]
+        away = self.values[metric] - self.mean(metric)[arm_of]
         return np.sqrt(np.bincount(arm_of, weights * away**2, K)) / np.where(good > 0, good, np.nan)
 
     def sums_of_bets(self, metric: int, arms: Ints, bounds: Bounds, taken: Floats) -> Floats:

@@ -487,8 +487,7 @@ def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Fl
     known: dict[str, tuple[float, float]] = {}
     for objective in objectives:
         # Logarithms are compared of what is positive; those of a mean are taken of the mean alone.
-        positive = objective.relative and objective.statistic != "mean"
-        low, high = objective.bounds or (POSITIVE if positive else ANY_NUMBER)
+        low, high = objective.bounds or (POSITIVE if objective.positive else ANY_NUMBER)
         least, most = known.get(objective.name, ANY_NUMBER)
         known[objective.name] = max(low, least), min(high, most)
     return np.array([known.get(name, ANY_NUMBER) for name in metrics], np.float64).reshape(len(metrics), 2)

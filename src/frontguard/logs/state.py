@@ -28,7 +28,7 @@ import numpy.typing as npt
 from frontguard._common.secrets import LEFTOVER, replacing
 from frontguard._common.typing import Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.means import BETS, WORST
+from frontguard.evidence.bets import BETS, WORST
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sketch import DEFAULT_SIZE, Sketches
 from frontguard.logs.sources.files import STATE

@@ -26,16 +26,9 @@ from scipy.special import ndtri
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.intervals import ArmIntervals
+from frontguard.evidence.kinds import Statistic, inner_of_mean
 from frontguard.evidence.quantiles import SHIFTS
-from frontguard.evidence.statistics import (
-    BOUNDED_MEAN,
-    EXACT,
-    NORMAL_MEAN,
-    QUANTILE,
-    Statistic,
-    inner_of_mean,
-    statistic_of,
-)
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, QUANTILE, statistic_of
 from frontguard.limits import Columns, Gate
 from frontguard.objectives import Objective, differences_in_units, parse_tolerance
 from frontguard.pareto.judge import judge

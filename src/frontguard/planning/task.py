@@ -22,15 +22,8 @@ from scipy.special import ndtri
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.intervals import checked_statistics
-from frontguard.evidence.statistics import (
-    BOUNDED_MEAN,
-    EXACT,
-    QUANTILE,
-    Statistic,
-    inner_of_mean,
-    statistic_of,
-    statistics_of,
-)
+from frontguard.evidence.kinds import Statistic, inner_of_mean
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN, QUANTILE, statistic_of, statistics_of
 from frontguard.limits import Columns
 from frontguard.objectives import Objective, tolerances
 from frontguard.pareto.dominance import pareto_mask
@@ -45,6 +38,9 @@ from frontguard.theory.threats import Threat
 
 ROWS = 512
 """Values of an arm that pulls are drawn from where something else than medians counts: so fine are its shares."""
+
+PLANNED = (QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT)
+"""The kinds of statistics of which it is known what endless pulls leave (`planning.reach`)."""
 
 MOST_PILOT_ARMS = 1000
 """Arms of a pilot, which cannot be thinned out, beyond which a plan is refused: its cost grows with their square."""
@@ -71,6 +67,9 @@ class Task:
         if self.pilot is not None and self.arms > MOST_PILOT_ARMS:
             raise BadInput(f"a pilot may have {MOST_PILOT_ARMS:,} arms at most for a plan; got {self.arms:,}")
         self._check_noise()
+        for metric, counted in zip(self.columns.boxed, self.statistics, strict=True):
+            if counted.kind not in PLANNED:
+                raise BadInput(f"no plan is made of the {metric.statistic_word}, which counts of {metric.name!r}")
         checked_statistics(self.statistics, 0.5, self.width, self.threat)
         if self.pilot is None and self.span is None and not self.assumed:
             widest = max([self.sigma or 0.0, *(each.sigma or 0.0 for each in self.metrics)])

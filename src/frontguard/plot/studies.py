@@ -425,8 +425,10 @@ def _column(measurements: Measurements, history: History | None, d: int) -> _Col
     measured = values[np.isfinite(values)]
     low, high = -np.inf, np.inf
     middle = np.nan
-    if len(measured):
-        middle = float(measured.mean() if objective.statistic == "mean" else np.quantile(measured, objective.level))
+    if len(measured) and (objective.has_quantile or objective.exact):
+        middle = float(np.quantile(measured, objective.level))
+    elif len(measured) and objective.statistic == "mean":
+        middle = float(measured.mean())
     if history is not None and history.moments and d < len(history.objectives):  # not of a metric that is limited only
         last = history.moments[-1]
         low, high, middle = drawable(
@@ -489,9 +491,9 @@ def edges(values: Floats, ends: tuple[float, float], relative: bool) -> tuple[fl
 def _what(objective: Objective) -> str:
     if objective.exact:
         return "the value"
-    if objective.statistic == "mean":
-        return "the mean"
-    return "the median" if objective.level == 0.5 else f"the {objective.level:g}-quantile"
+    if objective.has_quantile and objective.level != 0.5:
+        return f"the {objective.level:g}-quantile"
+    return f"the {objective.statistic_word}"
 
 
 def _caption(columns: Sequence[_Column]) -> str:

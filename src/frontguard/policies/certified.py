@@ -35,7 +35,8 @@ from frontguard.evidence.intervals import (
     refresh_all,
     refute,
 )
-from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, LARGEST, Statistic, statistics_of
+from frontguard.evidence.kinds import LARGEST, Statistic
+from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
 from frontguard.objectives import Objective, parse_objectives, tolerances

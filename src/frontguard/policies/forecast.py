@@ -25,14 +25,13 @@ from frontguard.evidence.intervals import (
     LOW,
     LOW_FLOOR,
     REFUTED,
-    IntervalRule,
-    bounds_without_ranks,
     lasting_bounds,
     usable_shifts,
 )
+from frontguard.evidence.kinds import LARGEST, IntervalRule
 from frontguard.evidence.quantiles import with_all_shifts
 from frontguard.evidence.samples import Record, Samples, Table, ranked
-from frontguard.evidence.statistics import LARGEST, QUANTILE
+from frontguard.evidence.statistics import QUANTILE, interval_of
 from frontguard.pareto.relations import (
     CERTIFIED,
     FRONT,
@@ -148,7 +147,7 @@ def _read_intervals(thought: Thought, i: int) -> None:
         record: Record = samples.columns[i * intervals.shape[2] + d]
         if rule.kinds[d] != QUANTILE:
             if interval[REFUTED] == 0.0 and have > 0:
-                low, high = bounds_without_ranks(samples, record, have, rule, d, pulls)
+                low, high = interval_of(samples, record, have, rule, d, pulls)
                 interval[LOW], interval[HIGH] = max(interval[LOW], low), min(interval[HIGH], high)
             continue
         failed = have - record.count

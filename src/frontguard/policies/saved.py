@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.evidence.statistics import KINDS, Statistic
+from frontguard.evidence.kinds import Statistic
+from frontguard.evidence.statistics import KINDS
 from frontguard.pareto.relations import LimitRule
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, Subgaussian, Uniform
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share

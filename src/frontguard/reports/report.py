@@ -403,7 +403,7 @@ def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
 
 def asked_for(report: Report, asked: BesideQuestion) -> Report:
     """A report with what is asked for beside what it is about."""
-    if asked.nothing:
+    if asked == BesideQuestion():
         return report
     if report.result is None:
         raise BadInput(f"--baseline and --pick: wanted with a report on arms; got one on {report.kind}")

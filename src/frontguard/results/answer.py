@@ -523,9 +523,8 @@ class Answer:
     def beside(self, asked: BesideQuestion) -> Beside:
         """What is asked for beside the answer."""
         compared = None if asked.baseline is None else self.against(asked.baseline)
-        chosen = None
-        if asked.wants:
-            chosen = self.pick(asked.rule, weights=dict(asked.weights) or None, limit=asked.limits or None)
+        wish = asked.wish
+        chosen = None if wish is None else self.pick(wish.rule, weights=wish.weights, limit=wish.limits)
         return Beside(compared, chosen)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:

@@ -23,7 +23,8 @@ from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
-from frontguard.evidence.intervals import Differences, IntervalRule, refresh
+from frontguard.evidence.intervals import Differences, refresh
+from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, median, push, push_one, reserve, take
 from frontguard.pareto.relations import Goal, LimitRule, Standing, veil_arm
 from frontguard.pareto.rule import decide

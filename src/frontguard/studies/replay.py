@@ -21,7 +21,8 @@ from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import GateDetails, Outcome, gate_pair
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.intervals import REFUTED
-from frontguard.evidence.statistics import LARGEST
+from frontguard.evidence.kinds import LARGEST
+from frontguard.evidence.statistics import least_level, statistic_of
 from frontguard.limits import only_two_of
 from frontguard.notices import (
     Alarm,
@@ -272,9 +273,11 @@ class Replay:
 
         A mean is always bounded, and an exact value known by one pull.
         """
-        lasting = self.settings.question.threat.lasting
-        levels = ((each, each.inner_quantile) for each in self.settings.question.objectives)
-        return [1.0 if each.exact else lasting(min(level, 1.0 - level)) for each, level in levels]
+        question = self.settings.question
+        return [
+            1.0 if each.exact else question.threat.lasting(least_level(statistic_of(each)))
+            for each in question.objectives
+        ]
 
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
         """The next plan, and what this replay is once it is added; None if pulls that are out have to come back first.

@@ -113,8 +113,8 @@ def what_counts(metrics: Sequence[Objective]) -> str:
     found = []
     if quantiles or not metrics:
         found.append("medians" if all(each.level == 0.5 for each in quantiles) else "quantiles")
-    if any(each.statistic == "mean" for each in metrics):
-        found.append("means")
+    others = (each for each in metrics if not (each.has_quantile or each.exact))
+    found += dict.fromkeys(f"{each.statistic_word}s" for each in others)
     return joined(found) or "values"
 
 

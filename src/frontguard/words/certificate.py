@@ -254,7 +254,7 @@ def _shape(result: Answer) -> str:
         return f"The values of an arm spread around their median no further than was declared: {spread!r}."
     if policy not in ("certified", "analysis"):
         return f"The values of an arm spread around their middle no further than {policy} was told."
-    positive = [objective.name for objective in objectives if objective.relative and objective.statistic != "mean"]
+    positive = [objective.name for objective in objectives if objective.positive]
     only = []
     if positive:
         only.append(f"{joined(positive)} {are(len(positive))} positive (compared by ratios)")

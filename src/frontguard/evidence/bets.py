@@ -1,0 +1,147 @@
+"""Bets against a mean of values in [0, 1]: their wealth bounds it at every number of values at once.
+
+Let ξ_1, ξ_2, … in [0, 1] have E(ξ_s | G_{s−1}) ≥ c. For fixed 0 ≤ θ < 1 the product of
+
+    (1 − θ ξ_s) / (1 − θ c) = 1 + λ (c − ξ_s),   λ = θ / (1 − θ c) < 1 / (1 − c),
+
+is a non-negative supermartingale: the wealth of a bet of 1 on values below c. So is its mean over a fixed grid of θ,
+
+    W_n(c) = Σ_l w_l exp(S_l − n log(1 − θ_l c)),   S_l = Σ_s log(1 − θ_l ξ_s),
+
+and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. The θ do not depend on c, so the S_l are
+all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest mean
+that is not refuted, and each of its steps is a valid bound. Proofs: docs/theory.md, (m).
+
+Small θ serve long samples, large ones short samples and means near 0 or 1. For one look at a number of values that was
+fixed before, bets that are of no use for so many are left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from frontguard._common.checks import checked_delta
+from frontguard._common.compiled import inlined, kernel
+from frontguard._common.typing import Floats
+
+_ENDS = math.log(999.0)  # of the grid, in log(θ / (1−θ)): θ from 0.001 to 0.999
+_MIDDLE = 2.0  # its weights are a normal density of this deviation ...
+_EVEN = 0.1  # ... and this share of them spread evenly; see docs/benchmarks.md
+
+BETS = 24
+"""How many θ there are."""
+
+_LOGITS = np.linspace(-_ENDS, _ENDS, BETS)
+THETAS: Floats = 1.0 / (1.0 + np.exp(-_LOGITS))
+_HUMP = np.exp(-0.5 * (_LOGITS / _MIDDLE) ** 2)
+LOG_WEIGHTS: Floats = np.log((1.0 - _EVEN) * _HUMP / _HUMP.sum() + _EVEN / BETS)
+WORST: Floats = np.log1p(-THETAS)
+"""What a value of 1, and so one that may be anything, adds to each sum."""
+
+AT_ONCE = 32
+"""Factors 1 − θ ξ, none below 10⁻³, that are multiplied before a logarithm is taken: far from the smallest double."""
+
+_SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
+_MOST_STEPS = 60
+_SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
+
+
+@kernel
+def weights_for(count: float, threshold: float, one_look: bool) -> Floats:
+    """The logarithms of the weights (BETS,) of the bets on so many values.
+
+    For many looks they are one and the same. For one look at so many, small θ are of no use: not even the widest spread
+    of values would want them. What they had, the others have.
+    """
+    found = LOG_WEIGHTS.copy()
+    if not one_look or count <= 0.0:
+        return found
+    wanted = math.sqrt(2.0 * threshold / count)
+    least = min(0.5, wanted / (1.0 + wanted))
+    kept = 0.0
+    for l in range(BETS):  # noqa: E741
+        kept += math.exp(found[l]) if THETAS[l] >= least else 0.0
+    for l in range(BETS):  # noqa: E741
+        found[l] = found[l] - math.log(kept) if THETAS[l] >= least else -np.inf
+    return found
+
+
+@kernel
+def log_wealth(sums: Floats, count: float, c: float, log_weights: Floats) -> tuple[float, float]:
+    """log W_n(c) of the `sums` (BETS,) of `count` values, and its slope in c divided by `count`."""
+    bets = np.empty(BETS)
+    largest = -np.inf
+    for l in range(BETS):  # noqa: E741
+        bets[l] = log_weights[l] + sums[l] - count * math.log1p(-THETAS[l] * c)
+        largest = max(largest, bets[l])
+    total, slope = 0.0, 0.0
+    for l in range(BETS):  # noqa: E741
+        share = math.exp(bets[l] - largest)
+        total += share
+        slope += share * THETAS[l] / (1.0 - THETAS[l] * c)
+    return largest + math.log(total), slope / total
+
+
+@kernel
+def unrefuted_mean(sums: Floats, count: float, threshold: float, log_weights: Floats) -> float:
+    """The largest c in [0, 1] with log W_n(c) ≤ threshold, rounded up; 1 if there is none below.
+
+    `sums` (BETS,) are the S_l of `count` values, and `log_weights` those of `weights_for` so many.
+    """
+    if count == 0:
+        return 1.0
+    c = 1.0
+    for l in range(BETS):  # noqa: E741
+        # One bet alone is worth no more than all together: a bound by itself, and where Newton's method begins.
+        alone = sums[l] + log_weights[l] - threshold
+        if alone > count * WORST[l]:  # or it does not refute 1
+            c = min(c, -math.expm1(alone / count) / THETAS[l])
+    for _ in range(_MOST_STEPS):
+        wealth, slope = log_wealth(sums, count, c, log_weights)
+        step = (wealth - threshold) / (count * slope)
+        c -= step
+        if step <= _SMALL_STEP:
+            break
+    return min(1.0, c + 1e-11)
+
+
+@inlined
+def multiply_bets(product: Floats, xi: float) -> None:
+    """Multiply the products (BETS,) by 1 − θ ξ; not more often than `AT_ONCE` before `add_logarithms`."""
+    for l in range(BETS):  # noqa: E741
+        product[l] *= 1.0 - THETAS[l] * xi
+
+
+@inlined
+def add_logarithms(sums: Floats, product: Floats) -> None:
+    """Add the logarithms of the products (BETS,) to the sums, and begin anew."""
+    for l in range(BETS):  # noqa: E741
+        sums[l] += math.log(product[l])
+        product[l] = 1.0
+
+
+@kernel
+def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_above: bool) -> None:
+    """Add weight · log(1 − θ ξ) of so many atoms to the sums; ξ is the atom or, `from_above`, what it lacks of 1."""
+    product = np.ones(BETS)
+    waiting = 0
+    for i in range(count + 1):
+        if waiting == AT_ONCE or i == count:
+            add_logarithms(sums, product)
+            waiting = 0
+        if i == count:
+            break
+        xi = 1.0 - atoms[i] if from_above else atoms[i]
+        if weights[i] == 1.0:
+            multiply_bets(product, xi)
+            waiting += 1
+        else:
+            for l in range(BETS):  # noqa: E741
+                sums[l] += weights[i] * math.log1p(-THETAS[l] * xi)
+
+
+def threshold_of(delta: float) -> float:
+    """The logarithm of the wealth at which a mean is refuted with probability at most δ' of being the true one."""
+    return -math.log(checked_delta(delta)) + _SAFETY
