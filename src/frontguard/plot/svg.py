@@ -271,7 +271,8 @@ def _below(plan: PanelRoom, cell: Rectangle, frame: Rectangle, x: Scale) -> Iter
     labels = [words(centre, y + row * SIZE * LINE, text) for _, centre, said in found for row, text in enumerate(said)]
     yield element("g", {"text-anchor": "middle", "opacity": ".8", "class": "ticks"}, *labels)
     if axis.title or axis.better:
-        yield _titled(axis, (left + right) / 2.0, y + lines * SIZE * LINE + 2.0, right - left, upright=False)
+        room = right - left + 2.0 * min(_FREE, left - cell[0])
+        yield _titled(axis, (left + right) / 2.0, y + lines * SIZE * LINE + 2.0, room, upright=False)
 
 
 def _grid(path: str) -> Element:

@@ -107,7 +107,7 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
             Section(OPEN, listed=tuple(to_settle)),
             pulls_part(plain),
             Section("A best guess", (*filter(None, [best_guess(plain)]), *what_if(plain))),
-            _failures(plain),
+            Section(FAILED, tuple(filter(None, [summary.failures(plain)]))),
         ),
         steps=steps,
     )
@@ -145,12 +145,6 @@ def robustness_part(found: Answer, *notes: str) -> Section:
     picture = (Figure("Up to what verdicts stand", plot.robustness(found)),) if known else ()
     said = summary.robustness(found), explained if known else None, *notes
     return Section(ROBUST, tuple(filter(None, said)), shown=picture)
-
-
-def _failures(found: Answer) -> Section:
-    """How many values failed; the table has how many of each arm."""
-    said = summary.failures(found)
-    return Section(FAILED, (said,) if said else ())
 
 
 # Plain results -------------------------------------------------------------------------------------------------------

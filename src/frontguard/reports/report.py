@@ -249,11 +249,12 @@ def report_of(
 def facts_of(result: Answer) -> list[Fact]:
     """Return the facts about a result and its question."""
     certificate, eps = result.certificate, result.certificate.contamination
-    failed = f", {result.failed:,} failed" if result.study is not None and result.failed else ""
+    failed = result.failed if result.study is not None else 0
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
-        Fact("Pulls", f"{result.pulls:,}{failed}"),
+        Fact("Pulls", f"{result.pulls:,}"),
+        *((Fact("Failed", f"{failed:,} ({percent(failed / result.pulls)})"),) if failed else ()),
         Fact("Confidence", sure),
         Fact("Measurements that may lie", f"up to {percent(eps)} ({certificate.threat})" if eps else "none"),
     ]

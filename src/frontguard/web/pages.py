@@ -163,7 +163,7 @@ def _answer(found: Answer) -> Element:
 
 def _facts(overview: Overview, plain: Answer) -> Element:
     """Counts, pace and forecast."""
-    facts = [fact for fact in facts_of(plain) if fact.label == "Pulls"]
+    facts = [fact for fact in facts_of(plain) if fact.label in ("Pulls", "Failed")]
     if overview.status == "running":
         pace = plain.state.pulls_a_second
         facts.append(Fact("Pulls a minute", number(round(60.0 * pace, 1)) if pace else "none lately"))
@@ -266,7 +266,11 @@ def _reproduce(overview: Overview) -> Element:
     """The question, and the steps to make it again: the spec as it was written, if there is one."""
     *facts, spec = *facts_of(overview.answer), *study_steps(overview)
     # How many pulls there are stands above: nothing changes here while a study goes on.
-    terms = [(fact.label, called(fact.value)) for fact in facts if not fact.verbatim and fact.label != "Pulls"]
+    terms = [
+        (fact.label, called(fact.value))
+        for fact in facts
+        if not fact.verbatim and fact.label not in ("Pulls", "Failed")
+    ]
     text = element("pre", {"tabindex": "0"}, spec.value)
     folded = element("details", {"id": "spec"}, element("summary", {}, spec.label), text)
     return region("reproduce", "How it was made", parts.definition(terms), folded)
