@@ -27,7 +27,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.studies.measurement import CANCELLED, DIED, Measurement, failure_in_words
 
 KINDS = "'serial', 'threads', 'processes', 'dask://HOST:PORT', a concurrent.futures.Executor or a distributed.Client"
-_ELSE = "Define it at the top of a module, or use executor='threads'"
+_ELSE = "Define it at the top of a module that can be imported, or use executor='threads'"
 
 PATIENCE = 60.0
 """Seconds in which an executor that was given must have loaded the function."""
