@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_what_was_spent_does_not_depend_on_how_many_pulls_are_taken_at_a_time() 
     for start in (0, 3, 10, 200, 399):
         end = {0: 3, 3: 10, 10: 200, 200: 399, 399: 400}[start]
         pieces.add(arms[start:end], costs[start:end])
-        pieces = pieces.copy()
+        pieces = deepcopy(pieces)
     for one in (whole, pieces):  # beside a naive reading
         for arm in range(3):
             known = [cost for a, cost in zip(arms, costs, strict=True) if a == arm and cost >= 0.0]
