@@ -10,13 +10,13 @@ import pytest
 from numpy.random import Generator
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.bets import LOG_WEIGHTS, THETAS, threshold_of
+from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.clusters import (
     bounding_place,
     first_useful_clusters,
     highest_cluster_mean,
 )
-from frontguard.evidence.confidence_sequences import anytime_rank
+from frontguard.evidence.confidence_sequences import anytime_rank, threshold_of
 from tests.support.bets import upper_mean
 
 DELTA = 0.02

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import frontguard as fg
 from frontguard._common.typing import Floats
-from frontguard.evidence.bets import threshold_of
+from frontguard.evidence.confidence_sequences import threshold_of
 from frontguard.evidence.means import highest_means, lasting_means, mean_and_error
 from frontguard.evidence.samples import (
     MOST_DIFFERENT,

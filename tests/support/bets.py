@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.bets import BETS, THETAS, threshold_of, unrefuted_mean, weights_for
+from frontguard.evidence.bets import BETS, THETAS, unrefuted_mean, weights_for
+from frontguard.evidence.confidence_sequences import threshold_of
 from frontguard.evidence.lists import hidden_at
 from frontguard.evidence.means import RATES_SHARE, highest_rate
 from frontguard.evidence.pairs import PairRule, unrefuted_difference, upper_differences

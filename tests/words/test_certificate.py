@@ -10,8 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
+from frontguard.words.answers import front_in_words
 from frontguard.words.certificate import assumptions, certainty, explanation, guarantee, sentence, tolerance_in_words
-from frontguard.words.front import front_in_words
 from tests.words.results import BYTES, FEASIBLE, SECONDS, certificate, result
 
 KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (

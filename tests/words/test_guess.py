@@ -9,8 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.words import answers as of_study
-from frontguard.words.answers import holds_now, next_after_log
-from frontguard.words.front import AFTERWARDS, best_guess, what_if
+from frontguard.words.answers import AFTERWARDS, best_guess, holds_now, next_after_log, what_if
 from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.logs.sort import LogProgress
-from frontguard.words.progress import ProgressDisplay
+from frontguard.words.terminal import ProgressDisplay
 from tests.support.snapshots import said
 
 

@@ -25,6 +25,7 @@ from frontguard.results import Intervals, Kept, Needed, Profile, StudyDetails
 from frontguard.statements import NOTHING, Statement
 from frontguard.verdicts import Feasibility, Verdict
 from frontguard.words import answers, gate, plan
+from frontguard.words.answers import front_in_words
 from frontguard.words.asked import keeping_in_words
 from frontguard.words.certificate import (
     assumptions,
@@ -36,7 +37,6 @@ from frontguard.words.certificate import (
     true_values,
 )
 from frontguard.words.comparisons import beside_in_words, choice_in_words
-from frontguard.words.front import front_in_words
 from tests.words.results import FEASIBLE, SECONDS, certificate, of_gate, of_log, result
 
 ROOT = Path(__file__).parents[2]

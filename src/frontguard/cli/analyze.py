@@ -117,7 +117,7 @@ def analyze(
     room = None if memory is None else options.size_of(memory)
     from frontguard.comparisons.picks import asked as asked_beside
     from frontguard.logs.analyze import analyze as analysis_of
-    from frontguard.words.progress import ProgressDisplay
+    from frontguard.words.terminal import ProgressDisplay
 
     wanted = asked_beside(given["baseline"], given["pick"])
     with ProgressDisplay() as display:

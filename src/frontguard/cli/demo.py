@@ -119,7 +119,7 @@ def _print_reviews(reviews: Reviews) -> None:
 def bombed_in_words(found: Answer, movie: str) -> str:
     """Say what has become of the bombed movie."""
     from frontguard.statements import Statement
-    from frontguard.words.front import place
+    from frontguard.words.answers import place
 
     said = {"keep": Statement.IS_CERTAINLY(place=place(found)), "beaten": Statement.IS_OFF()}
     return said.get(found.verdicts[movie], "cannot be put off the front")

@@ -147,7 +147,7 @@ def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> S
 
 def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> Answer:
     from frontguard.logs.sides import gate as gate_of_logs
-    from frontguard.words.progress import ProgressDisplay
+    from frontguard.words.terminal import ProgressDisplay
 
     baseline = given.get("baseline")
     if len(logs) == 1 and baseline is None:

@@ -64,7 +64,7 @@ def plan(
     """Say how many pulls an answer takes, and what can be promised."""
     from frontguard.planning.cost import plan as planned
     from frontguard.planning.pilot import read_pilot
-    from frontguard.words.progress import ProgressDisplay
+    from frontguard.words.terminal import ProgressDisplay
 
     plain = [text for text in sigma or () if "=" not in text]
     given |= {"spec": spec, "arms": arms, "pilot": pilot, "sigma": [text for text in sigma or () if "=" in text]}

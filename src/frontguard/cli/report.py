@@ -51,7 +51,7 @@ def report(
     from frontguard.comparisons.picks import asked
     from frontguard.reports.report import asked_for
     from frontguard.reports.write import format_of, report_from, save
-    from frontguard.words.progress import ProgressDisplay
+    from frontguard.words.terminal import ProgressDisplay
 
     beside = asked(given["baseline"], given["pick"])
     with ProgressDisplay() as display:

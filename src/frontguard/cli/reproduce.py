@@ -65,7 +65,7 @@ def reproduce(
         checked_target(report)
     from frontguard.experiments.runner import Campaign, RunStore
     from frontguard.experiments.setup import choose, contestants_named, settings_of
-    from frontguard.words.progress import ProgressDisplay
+    from frontguard.words.terminal import ProgressDisplay
 
     levels = [checked_share(text, "--contamination") for text in contamination or ()]
     contestants = contestants_named(policy or [])

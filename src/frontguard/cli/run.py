@@ -292,7 +292,7 @@ def _what_if(ended: Ended, storage: Storage) -> list[str]:
     """Say, where no arm is decided, what would be at a lower confidence or contamination."""
     from frontguard.logs.of_study import own_answer, read_study
     from frontguard.studies.study import Study
-    from frontguard.words.front import what_if
+    from frontguard.words.answers import what_if
 
     if ended.answer.guess is None:
         return []

@@ -38,8 +38,7 @@ from frontguard.words.arm_table import arm_table, counts, on_terminal, shown
 from frontguard.words.asked import standing_to_limits
 from frontguard.words.certificate import certificate_against_goal, spent_in_words
 from frontguard.words.gate import STYLES, rows
-from frontguard.words.progress import EVERY, FIRST
-from frontguard.words.terminal import console, write_line
+from frontguard.words.terminal import EVERY, FIRST, console, write_line
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -17,8 +17,8 @@ from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import Verdict
 from frontguard.words import arm_table
+from frontguard.words.answers import place
 from frontguard.words.certificate import true_values
-from frontguard.words.front import place
 
 _WORDS = {
     Verdict.KEEP: "returned",

@@ -32,8 +32,7 @@ import numpy as np
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.bets import threshold_of
-from frontguard.evidence.confidence_sequences import taken_away
+from frontguard.evidence.confidence_sequences import taken_away, threshold_of
 from frontguard.evidence.intervals import (
     COLUMNS,
     ESTIMATE,

@@ -22,7 +22,6 @@ import math
 
 import numpy as np
 
-from frontguard._common.checks import checked_delta
 from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Floats
 
@@ -43,7 +42,6 @@ WORST: Floats = np.log1p(-THETAS)
 AT_ONCE = 32
 """Factors 1 − θ ξ, none below 10⁻³, that are multiplied before a logarithm is taken: far from the smallest double."""
 
-_SAFETY = 1e-9  # what a logarithm must exceed its threshold by: more than its rounding errors
 _MOST_STEPS = 60
 _SMALL_STEP = 1e-9  # after which the next one would be far smaller: digits double with every step
 
@@ -140,8 +138,3 @@ def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_abov
         else:
             for l in range(BETS):  # noqa: E741
                 sums[l] += weights[i] * math.log1p(-THETAS[l] * xi)
-
-
-def threshold_of(delta: float) -> float:
-    """The logarithm of the wealth at which a mean is refuted with probability at most δ' of being the true one."""
-    return -math.log(checked_delta(delta)) + _SAFETY

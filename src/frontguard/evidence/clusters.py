@@ -31,11 +31,10 @@ from frontguard.evidence.bets import (
     add_logarithms,
     log_wealth,
     multiply_bets,
-    threshold_of,
     unrefuted_mean,
     weights_for,
 )
-from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each, threshold_of
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.kinds import LogLook
 from frontguard.evidence.means import BoundedMean

@@ -325,12 +325,17 @@ def fixed_rank(pulls: int | AnyInts, probability: float, delta: float) -> int | 
     return _each(ranks, pulls, probability, delta)
 
 
+def threshold_of(delta: float) -> float:
+    """Return the logarithm of the wealth that a true null reaches with probability at most δ' (Ville)."""
+    return -math.log(checked_delta(delta)) + _SAFETY
+
+
 def _each(
     ranks: Callable[[Ints, float, float], Ints], pulls: int | AnyInts, probability: float, delta: float
 ) -> int | Ints:
     """The ranks for each number of pulls; the function that finds them is asked only where 0 < p₀ < 1."""
     n, p = _checked_pulls(pulls, "pulls (n)"), _checked_probability(probability)
-    threshold = -math.log(checked_delta(delta)) + _SAFETY
+    threshold = threshold_of(delta)
     if p <= 0.0:
         found = np.zeros(n.shape, np.int64)
     else:

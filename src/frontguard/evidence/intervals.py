@@ -22,8 +22,7 @@ from frontguard._common.checks import checked_count, checked_delta, one_for_each
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.bets import threshold_of
-from frontguard.evidence.confidence_sequences import rank_table
+from frontguard.evidence.confidence_sequences import rank_table, threshold_of
 from frontguard.evidence.kinds import LARGEST, IntervalRule, RankBound, Statistic
 from frontguard.evidence.quantiles import between_ranks, lasting_quantile, log_priors_of, shifts_of, with_all_shifts
 from frontguard.evidence.samples import Record, Samples

@@ -15,8 +15,8 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.bets import BETS, WORST, add_bets, threshold_of, unrefuted_mean, weights_for
-from frontguard.evidence.confidence_sequences import taken_away, taken_away_each
+from frontguard.evidence.bets import BETS, WORST, add_bets, unrefuted_mean, weights_for
+from frontguard.evidence.confidence_sequences import taken_away, taken_away_each, threshold_of
 from frontguard.evidence.kinds import (
     DOUBT,
     LARGEST,

@@ -11,7 +11,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
-from frontguard.evidence.bets import threshold_of
+from frontguard.evidence.confidence_sequences import threshold_of
 from frontguard.evidence.kinds import SIGMA, IntervalRule, Kind, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.means import mean_and_error
 from frontguard.evidence.samples import Record, Samples

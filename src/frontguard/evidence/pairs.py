@@ -25,9 +25,9 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, threshold_of, unrefuted_mean
+from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, unrefuted_mean
 from frontguard.evidence.clusters import Clustered, ClusterReader
-from frontguard.evidence.confidence_sequences import taken_away_each
+from frontguard.evidence.confidence_sequences import taken_away_each, threshold_of
 from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, Sampled
 from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.lists import (

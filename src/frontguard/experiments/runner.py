@@ -28,7 +28,7 @@ from frontguard.experiments.results import Row, Run, result_of
 from frontguard.experiments.setup import TITLES, ExperimentPolicy, Setting
 from frontguard.simulation import simulate
 from frontguard.simulation.environments import Environment
-from frontguard.words.progress import ProgressDisplay
+from frontguard.words.terminal import ProgressDisplay
 
 CHUNK = 20
 """Runs that are stored together: an interruption loses so many at most."""

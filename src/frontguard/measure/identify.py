@@ -26,7 +26,7 @@ from frontguard.studies.measurement import Measurement
 from frontguard.studies.settings import named_arms
 from frontguard.studies.study import LEASE, Study
 from frontguard.theory.threats import Threat
-from frontguard.words.progress import ProgressDisplay
+from frontguard.words.terminal import ProgressDisplay
 
 Evaluate = Callable[..., Any]
 

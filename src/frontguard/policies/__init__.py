@@ -7,7 +7,6 @@ Read in this order:
 - `base`: the contract, and the turn-taking that all policies share;
 - `certified`: the policy of this library, around the rule of `pareto.rule`; `holding`: the samples that it keeps and
   lends;
-- `saved`: policies in files, as what they were given and told;
 - `baseline`: its goal where candidates are compared with a baseline;
 - `rpsi`: the paper's Algorithm 1; `auer`: what the paper compares it with;
 - `forecast`: how many pulls a certified policy still needs.

@@ -75,8 +75,7 @@ from frontguard.pareto.sampling import (
     worth_pulling,
 )
 from frontguard.policies.baseline import AgainstBaseline
-from frontguard.policies.carried import Carried
-from frontguard.policies.holding import Holding, Pending
+from frontguard.policies.holding import Carried, Holding, Pending
 from frontguard.question import Question
 from frontguard.results import Answer, Certificate, Guess, Intervals, Kept
 from frontguard.theory.spread import SpreadBound

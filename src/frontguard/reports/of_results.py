@@ -47,11 +47,10 @@ from frontguard.studies.pulls import under_way
 from frontguard.verdicts import Verdict
 from frontguard.words import answers as summary
 from frontguard.words import gate
-from frontguard.words.answers import more_to_come
+from frontguard.words.answers import best_guess, more_to_come, what_if
 from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
 from frontguard.words.asked import why_by_limits
 from frontguard.words.certificate import guarantee
-from frontguard.words.front import best_guess, what_if
 
 # Analyses and plain results ------------------------------------------------------------------------------------------
 

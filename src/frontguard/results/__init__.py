@@ -3,18 +3,17 @@
 May know: verdicts, notices, objectives, limits, comparisons, and the schema where JSON is read. Read in this order:
 
 - `answer`: the answer, with a verdict, intervals and the pulls of every arm, and what can be asked of it;
-- `certificate`: what it guarantees;
-- `facts`: how arms stand to limits, what pulls cost, a guess where nothing is certain yet, how it was made; what only
-  a complete log tells, and the state of a study.
+- `facts`: what it guarantees, how arms stand to limits, what pulls cost, a guess where nothing is certain yet, how it
+  was made; what only a complete log tells, and the state of a study.
 """
 
 from frontguard.comparisons.effects import Intervals
 from frontguard.results.answer import Answer
-from frontguard.results.certificate import Certificate
 from frontguard.results.facts import (
     LIMITS,
     WORDS,
     ArmParts,
+    Certificate,
     CostSoFar,
     Guess,
     Kept,

@@ -32,8 +32,7 @@ from frontguard.notices import Notice, said_once
 from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, listed, quoted, shown
 from frontguard.question import Question
-from frontguard.results.certificate import Certificate
-from frontguard.results.facts import WORDS, ArmParts, CostSoFar, Guess, Kept, LogDetails, StudyDetails
+from frontguard.results.facts import WORDS, ArmParts, Certificate, CostSoFar, Guess, Kept, LogDetails, StudyDetails
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, VERDICT_ORDER, Feasibility, Verdict
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 It may know everything that holds facts (answers, notices, studies, logs, plans); terminal, reports and the live page
 take their words from here, and nothing reads words back. Where to start:
 
-- `answers`: an answer as it is printed, its sentence, what is said below the table, what to do next; `front`, `gate`,
-  `plan`: the sentences of each.
+- `answers`: an answer as it is printed, its sentence, what is said below the table, what to do next; `gate`, `plan`:
+  the sentences of each.
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
 - `asked`: against whom something is promised, what counts of metrics, limits.
-- `arm_table`: the table of arms as data, and on a terminal, however narrow; `terminal`: other tables there.
+- `arm_table`: the table of arms as data, and on a terminal, however narrow; `terminal`: other tables there,
+  and how far it is, for whoever waits.
 - `comparisons`: arms beside each other: how they compare, which one to pick, what to take instead.
-- `progress`: how far it is, for whoever waits.
 """
