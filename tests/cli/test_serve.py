@@ -210,7 +210,7 @@ def test_a_storage_must_be_named(tmp_path: Path) -> None:
 def test_without_the_web_extra_it_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['uvicorn'] = None; sys.argv = ['frontguard', 'serve', 'flags.db'];"
-        "from frontguard.cli import main; main()"
+        "from frontguard.__main__ import main; main()"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 2

@@ -85,7 +85,7 @@ class Finder:
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Finder())
-from frontguard_start import main
+from frontguard.__main__ import main
 main()
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

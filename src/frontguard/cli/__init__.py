@@ -36,11 +36,6 @@ _LEAST_MEMORY = 2**28
 """Bytes of address space that the libraries take at least."""
 
 
-def main() -> None:
-    """All of a process: run the command line and leave with its exit code. Ctrl-C is answered once this is imported."""
-    sys.exit(run_command())
-
-
 def run_command() -> int:
     """Run the command line. Returns its exit code: 0 done, or one of the above; commands have others, too."""
     try:
