@@ -21,10 +21,10 @@ from frontguard.evidence.bets import (
     THETAS,
     WORST,
     add_bets,
-    threshold_of,
     unrefuted_mean,
     weights_for,
 )
+from frontguard.evidence.confidence_sequences import threshold_of
 from frontguard.evidence.intervals import HIGH, LOW, REFUTED, first_bounded, interval_rule, refresh, unknown_intervals
 from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.means import (

@@ -85,7 +85,7 @@ def test_column_that_is_not_there_is_named(snapshot: SnapshotAssertion) -> None:
 def test_study_as_a_log_keeps_its_limits(tmp_path: Path) -> None:
     file, rng = tmp_path / "study.db", np.random.default_rng(1)
     study = Study(list(ARMS), [Objective("seconds", "minimize", 0.5)], Prescient(0.0), storage=file,
-                  limits=["memory<=4"])  # fmt: skip
+                  limits=["memory<=4"], blocks=False)  # fmt: skip
     while pulls := study.ask(20):
         study.tell_many([(pull, rng.normal(ARMS[pull.arm], 0.5)) for pull in pulls])
     result = study.result()

@@ -61,7 +61,14 @@ class Machine:
 def begin(storage: str | Path, name: str = NAME) -> Study:
     """The study, taken up where it is."""
     return Study(
-        list(TRUTH), OBJECTIVES, Prescient(0.05), storage=storage, name=name, seed=SEED, worker="build machine"
+        list(TRUTH),
+        OBJECTIVES,
+        Prescient(0.05),
+        storage=storage,
+        name=name,
+        seed=SEED,
+        worker="build machine",
+        blocks=False,
     )
 
 

@@ -148,7 +148,7 @@ def story(watched: Watched, storage: Path, log: Path, while_served: Callable[[Se
         page.wait_for_selector("#head .chip.certified")
         assert same_document(page)
         assert verdicts(page) == end["result"]["verdicts"]
-        assert "enough" in page.inner_text("#answer")
+        assert "Keep" in page.inner_text("#answer")
         with_all = Study.open(storage, NAME, read_only=True)
         agrees(page, server, with_all)
         with_all.close()

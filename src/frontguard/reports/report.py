@@ -254,7 +254,7 @@ def facts_of(result: Answer) -> list[Fact]:
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
         Fact("Pulls", f"{result.pulls:,}"),
-        *((Fact("Failed", f"{failed:,} ({percent(failed / result.pulls)})"),) if failed else ()),
+        *((Fact("Failed", f"{failed:,} ({percent(failed / max(result.pulls, failed))})"),) if failed else ()),
         Fact("Confidence", sure),
         Fact("Measurements that may lie", f"up to {percent(eps)} ({certificate.threat})" if eps else "none"),
     ]

@@ -134,10 +134,13 @@ class Settings:
         if not isinstance(cluster, str) or "\0" in cluster or (cluster and not cluster.strip()):
             raise BadInput(f"pull {pull}: its cluster must be a text that is not blank; got {cluster!r}")
         found = storable(cluster)
-        if found and self.question.paired:
-            raise BadInput(f"pull {pull}: a study of pairs takes no clusters; got {found!r}")
-        if found and self.question.independent:
-            raise BadInput(f"pull {pull}: a study of independent arms takes no clusters; got {found!r}")
+        why = None
+        if self.question.paired:
+            why = "pairs takes no clusters: the pulls of a repeat are one already"
+        elif self.question.independent:
+            why = "independent arms takes no clusters: arms that share one depend on each other"
+        if found and why:
+            raise BadInput(f"pull {pull}: a study of {why}; got {found!r}")
         return found
 
     def with_rates(self, names: Iterable[str]) -> Settings:
