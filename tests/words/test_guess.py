@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Prescient, Study
 from frontguard.words import answers as of_study
-from frontguard.words.answers import AFTERWARDS, best_guess, holds_now, next_after_log, what_if
+from frontguard.words.answers import AFTERWARDS, best_guess, holds_now, next_after_log, next_step, what_if
 from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 
@@ -49,3 +50,14 @@ def test_a_run_that_stopped_early_says_what_it_can(snapshot: SnapshotAssertion) 
     assert ended.best_guess == ["fast", "small"]
     running = replace(ended, status="running")
     assert [of_study.answer(ended), of_study.answer(running), of_study.answer(running, "cancelled")] == snapshot
+
+
+def test_arms_that_are_tied_in_one_metric_need_a_tolerance_in_the_other(snapshot: SnapshotAssertion) -> None:
+    """Without one they neither beat each other nor are out of reach, however long they are measured."""
+    rng = np.random.default_rng(0)
+    study = Study(["a", "b"], [Objective("seconds"), Objective("bytes")], Prescient(0.1), max_pulls=100)
+    while pulls := study.ask(8):
+        study.tell_many([(pull, (rng.normal(1.0 if pull.arm == "a" else 1.1, 0.6), 100)) for pull in pulls])
+    found = study.result()
+    assert (found.status, set(found.verdicts.values())) == ("budget", {"undecided"})
+    assert next_step(found, "done", "memory:") == snapshot
