@@ -173,7 +173,6 @@ class Watched:
     elsewhere: list[str] = field(default_factory=list)  # requests that leave this machine
     requests: list[str] = field(default_factory=list)  # all of them
     popups: list[str] = field(default_factory=list)  # windows that were opened
-    closing: list[Page] = field(default_factory=list)  # pages that a handler is closing
 
     def complaints(self, *, but: tuple[str, ...] = ()) -> list[str]:
         """All that went wrong; `but` are pieces of console messages that were to be expected.
@@ -198,13 +197,9 @@ class Watched:
         return [f"{what}: {line}" for what, lines in groups.items() for line in lines]
 
     def leave(self) -> None:
-        """Close the page and the windows that it opened: by then, they have nothing more to say.
-
-        One that is being closed already is left to that: two that wait for it would wait for ever.
-        """
+        """Close the page and the windows that it opened: by then, they have nothing more to say."""
         for page in self.context.pages:
-            if page not in self.closing:
-                page.close()
+            page.close()
 
     def begin_anew(self) -> None:
         """Another page in the same context, of which nothing is known yet."""
@@ -252,10 +247,7 @@ def watched_page(running: Browser, **options: Any) -> Watched:
     def response(given: Any) -> None:
         if given.status == 500:
             seen.errors.append(f"{given.url} answers 500")
-            print(seen.errors[-1])
-            page = given.frame.page
-            seen.closing.append(page)
-            page.close()  # nothing that a test may wait for will come any more
+            print(seen.errors[-1])  # beside the timeout of a test that waits for what will not come
 
     def console(message: Any) -> None:
         if message.type in ("error", "warning"):
