@@ -233,9 +233,9 @@ IMPORTED_AT = time.time()
 AS_NEEDED, COMPILED, INTERPRETED = "as needed", "compiled", "interpreted"
 _MODES = (AS_NEEDED, COMPILED, INTERPRETED)
 
-GLANCE = 0.2
-"""Seconds of interpreting, by all kernels, before it is asked whether machine code was kept: importing numba takes as
-long."""
+GLANCE = 0.5
+"""Seconds of interpreting, by all kernels, before it is asked whether machine code was kept: to start numba and to load
+the first kernel takes as long."""
 
 _LOOK = 0.005  # the same of one kernel where another one is machine code already: to look on disk takes as long
 
