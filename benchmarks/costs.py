@@ -24,7 +24,7 @@ from tools.document import with_tables
 
 from benchmarks.tables import Row, heading
 from frontguard._common.typing import Floats
-from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.experiments.datasets import bundled_recording
 from frontguard.objectives import Objective
 from frontguard.studies.study import Study
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE
+from frontguard.experiments.datasets import ARMS_TABLE, DENSE_TABLE
 from frontguard.pareto.dominance import pareto_mask, suboptimality_gaps
 
 PATIENT = "adult#006"

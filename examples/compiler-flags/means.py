@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from frontguard.experiments.datasets.compiler_flags import Recording, bundled_recording
+from frontguard.experiments.datasets import Recording, bundled_recording
 from frontguard.pareto.dominance import pareto_mask
 
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from frontguard.demo.cases import AGES, BOMBED, FILE, score_counts
-from frontguard.experiments.datasets.movielens import SCORES
+from frontguard.experiments.datasets import SCORES
 
 SEED = 0
 REVIEWS = 350  # of each movie and age group

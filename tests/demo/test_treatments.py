@@ -7,7 +7,7 @@ import pytest
 
 import frontguard as fg
 from frontguard.demo.cases import analyze_flags
-from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.experiments.datasets import bundled_recording
 from frontguard.logs.sources.files import find
 
 

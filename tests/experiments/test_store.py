@@ -12,7 +12,6 @@ from syrupy.assertion import SnapshotAssertion
 
 import frontguard
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.sw_llvm import CompilerSettings
 from frontguard.experiments.runner import FILE_NAME, Run, RunStore, code_fingerprint, key_of
 from frontguard.experiments.setup import CONTESTANTS, Experiment, Setting, choose, diabetes, sw_llvm
 from frontguard.simulation.environments import gaussian
@@ -97,7 +96,7 @@ def test_the_key_changes_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def llvm_like() -> list[Experiment]:
     generator = np.random.default_rng(0)
-    return sw_llvm(CompilerSettings(generator.normal(size=(160, 2)), np.repeat(np.arange(16), 10)))
+    return sw_llvm(generator.normal(size=(160, 2)), np.repeat(np.arange(16), 10))
 
 
 def test_rows_that_differ_in_judgement_only_share_their_runs() -> None:

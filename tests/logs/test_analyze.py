@@ -22,7 +22,7 @@ import frontguard as fg
 from frontguard import BadInput, Objective, Prescient, Question, Study, analyze
 from frontguard._common.entries import json_pieces
 from frontguard.errors import BadArgument
-from frontguard.experiments.datasets.compiler_flags import bundled_recording
+from frontguard.experiments.datasets import bundled_recording
 from frontguard.logs.sort import LogProgress
 from frontguard.logs.state import LogState
 from frontguard.notices import NotPositive

@@ -16,15 +16,7 @@ from frontguard._common.entries import Entries
 from frontguard.commands.arm import CommandMeasurement, Commands, in_words, last_words
 from frontguard.commands.spec import Spec
 from frontguard.measure.drive import FirstPulls, Loop, RunProgress, lasting
-from frontguard.notices import (
-    AllFailed,
-    CleaningUp,
-    Notice,
-    StepFailed,
-    Stopping,
-    StorageTrouble,
-    TakenAsRate,
-)
+from frontguard.notices import AllFailed, CleaningUp, Notice, StepFailed, Stopping, StorageTrouble, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.phrases import duration
 from frontguard.policies.forecast import forecast

@@ -19,10 +19,7 @@ import numpy as np
 
 from frontguard._common.typing import Floats
 from frontguard.evidence.measurements import Ordered
-from frontguard.experiments.datasets import bundled_rows
-from frontguard.experiments.datasets.compiler_flags import bundled_recording
-from frontguard.experiments.datasets.diabetes import Treatments, bundled_treatments
-from frontguard.experiments.datasets.movielens import SCORES
+from frontguard.experiments.datasets import SCORES, Treatments, bundled_recording, bundled_rows, bundled_treatments
 from frontguard.logs.answer import answer
 from frontguard.objectives import Objective
 from frontguard.pareto.dominance import pareto_mask

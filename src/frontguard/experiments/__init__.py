@@ -9,5 +9,5 @@ Where to start reading:
 - `runner`: running a plan in chunks, and the file that finished runs are kept in.
 - `results`: how good returned sets are, and the rows that come of it.
 - `tables`: rows as tables and pictures.
-- `datasets`: one module a data set.
+- `datasets`: what reads the data sets.
 """

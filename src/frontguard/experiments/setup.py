@@ -17,11 +17,16 @@ import numpy as np
 
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.experiments.datasets import bundled_rows
-from frontguard.experiments.datasets.compiler_flags import bundled_recording
-from frontguard.experiments.datasets.diabetes import bundled_treatments
-from frontguard.experiments.datasets.movielens import SCORES, Movies, bundled_movies
-from frontguard.experiments.datasets.sw_llvm import HOW_TO_GET, CompilerSettings, read_settings
+from frontguard.experiments.datasets import (
+    HOW_TO_GET,
+    SCORES,
+    Movies,
+    bundled_movies,
+    bundled_recording,
+    bundled_rows,
+    bundled_treatments,
+    read_settings,
+)
 from frontguard.phrases import did_you_mean
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 from frontguard.simulation.adversaries import Adversary, other_distribution, paper_malicious, review_bomber
@@ -109,13 +114,13 @@ def movielens(movies: Movies) -> Experiment:
     )
 
 
-def sw_llvm(settings: CompilerSettings) -> list[Experiment]:
+def sw_llvm(points: Floats, arm_of_row: Ints) -> list[Experiment]:
     """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1.
 
     Two rows: as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
     malicious ones.
     """
-    demanded = _under_the_papers_attack("sw-llvm", AS_THEORY, settings.points, settings.arm_of_row)
+    demanded = _under_the_papers_attack("sw-llvm", AS_THEORY, points, arm_of_row)
     published = replace(
         demanded,
         variant=AS_PUBLISHED,
@@ -200,7 +205,7 @@ def choose(dataset: str, data: Path | None, selection: str = "margin") -> Select
         raise BadInput(f"{data}: no such file or directory")
     if dataset not in ("sw-llvm", "all") and data is not None:
         raise BadInput(f"--data: {dataset} reads no data from outside; leave the option out")
-    compilers = [] if data is None else sw_llvm(read_settings(data))
+    compilers = [] if data is None else sw_llvm(*read_settings(data))
     missing = f"its points are not part of the package; {HOW_TO_GET}"
     if dataset == "all":
         left_out = [] if compilers else [f"sw-llvm is left out: {missing}"]

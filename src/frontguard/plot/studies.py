@@ -13,15 +13,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import duration, listed, natural, number, number_of, percent, rounded
 from frontguard.plot.frames import widened
-from frontguard.plot.fronts import (
-    FACTOR,
-    RELATIVE_FACTOR,
-    axis_of,
-    drawable,
-    frame,
-    position_of,
-    read,
-)
+from frontguard.plot.fronts import FACTOR, RELATIVE_FACTOR, axis_of, drawable, frame, position_of, read
 from frontguard.plot.picture import (
     CONTESTANTS,
     FAILED,

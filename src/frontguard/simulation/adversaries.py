@@ -25,14 +25,7 @@ from frontguard._common.checks import positive_number, real_number
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.simulation.draws import AttackKernel, Words, attack_kernel, fill_words, unit
-from frontguard.simulation.environments import (
-    NO_INTS,
-    NO_REALS,
-    Environment,
-    Quantiled,
-    constant,
-    per_entry,
-)
+from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment, Quantiled, constant, per_entry
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 

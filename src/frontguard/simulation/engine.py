@@ -39,14 +39,7 @@ from frontguard.question import Question
 from frontguard.simulation.adversaries import Adversary
 from frontguard.simulation.draws import BLOCK, Words
 from frontguard.simulation.environments import Environment
-from frontguard.simulation.streams import (
-    CompiledSource,
-    RewardSource,
-    RunStreams,
-    Streams,
-    fill_block,
-    run_streams,
-)
+from frontguard.simulation.streams import CompiledSource, RewardSource, RunStreams, Streams, fill_block, run_streams
 from frontguard.verdicts import Verdict
 
 

@@ -39,15 +39,7 @@ from frontguard.storage.contract import (
     follows,
     leases_of,
 )
-from frontguard.storage.sqlite_file import (
-    SLOW,
-    Answer,
-    Journal,
-    NotAsWritten,
-    StudyFile,
-    network_of,
-    sync_seconds,
-)
+from frontguard.storage.sqlite_file import SLOW, Answer, Journal, NotAsWritten, StudyFile, network_of, sync_seconds
 
 PAGE = 1024
 """Told pulls that are read at a time."""

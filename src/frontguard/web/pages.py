@@ -34,21 +34,10 @@ from frontguard.web.parts import (
     region,
 )
 from frontguard.web.watchers import Seen
-from frontguard.words.answers import (
-    STATUSES,
-    answer,
-    failures,
-    log_being_read,
-    why,
-)
+from frontguard.words.answers import STATUSES, answer, failures, log_being_read, why
 from frontguard.words.arm_table import ArmColumn, ArmRow, arm_table, estimate_cells, order_by, with_short_names
 from frontguard.words.asked import keeping_in_words
-from frontguard.words.certificate import (
-    certificate_against_goal,
-    guarantee,
-    objective_in_short,
-    tolerance,
-)
+from frontguard.words.certificate import certificate_against_goal, guarantee, objective_in_short, tolerance
 from frontguard.words.comparisons import effect_cell
 
 

@@ -23,8 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard.commands.spec import read_spec
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets import bundled_text
-from frontguard.experiments.datasets.compiler_flags import FACTS, TABLE, bundled_recording
+from frontguard.experiments.datasets import FLAGS_FACTS, FLAGS_TABLE, bundled_recording, bundled_text
 from frontguard.experiments.results import judge
 from frontguard.experiments.setup import CONTESTANTS, Setting, choose
 from frontguard.simulation import simulate
@@ -41,7 +40,7 @@ needs_gcc = pytest.mark.skipif(
 
 @lru_cache
 def rows() -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(bundled_text(TABLE))))
+    return list(csv.DictReader(io.StringIO(bundled_text(FLAGS_TABLE))))
 
 
 @lru_cache
@@ -84,8 +83,8 @@ def test_rows_are_raw_and_in_order() -> None:
 
 
 def test_small_and_without_a_trace_of_the_machine() -> None:
-    assert len((resources.files("frontguard") / "data" / TABLE).read_bytes()) < 400_000
-    for name in (TABLE, FACTS):
+    assert len((resources.files("frontguard") / "data" / FLAGS_TABLE).read_bytes()) < 400_000
+    for name in (FLAGS_TABLE, FLAGS_FACTS):
         text = bundled_text(name)
         assert re.search(r"/(home|root|work|tmp|usr|var)\b", text) is None
         assert platform.node() not in text or not platform.node()
@@ -155,9 +154,9 @@ def test_the_spec_names_the_recorded_arms() -> None:
 
 
 def test_record_writes_what_is_bundled(tmp_path: Path) -> None:
-    facts = json.loads(bundled_text(FACTS))
+    facts = json.loads(bundled_text(FLAGS_FACTS))
     example("record").write(rows(), facts, tmp_path)
-    for name in (TABLE, FACTS):
+    for name in (FLAGS_TABLE, FLAGS_FACTS):
         assert (tmp_path / name).read_bytes() == (resources.files("frontguard") / "data" / name).read_bytes()
 
 

@@ -15,8 +15,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets import bundled_text
-from frontguard.experiments.datasets.diabetes import ARMS_TABLE, DENSE_TABLE, bundled_treatments
+from frontguard.experiments.datasets import ARMS_TABLE, DENSE_TABLE, bundled_text, bundled_treatments
 from frontguard.pareto.dominance import pareto_mask
 from tests.support.snapshots import refused
 from tools import rebuild_diabetes

@@ -12,8 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets import bundled_rows
-from frontguard.experiments.datasets.movielens import SELECTIONS, bundled_movies
+from frontguard.experiments.datasets import SELECTIONS, bundled_movies, bundled_rows
 from tests.support.snapshots import refused
 
 

@@ -10,7 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.datasets.sw_llvm import read_settings
+from frontguard.experiments.datasets import read_settings
 from tests.support.snapshots import refused
 
 
@@ -20,20 +20,20 @@ def table(shared_data: Path) -> Path:
 
 
 def test_the_csv_against_its_summary(shared_data: Path, table: Path) -> None:
-    settings = read_settings(table)
-    assert settings.points.shape == (1023, 2)
-    assert np.bincount(settings.arm_of_row).tolist() == [63] + [64] * 15
+    points, arm_of_row = read_settings(table)
+    assert points.shape == (1023, 2)
+    assert np.bincount(arm_of_row).tolist() == [63] + [64] * 15
     with (shared_data / "sw_llvm" / "sw_llvm_arms.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            points = settings.points[settings.arm_of_row == int(row["arm"])]
+            own = points[arm_of_row == int(row["arm"])]
             np.testing.assert_allclose(
-                np.median(points, axis=0), [float(row["median_y0"]), float(row["median_y1"])], rtol=1e-12
+                np.median(own, axis=0), [float(row["median_y0"]), float(row["median_y1"])], rtol=1e-12
             )
 
 
 def test_directories_are_searched(shared_data: Path, table: Path) -> None:
     for place in (shared_data / "sw_llvm", shared_data):
-        np.testing.assert_array_equal(read_settings(place).points, read_settings(table).points)
+        np.testing.assert_array_equal(read_settings(place)[0], read_settings(table)[0])
 
 
 @pytest.mark.parametrize(
