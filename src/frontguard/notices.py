@@ -1,4 +1,4 @@
-"""What happened, as records: an arm excluded, bounds refuted, a budget over, failures, alarms, rows left out.
+"""Events as records: an arm excluded, bounds refuted, a budget over, failures, alarms, rows left out.
 
 One class is one kind of notice: its fields, its sentence (a template of the fields, or `__str__`), and whether it
 warns. A notice is stored, passed on and compared as a record, and nothing reads sentences back.
@@ -46,7 +46,7 @@ class Notice:
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """What it is about, the same at every later moment: by this, each thing is said once."""
+        """Its subject, the same at every later moment: by this, each thing is said once."""
         fields = vars(self)
         return self.kind, *(str(fields[name]) for name in self.about if fields.get(name) is not None)
 
@@ -261,7 +261,7 @@ class NeighboursAlike(Notice):
 
 
 class OneAfterTheOther(Notice):
-    """By a `column`, the rows of the log `first` end at `until`, before those of `second` begin, at `since`."""
+    """Rows of the log `first` end, by a `column`, at `until`, before those of `second` begin, at `since`."""
 
     about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
@@ -371,7 +371,7 @@ class CostsUnknown(Notice):
 
 
 class NotCounted(Notice):
-    """So many of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
+    """Some of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
 
     warns: ClassVar[bool] = False
     template: ClassVar[str] = (
@@ -588,7 +588,7 @@ class InPairs(Notice):
 
 
 class AbsentPairs(Notice):
-    """So many (`absent`) `of` all arms on what `columns` tell apart have no row; `arm` has most of these, `most`.
+    """`absent` of `of` pairs of an arm and what `columns` tell apart have no row; `arm` has most of these, `most`.
 
     They count as failed, unless chance is said to have decided which they are.
     """
@@ -612,7 +612,7 @@ class AbsentPairs(Notice):
 
 
 class UnevenRepeats(Notice):
-    """So many (`often`) `of` all arms on what `columns` tell apart have more rows than others, many those of `arm`."""
+    """`often` of `of` pairs of an arm and what `columns` tell apart have more rows than others, many of `arm`."""
 
     about: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
@@ -628,7 +628,7 @@ class UnevenRepeats(Notice):
 
 
 class IndependentArms(Notice):
-    """So many `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
+    """The `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
 
     warns: ClassVar[bool] = False
     template: ClassVar[str] = Statement.INDEPENDENT.text
@@ -791,7 +791,7 @@ def reasons_in_words(reasons: Reasons) -> str:
 
 
 def least_pulls(contamination: float, first: int | None, whole: int | None, unit: str = "pull") -> str:
-    """How many pulls, or clusters of them, an arm needs at least before anything can be said of it.
+    """Return how many pulls, or clusters of them, an arm needs at least before anything can be said of it.
 
     >>> least_pulls(0.1, 12, 12), least_pulls(0.1, 12, 20)
     ('as asked, an arm needs at least 12 pulls before anything can be said of it',
@@ -823,12 +823,12 @@ def _allowed(contamination: float) -> str:
 
 
 def said_once(notices: Iterable[Notice]) -> tuple[str, ...]:
-    """What people have to be told of these notices, in sentences: each of them once."""
+    """Return the sentences of the notices that warn, each once."""
     return tuple(dict.fromkeys(str(notice) for notice in notices if notice.warns))
 
 
 def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[str]:
-    """What a terminal says of the notices that warn: of each kind a handful of sentences, each once; the rest counted.
+    """Return a handful of sentences of each kind of notice that warns, each once; the rest is counted.
 
     >>> excluded = [Excluded(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
     >>> warnings_in_short(excluded, 1)

@@ -108,7 +108,7 @@ def natural(name: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
 
 
 def cells_of(text: str) -> int:
-    """How many cells of a terminal a text takes.
+    """Return how many cells of a terminal a text takes.
 
     >>> cells_of("name"), cells_of("名前")
     (4, 4)
@@ -253,7 +253,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def error_line(error: BaseException, most: int = 160) -> str:
-    """What a library says of an error: the first of its lines that says something, shortened.
+    """Return a library's message on an error: the first line that says something, shortened.
 
     >>> error_line(ValueError("\\n  bad thing.\\nand more")), error_line(KeyError())
     ('bad thing', 'KeyError')

@@ -236,7 +236,7 @@ class WhatIfEntries(Described):
 
 
 class LogEntries(Described):
-    """What only a complete log tells."""
+    """Details that only a complete log tells."""
 
     means: Values = {}
     mean_set: list[Text] = []
@@ -286,7 +286,7 @@ class StudyEntries(Described):
 
 
 class CleanerEntries(Described):
-    """What would be certain at a smaller contamination."""
+    """The outcome that would be certain at a smaller contamination."""
 
     outcome: OutcomeWord
     contamination: Share
@@ -331,7 +331,7 @@ class PairEntries(Described):
 
 
 class GateEntries(Described):
-    """What a gate found of each candidate. All that is certain holds at once."""
+    """The findings of a gate on each candidate. All that is certain holds at once."""
 
     outcome: OutcomeWord
     """Worse if any candidate is so in any metric, not worse if all are so in all."""

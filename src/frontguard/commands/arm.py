@@ -335,7 +335,7 @@ class Commands(AbstractContextManager["Commands"]):
 
 
 def in_words(outcome: CommandMeasurement) -> str:
-    """Why a command failed, with the last lines that it wrote."""
+    """Return why a command failed, with the last lines that it wrote."""
     said = last_words(outcome)
     if outcome.explained and said == outcome.detail:
         return said

@@ -166,7 +166,7 @@ class Reviews:
 
     @property
     def log(self) -> LogDetails:
-        """What only the complete log tells."""
+        """Details that only the complete log tells."""
         assert self.analysis.log is not None
         return self.analysis.log
 

@@ -45,7 +45,7 @@ class PlannedRow:
 
     @property
     def name(self) -> str:
-        """For progress: data set, variant, policy and ε."""
+        """Data set, variant, policy and ε, for progress."""
         experiment = self.setting.experiment
         return f"{TITLES[experiment.dataset]}, {experiment.variant}, {self.contestant.title}, ε = {self.setting.eps:g}"
 

@@ -44,7 +44,7 @@ _LASTING = (ArithmeticError, AssertionError, AttributeError, LookupError, NameEr
 
 
 def lasting(error: Exception) -> bool:
-    """Whether no waiting mends an error of a storage. All others may pass: a server that restarts, a full disk."""
+    """Return True if no waiting mends an error of a storage. Others may pass: a server that restarts, a full disk."""
     return isinstance(error, _LASTING) and not isinstance(error, Unavailable)
 
 
@@ -54,7 +54,7 @@ Submit = Callable[[Pull], Future[Measurement]]
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run has come."""
+    """Progress of a run."""
 
     told: int  # pulls that this run has told
     failed: int  # how many of these failed, in part or in full
@@ -443,7 +443,7 @@ class FirstPulls:
     alike: bool = True  # whether only those of one `cause` fail alike
 
     def __call__(self, finished: Sequence[Finished]) -> bool:
-        """Whether to go on holding them back."""
+        """Return True to go on holding them back."""
         for pull, came in finished:
             if came.cause == BOOLEAN:
                 said = self.in_words(pull, came)
@@ -461,7 +461,7 @@ class FirstPulls:
         return True
 
     def _unusable(self, finished: Sequence[Finished], *, refuse: bool) -> bool:
-        """Whether there are values that cannot be used as declared; where most are such, that is refused on demand."""
+        """Return True if values cannot be used as declared; where most are such, that is refused on demand."""
         found = False
         for d, objective in enumerate(self.objectives):
             values = [(pull.arm, came.values[d]) for pull, came in finished]

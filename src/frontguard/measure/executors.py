@@ -1,4 +1,4 @@
-"""Who evaluates a Python function: this thread, threads, processes, any `concurrent.futures.Executor`, a Dask cluster.
+"""Workers for a Python function: this thread, threads, processes, any `concurrent.futures.Executor`, a Dask cluster.
 
 Each is a `Workers`. An exception in the function is a measurement that failed, made into words where it was raised: not
 every exception survives the way between processes.
@@ -34,7 +34,7 @@ PATIENCE = 60.0
 
 
 class LostPull(Exception):
-    """Who was at a pull is gone, and nobody knows what it would have measured."""
+    """The worker of a pull is gone, and nobody knows what it would have measured."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class _Process:
         self._buried()
 
     def _buried(self) -> str:
-        """How it ended, in words; all that is left of it is let go of."""
+        """Return how it ended, in words, and let go of all that is left of it."""
         self.alive = False
         self._pipe.close()
         self._process.join()
@@ -253,7 +253,7 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
 
 
 def answered(measure: Measure, load: Callable[[], tuple[Any, Mapping[str, Any]]]) -> bytes:
-    """Where a function is evaluated for another process: the measurement of what `load` gives, ready to be sent."""
+    """Measure what `load` gives for another process, and return the measurement ready to be sent."""
     try:
         candidate, given = load()
     except Exception as error:

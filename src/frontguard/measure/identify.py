@@ -216,7 +216,7 @@ def _ctrl_c(
 
 
 def _candidates(arms: Any) -> dict[str, Any]:
-    """What `evaluate` gets for each arm, by the arm's name."""
+    """Return the value that `evaluate` gets for each arm, by the arm's name."""
     if isinstance(arms, Mapping):
         return dict(arms)
     if isinstance(arms, Sequence) and not all(isinstance(arm, str) for arm in arms):

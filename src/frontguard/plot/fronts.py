@@ -146,7 +146,7 @@ def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, 
 
 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
-    """Whose boxes (K,) are drawn: all of few arms; of many, those of a verdict in which few other marks lie.
+    """Mask of the arms (K,) whose boxes are drawn: all of few; of many, those in which few other marks lie, by verdict.
 
     Boxes with many marks in them hide these and one another. Those of beaten arms are not drawn beside a density.
     """
@@ -759,7 +759,7 @@ def edges_along(axis: Axis, values: Floats, count: int) -> Floats:
 
 
 def densities(arms: Arms, rest: Bools) -> Iterator[tuple[Bools, str, Look]]:
-    """Those with a verdict that are not shown in full, in words and as a look, what matters most last."""
+    """Give the arms of each verdict that are not shown in full, in words and as a look, what matters most last."""
     for verdict in VERDICT_ORDER[::-1]:
         mine = rest & (arms.codes == verdict)
         if mine.any():

@@ -365,8 +365,9 @@ def arms_table(result: Answer, most: int = MOST_ROWS) -> ReportTable:
 def failures_part(
     failures: Failures, failed: int, pulls: int, said: Mapping[str, str] = MappingProxyType({})
 ) -> Section:
-    """How many pulls failed; of which arms and why, if that is known: arms that fail most first, and of each the most
-    frequent reasons. And what the last pull of an arm that failed had to say, by arm, where that is known.
+    """The part on failed pulls: how many; of which arms and why, where that is known, those that fail most first.
+
+    `said` are the last words of each arm's failed pulls, where these are known.
     """
     words: tuple[str, ...] = ()
     if failed:

@@ -1,4 +1,4 @@
-"""Where studies are kept: a log of pulls and the leases on them, in memory, in a file or on a server.
+"""Storages of studies: a log of pulls and the leases on them, in memory, in a file or on a server.
 
 A storage knows errors and NumPy, nothing of arms, policies or studies. In the order of reading:
 

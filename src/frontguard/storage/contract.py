@@ -96,7 +96,7 @@ class Plan:
 
 
 class End(IntEnum):
-    """How a pull ended. Whatever is not TOLD was given up: it counts as failed, since what it measures is not known."""
+    """The end of a pull. What is not TOLD was given up: it counts as failed, since what it measures is not known."""
 
     TOLD = 0  # by its holder: values, or that it failed
     LOST = 1  # with its worker
@@ -132,7 +132,7 @@ class Pull:
 
 @dataclass(frozen=True)
 class Tell:
-    """What is stored of a pull."""
+    """The record of a pull."""
 
     pull: int
     values: tuple[float, ...]  # as measured, NaN where a metric failed; none of one that was given up
@@ -145,7 +145,7 @@ class Tell:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What is stored of several pulls, in the order of telling, as columns; `after` is how many were told before."""
+    """The records of several pulls, in the order of telling, as columns; `after` is how many were told before."""
 
     after: int
     pulls: Ints  # (n,)
@@ -194,7 +194,7 @@ class Told:
         return Told(self.after + start, *(column[start:end] for column in self.columns))
 
     def rows(self, where: Ints) -> Told:
-        """Those at these positions, counted from 0."""
+        """Return those at these positions, counted from 0."""
         places = where.tolist()
         some: Iterator[Any] = (
             tuple(map(each.__getitem__, places)) if isinstance(each, tuple) else each[where] for each in self.columns
@@ -203,7 +203,7 @@ class Told:
 
 
 class Storage(ABC):
-    """Where studies are kept. Safe to use from several threads; a process that forks opens its own after it."""
+    """A place for studies. Safe to use from several threads; a process that forks opens its own after it."""
 
     @abstractmethod
     def studies(self) -> list[str]:
@@ -227,7 +227,7 @@ class Storage(ABC):
 
     @abstractmethod
     def size(self, study: str) -> tuple[int, int]:
-        """How many plans and how many told pulls there are: cheap, for those who watch."""
+        """Return the number of plans and of told pulls: cheap, for those who watch."""
 
     @abstractmethod
     def plans(self, study: str, after: int = 0) -> list[Plan]:
@@ -251,7 +251,7 @@ class Storage(ABC):
 
     @abstractmethod
     def late(self, study: str) -> Told:
-        """What was told first of each pull after it had been given up. It does not count, and has no cluster."""
+        """Return the first tell of each pull after it had been given up. It does not count, and has no cluster."""
 
     @abstractmethod
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
@@ -278,10 +278,10 @@ class Storage(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Where and how it keeps studies, in a sentence for people."""
+        """Return where and how it keeps studies, in a sentence for people."""
 
     def concern(self) -> str:
-        """What of this a user should know before anything is measured, in a sentence; "" if all is as it should be."""
+        """Return what of this a user should know before anything is measured; "" if all is as it should be."""
         return ""
 
     @abstractmethod
@@ -296,12 +296,12 @@ class Storage(ABC):
 
 
 def follows(plan: Plan, last_number: int, planned: int) -> bool:
-    """Whether a plan is the next one after `last_number` plans with `planned` pulls altogether."""
+    """Return True if a plan is the next one after `last_number` plans with `planned` pulls altogether."""
     return plan.number == last_number + 1 and plan.first == planned + 1
 
 
 def leases_of(leases: Iterable[Pull], worker: str, pulls: Iterable[int] | None, deadline: float) -> list[Pull]:
-    """Of these leases those that a worker holds on some pulls, or on any, with another deadline."""
+    """Return those of these leases that a worker holds on some pulls, or on any, with another deadline."""
     which = None if pulls is None else set(pulls)
     return [
         replace(each, deadline=float(deadline))
@@ -321,7 +321,7 @@ def check_tells(tells: Sequence[Tell], planned: int, metrics: int) -> None:
 
 
 def fault_of(told: Told, planned: int) -> str:
-    """What no log may hold of told pulls, as one that comes from a stranger might; empty if they are sound."""
+    """Return the fault of told pulls that no log may hold, and one from a stranger might; "" if they are sound."""
     given_up = told.ends != End.TOLD
     for wrong, what in (
         ((told.pulls < 1) | (told.pulls > planned), f"was never planned: this study has {planned} pulls so far"),
@@ -336,7 +336,7 @@ def fault_of(told: Told, planned: int) -> str:
 
 
 def fault_of_plans(plans: Sequence[Plan], planned: int) -> str:
-    """What no log may hold of plans that end at pull `planned`; empty if they are sound."""
+    """Return the fault of plans that no log may hold, and that end at pull `planned`; "" if they are sound."""
     if plans and plans[0].number == 1 and plans[0].first != 1:
         return "plan 1 does not begin with pull 1"
     for before, plan in pairwise(plans):

@@ -111,7 +111,7 @@ class Connections:
         _alive.add(self)
 
     def run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
-        """What `work` answers. Raises `ConnectionError` when the server stays away for longer than our patience."""
+        """Return what `work` does. Raises `ConnectionError` when the server stays away for longer than our patience."""
         started = time.monotonic()
         attempt = 0
         while True:
@@ -158,7 +158,7 @@ class Connections:
             return answer
 
     def first(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
-        """As `run`, for the first work of all: a server that is not there is then a wrong address, told at once."""
+        """Do the same for the first work of all: a server that is not there is then a wrong address, told at once."""
         try:
             with self._connection():
                 pass
@@ -229,7 +229,7 @@ class Connections:
             connection.close()
 
     def _is_passing(self, error: psycopg.Error) -> bool:
-        """Whether the same work may succeed later: no connection, or a server that is going or coming."""
+        """Return True if the same work may succeed later: no connection, or a server that is going or coming."""
         state = error.sqlstate
         if state is None:  # from the client's side: nobody answered
             return isinstance(error, self._psycopg.OperationalError)
@@ -279,7 +279,7 @@ def _where(parameters: dict[str, Any]) -> str:
 
 
 class _Known(NamedTuple):
-    """What of a study never changes, except that more pulls are planned."""
+    """The facts of a study that never change, except that more pulls are planned."""
 
     id: int
     metrics: int
@@ -599,7 +599,7 @@ class PostgresStorage(Storage):
         return text.format(schema=self._schema)
 
     def _study(self, study: str, *, fresh: bool = False) -> _Known:
-        """What is known of a study, asked of the server the first time. Raises `UnknownStudy`."""
+        """Return the facts of a study, asked of the server the first time. Raises `UnknownStudy`."""
         known = self._known.get(study)
         if known is None or fresh:
             rows = self._rows("SELECT id, metrics, planned FROM {schema}.studies WHERE name = %s", [_written(study)])

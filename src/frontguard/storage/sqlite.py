@@ -61,7 +61,7 @@ FORGOTTEN = -1
 
 
 class StudyRow(NamedTuple):
-    """What never changes of a study."""
+    """The facts of a study that never change."""
 
     id: int
     name: str
@@ -85,7 +85,7 @@ class ToldRow(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How far the log of a study has come."""
+    """The counts of the log of a study."""
 
     plans: int
     planned: int
@@ -126,7 +126,7 @@ class SqliteStorage(Storage):
 
     @property
     def journal(self) -> Journal:
-        """How the file is kept safe: "wal" or "rollback"."""
+        """The way in which the file is kept safe: "wal" or "rollback"."""
         return self._file.journal
 
     def describe(self) -> str:
@@ -403,7 +403,7 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
 
 
 def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
-    """How far the log has come."""
+    """Return the counts of the log."""
     query = "SELECT * FROM progress WHERE study = ?"
     rows = checked_rows(db, "the row of counts", query, (study.id,), int, int, int, int, int, of=study)
     if not rows:
@@ -510,7 +510,7 @@ def _wrong_row(study: StudyRow, after: int, rows: list[Any], places: list[Any]) 
 
 
 def read_late(db: apsw.Connection, study: StudyRow) -> Told:
-    """What was told of pulls after they had been given up."""
+    """Return the tells of pulls after they had been given up."""
     query = "SELECT * FROM late WHERE study = ? ORDER BY number"
     kinds = int, int, int, bytes, str, str
     tells = []
@@ -549,7 +549,7 @@ def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
 
 
 def key(study: int, number: int) -> int:
-    """Where a row of the log is kept."""
+    """Return the key of a row of the log."""
     return study * STRIDE + number
 
 
@@ -605,7 +605,7 @@ def _told_crcs(study: StudyRow, first: int, columns: Sequence[Sequence[Any]]) ->
 
 
 def is_right(row: Sequence[Any], checksum: Callable[..., int] = row_crc) -> bool:
-    """Whether a row matches its checksum, which stands last."""
+    """Return True if a row matches its checksum, which stands last."""
     try:
         return bool(checksum(*row[:-1]) == row[-1])
     except Exception:  # something that is no number and no text

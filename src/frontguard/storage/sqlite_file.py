@@ -245,7 +245,7 @@ class StudyFile:
         self._file = status.st_dev, status.st_ino
 
     def _log_is_ours(self) -> bool:
-        """Whether the write-ahead log that we write to is the one beside the file, which may have been deleted.
+        """Return True if the write-ahead log that we write to is the one beside the file, which may have been deleted.
 
         Asked now and then: after it, each durable tell on ext4 was measured to take a quarter longer.
         """
@@ -334,7 +334,7 @@ class StudyFile:
             self._raise_damaged(f"it is empty, but {log.name} beside it is not")
 
     def _has_tables(self, db: apsw.Connection) -> bool:
-        """Whether there are tables of ours; False for an empty file. Refuses what is not ours to the letter."""
+        """Return True if there are tables of ours; False for an empty file. Refuses what is not ours to the letter."""
         untouched = "nothing was changed"
         try:
             if 0 < self.path.stat().st_size < _SMALLEST:
@@ -386,7 +386,7 @@ class StudyFile:
                 time.sleep(random.uniform(0.001, 0.005))
 
     def _look(self) -> object:
-        """What the file looks like when nobody writes to it, None when somebody does."""
+        """Return the looks of the file when nobody writes to it, None when somebody does."""
         for suffix in ("-wal", "-journal"):
             beside = companion(self.path, suffix)
             if beside.exists() and beside.stat().st_size > 0:
@@ -467,7 +467,7 @@ def checked_place(path: Path, name: str, *, read_only: bool) -> None:
 
 
 def _held_by(path: Path) -> str:
-    """Which processes have the file open, as far as this system tells."""
+    """Return which processes have the file open, as far as this system tells."""
     holders = []
     for process in psutil.process_iter():
         try:
@@ -503,7 +503,7 @@ def network_of(path: Path) -> str:
 
 
 def sync_seconds(folder: Path) -> float:
-    """How long a small file in a folder takes to reach the disk; 0 if that cannot be tried."""
+    """Return the seconds that a small file in a folder takes to reach the disk; 0 if that cannot be tried."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"frontguard")

@@ -1,4 +1,4 @@
-"""Who may ask the live page for anything, and with what headers every answer leaves.
+"""Requests that the live page answers, and the headers with which every answer leaves.
 
 The page shows what is measured on this machine, and a browser on it visits other sites too. What those may not do:
 

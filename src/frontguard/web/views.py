@@ -1,4 +1,4 @@
-"""What is shown at an address now, as a page or as JSON: made once for all who look at the same, in threads."""
+"""The view at an address, as a page or as JSON: made once for all who look at the same, in threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those who watch a storage for the pages that are open: one for the list of studies, one for each study looked at.
+"""Watchers of a storage for the pages that are open: one for the list of studies, one for each study looked at.
 
 A watcher asks the storage twice a second whether anything is new, which costs three short reads, and catches up only
 then. Work is done in threads. It sleeps nine times as long as an update took (catching up and making the pages, in

@@ -163,7 +163,7 @@ def whole(found: Answer, width: int = 120) -> str:
 
 
 def _why_not(found: Answer, how: How) -> str:
-    """Why there is no certificate."""
+    """Return why there is no certificate."""
     if found.status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
         return f"Not certified: {refuted}."
     if found.log is not None and found.study is None:
@@ -182,7 +182,7 @@ def _why_not(found: Answer, how: How) -> str:
 
 
 def list_is_over(found: Answer) -> bool:
-    """Whether a study stopped because no item of its list is left, and not for a budget."""
+    """Return True if a study stopped because no item of its list is left, and not for a budget."""
     pairs, spent = found.noticed(InPairs), found.noticed(BudgetOver)
     return found.status == "budget" and pairs is not None and pairs.items > 0 and spent is None
 
@@ -211,7 +211,7 @@ def in_a_line(found: Answer) -> str:
 
 
 def why(found: Answer, arm: int) -> str:
-    """Why an arm has its verdict; of one that was excluded, how often it failed and of what."""
+    """Return why an arm has its verdict; of one that was excluded, how often it failed and of what."""
     name = found.arms[arm]
     if name not in found.excluded:
         return explanation(found, arm)
@@ -221,7 +221,7 @@ def why(found: Answer, arm: int) -> str:
 
 
 def log_being_read(told: int, total: int) -> str:
-    """How much of a study's log has been read.
+    """Return how much of a study's log has been read.
 
     >>> log_being_read(0, 0), log_being_read(1200, 4800)
     ('The log is being read.', 'The log is being read: 1,200 of 4,800 pulls.')
@@ -233,7 +233,7 @@ def log_being_read(told: int, total: int) -> str:
 
 
 def too_short(found: Answer) -> str:
-    """Which budget will end before the certificate is there, by the forecast; "" if none will."""
+    """Return which budget will end before the certificate is there, by the forecast; "" if none will."""
     state, cost = found.state, found.cost
     if state.pulls_left is None:
         return ""
@@ -270,13 +270,13 @@ def enough_pulls(found: Answer) -> int | None:
 
 
 def polish_in_words(found: Answer) -> str | None:
-    """How steady estimates are, where that is asked for and there is a certificate."""
+    """Return how steady estimates are, where that is asked for and there is a certificate."""
     polished = found.noticed(Polished)
     return None if polished is None else str(polished)
 
 
 def more_to_come(found: Answer) -> str:
-    """How much is still to do by the forecast, in words."""
+    """Return how much is still to do by the forecast."""
     pulls, seconds = found.state.pulls_left_range, found.state.seconds_left_range
     if pulls is None:
         return "how many more pulls it will take is not known yet"
@@ -303,7 +303,7 @@ def _range(pulls: tuple[int, int]) -> str:
 
 
 def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> str | None:
-    """What to do now, by how it ended: a command or an option, where one helps; None where there is nothing to do.
+    """Return what to do now, by how it ended: a command or an option, where one helps; None where nothing is to do.
 
     `several` says that the storage `where` has more than this study.
     """
@@ -328,7 +328,7 @@ def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> 
 
 
 def _within_reach(found: Answer) -> str:
-    """What could be certified where what was asked for cannot."""
+    """Return what could be certified where what was asked for cannot."""
     wall = any(each.is_time and "cpu" not in each.name for each in found.metrics)
     cpu = ", or measure cpu_seconds where the work is CPU-bound" if wall else ""
     in_blocks = found.question is not None and found.question.in_blocks
@@ -348,7 +348,7 @@ def _within_reach(found: Answer) -> str:
 
 
 def _tied(found: Answer) -> str:
-    """Which metrics do not tell undecided arms apart, where only those without a tolerance are left to do so."""
+    """Return which metrics do not tell undecided arms apart, where only those without a tolerance are left to do so."""
     still = found.having(Verdict.UNDECIDED)
     if int(still.sum()) < 2:
         return ""
@@ -363,7 +363,7 @@ def _tied(found: Answer) -> str:
 
 
 def commands_to_look(where: str, study: str, *, several: bool) -> str:
-    """How to see a study: as a report, and as a live page; empty for one that is nowhere."""
+    """Return how to see a study: as a report, and as a live page; "" for one that is nowhere."""
     if where.startswith("memory:"):
         return ""
     named = ["--study", study] if several else []
@@ -375,7 +375,7 @@ def commands_to_look(where: str, study: str, *, several: bool) -> str:
 
 
 def robustness(found: Answer) -> str | None:
-    """How dirty the data may be before the answer is no longer certain; None where no arm is kept, or nobody knows."""
+    """Return how dirty the data may be while the answer is certain; None where no arm is kept, or nobody knows."""
     profile = None if found.log is None else found.log.profile
     if profile is None or np.isnan(profile.front) or not found.having(Verdict.KEEP).any():
         return None
@@ -386,7 +386,7 @@ def robustness(found: Answer) -> str | None:
 
 
 def by_means(found: Answer) -> str | None:
-    """Where means would call an arm that is certainly beaten, or miss kept one; None where they would not."""
+    """Return the beaten arms that means would call, and the kept ones that they would miss; None without any."""
     if found.log is None:
         return None
     on, inside = found.log.mean_front, found.having(Verdict.KEEP)
@@ -401,7 +401,7 @@ def by_means(found: Answer) -> str | None:
 
 
 def failures(found: Answer) -> str:
-    """How many pulls failed, and what that means; "" if none did."""
+    """Return how many pulls failed, and what that means; "" if none did."""
     return f"{number_of(found.failed, 'pull')} of {found.pulls:,} failed. {FAILED_PULL}" if found.failed else ""
 
 
@@ -417,7 +417,7 @@ _WHY = {
 
 
 def to_settle(found: Answer, most: int = 5) -> list[str]:
-    """For the open arms how many more pulls settle them, or what stands in the way."""
+    """Return how many more pulls settle the open arms, or what stands in the way."""
     needed = None if found.log is None else found.log.needed
     if needed is None or not len(needed.arms):
         return []
@@ -451,7 +451,7 @@ def to_settle(found: Answer, most: int = 5) -> list[str]:
 
 
 def holds_now(found: Answer) -> str | None:
-    """What holds of the kept arms or may be, although some are open; None if nothing sensible is."""
+    """Return within what everything is settled now, although some arms are open; None if that says nothing."""
     within = _settled_within(found)
     return None if within is None else Statement.SETTLED(within=within)
 
@@ -463,7 +463,7 @@ def _settled_within(found: Answer) -> str | None:
 
 
 def _measure_more(found: Answer, append: Path | None) -> str:
-    """What to measure, and how the new rows join these, so that answers allow for the look at these."""
+    """Return what to measure, and how the new rows join these, so that answers allow for the look at these."""
     pairs, clusters = found.noticed(InPairs), found.noticed(InClusters)
     if pairs is not None and pairs.items:
         return "measure the open arms, and those that decide them, on all items of the list"
@@ -474,7 +474,7 @@ def _measure_more(found: Answer, append: Path | None) -> str:
 
 
 def next_after_log(found: Answer, append: Path | None = None) -> str:
-    """What to do now. `append` is the state file of the command."""
+    """Return what to do now. `append` is the state file of the command."""
     if found.status == "certified":
         return "--report FILE.html writes this as a page; --explain says exactly what is proved."
     steps = []
@@ -513,7 +513,7 @@ def names_of_kept(front: Sequence[str]) -> str:
 
 
 def front_in_words(result: Answer) -> str:
-    """Which arms to keep, and what holds of them, in two sentences."""
+    """Return which arms to keep, and what holds of them, in two sentences."""
     front = result.pareto_set
     if not front and result.limits is not None and result.certificate.confidence is not None:
         return none_within(result)
@@ -529,7 +529,7 @@ def front_in_words(result: Answer) -> str:
 
 
 def _does(result: Answer) -> str:
-    """What a short list is good for."""
+    """Return what a short list is good for."""
     coverage, scope = result.certificate.coverage, among_those_within(result)
     these = "it" if len(result.pareto_set) == 1 else "one of these"
     if not any(np.atleast_1d(coverage)):
@@ -538,7 +538,7 @@ def _does(result: Answer) -> str:
 
 
 def so_far(result: Answer, *, guess: bool = True) -> str:
-    """How far it came: how many arms have which verdict; where none is kept, with a best guess and what it lacks."""
+    """Return how many arms have which verdict; where none is kept, with a best guess and what it lacks."""
     counted, tally = [], result.tally()
     for verdict, count in tally.items():
         some = len(tally) > 1 and verdict in (Verdict.KEEP, Verdict.UNDECIDED)
@@ -557,7 +557,7 @@ def measured(result: Answer) -> str:
 
 
 def place(result: Answer) -> str:
-    """Where the arms are that are kept: on the front, or not beaten by more than some amount."""
+    """Return the place of the kept arms: on the front, or not beaten by more than some amount."""
     within, names = margins(result), result.objectives
     if len(names) > 1:
         said = Statement.NEAR_FRONT(within=within) if within else Statement.ON_FRONT(names=joined(names))
@@ -579,7 +579,7 @@ def best_guess(result: Answer) -> str | None:
 
 
 def too_few(result: Answer) -> str | None:
-    """How many pulls a result without a kept arm lacks; None where it lacks others, or a warning says so."""
+    """Return how many pulls a result without a kept arm lacks; None where it lacks others, or a warning says so."""
     guess, certificate = result.guess, result.certificate
     if guess is None or guess.first is None or guess.whole is None or certificate.confidence is None:
         return None
@@ -601,7 +601,7 @@ AFTERWARDS = (
 
 
 def what_if(found: Answer) -> list[str]:
-    """What would be decided at a lower confidence or contamination; nothing where an arm is decided as it is."""
+    """Return what would be decided at a lower confidence or contamination; nothing where an arm is decided as it is."""
     log = found.log
     if log is None or not log.what_if or not found.guess:
         return []

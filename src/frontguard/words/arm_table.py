@@ -114,7 +114,7 @@ def order_by(result: Answer, column: str, *, turned: bool = False) -> Ints:
 
 
 def shown(result: Answer, most: int, likely: Bools | None = None) -> Ints:
-    """So many arms of `order` at most. Where the front alone would fill the table, open arms get up to half of it."""
+    """Return the first arms of `order`. Where the front alone would fill the table, open arms get up to half of it."""
     ordered = order(result, likely)
     if len(ordered) <= most:
         return ordered
@@ -126,12 +126,12 @@ def shown(result: Answer, most: int, likely: Bools | None = None) -> Ints:
 
 
 def counts(result: Answer, arms: Ints | None = None) -> str:
-    """How many arms (of those given) have which verdict: "2 in, 1 excluded, 1,005 out"; "" if there are none."""
+    """Return how many arms (of those given) have which verdict: "2 keep, 1,005 beaten"; "" if there are none."""
     return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
 
 
 def rest_in_words(result: Answer, arms: Sequence[int] | Ints, dots: str = "…") -> str:
-    """What is said of the arms that a table with these arms leaves out: "… and 3 more: 3 out"; "" if it has all."""
+    """Return what a table with these arms leaves out: "… and 3 more: 3 beaten"; "" if it has all."""
     left = np.delete(np.arange(len(result.arms)), np.asarray(arms, np.int64))
     return f"{dots} and {len(left):,} more: {counts(result, left)}" if len(left) else ""
 
@@ -149,7 +149,7 @@ class ArmColumn(NamedTuple):
 
 
 class ArmCell(NamedTuple):
-    """What a cell says, and the number that it is sorted by; None where nothing is known."""
+    """The text of a cell, and the number that it is sorted by; None where nothing is known."""
 
     text: str
     value: float | None = None
@@ -235,7 +235,7 @@ def estimate_cells(result: Answer, d: int, arms: Ints) -> list[ArmCell]:
 
 
 def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
-    """How arms stand to the q-th limit, with the intervals of what is limited."""
+    """Standings of arms to the q-th limit, with the intervals of what is limited."""
     kept = result.limits
     assert kept is not None
     low, high = (ends[arms, q].tolist() for ends in kept.ends)
@@ -360,7 +360,7 @@ def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Group:
 
 
 def _rival(row: ArmRow) -> tuple[str, str]:
-    """What is said of an arm, and the name that follows: who decides it, or does for it; "" where nobody does."""
+    """Return what is said of an arm, and the name that follows: who decides it, or does for it; "" without any."""
     word = row.verdict.word
     for column, before in _NAMES_OF.items():
         if row.verdict is not Verdict.KEEP and column in row.cells and row.cells[column].text:
@@ -388,7 +388,7 @@ def _column(column: ArmColumn, made: ArmTable, intervals: str) -> TextColumn:
 
 
 def _of_a_limit(heading: str) -> tuple[str, ...]:
-    """What is limited, and below it by what: neither is broken, a long name is cut in the middle.
+    """Return what is limited, and below it by what: neither is broken, a long name is cut in the middle.
 
     >>> _of_a_limit("p95(latency) ≤ 300")
     ('p95(latency)', '≤ 300')

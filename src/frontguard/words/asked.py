@@ -1,4 +1,4 @@
-"""What was asked, in words: against whom something holds, what counts of metrics, and limits."""
+"""The question in words: against whom something holds, what counts of metrics, and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from frontguard.words.arm_table import names_in_short
 
 
 class _Wording(NamedTuple):
-    """How a model is spoken of; {eps} and {attacker} are fields."""
+    """The wording of a model; {eps} and {attacker} are fields."""
 
     promised: Statement
     able: str
@@ -79,7 +79,7 @@ def against(threat: str, eps: float) -> str:
 
 
 def assumed(threat: str, eps: float) -> str:
-    """What is assumed of whoever lies, in a sentence or two."""
+    """Return what is assumed of whoever lies, in a sentence or two."""
     if not eps:
         return "No measurement lies: what may be anything (ε) was declared to be 0 for every arm."
     return (
@@ -89,7 +89,7 @@ def assumed(threat: str, eps: float) -> str:
 
 
 def able(threat: str, eps: float) -> str:
-    """What the attacker does.
+    """Return what the attacker does.
 
     >>> able("share", 0.1)
     "replaces any 10% of an arm's measurements"
@@ -101,7 +101,7 @@ def able(threat: str, eps: float) -> str:
 
 
 def what_counts(metrics: Sequence[Objective]) -> str:
-    """What of the metrics lies in intervals, as a sentence names it; medians where nothing is known of them.
+    """Return what of the metrics lies in intervals, as a sentence names it; medians where nothing is known of them.
 
     >>> rate, size = Objective("solved", "maximize", statistic="mean", bounds=(0, 1)), Objective("bytes", exact=True)
     >>> what_counts([Objective("seconds"), rate, size]), what_counts([Objective("seconds", quantile=0.9)])
@@ -119,7 +119,7 @@ def what_counts(metrics: Sequence[Objective]) -> str:
 
 
 def counted_in_words(objective: Objective) -> str:
-    """What counts of one metric, with its name.
+    """Return what counts of one metric, with its name.
 
     >>> counted_in_words(Objective("stars", "maximize", statistic="mean", bounds=(1, 5)))
     'mean of stars (between 1 and 5)'
@@ -139,7 +139,7 @@ def _known(objective: Objective) -> str:
 
 
 def declared(metrics: Sequence[Objective]) -> list[str]:
-    """What was declared of metrics whose values, or whose means, count, and has to be so: a sentence each."""
+    """Return what was declared of metrics whose values, or whose means, count, and has to be so: a sentence each."""
     said = []
     for each in metrics:
         if each.bounds is not None:
@@ -163,7 +163,7 @@ def declared(metrics: Sequence[Objective]) -> list[str]:
 
 
 def granted(notices: Sequence[Notice]) -> list[str]:
-    """What was taken for granted of measurements: what depends on what, and what counts without being asked for."""
+    """Return what was taken for granted of measurements: what depends on what, and what counts unasked."""
     kinds = TakenAsRate | InClusters | InPairs | IndependentArms
     said = dict.fromkeys(str(each).rstrip(".") for each in notices if isinstance(each, kinds))
     return [f"{each[0].upper()}{each[1:]}." for each in said]
@@ -188,7 +188,7 @@ def limit_in_words(gate: Gate) -> str:
 
 
 def never_told(gate: Gate, contamination: float, verdict: Literal["keep", "beaten"]) -> str:
-    """That no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
+    """Say that no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
     side = "above" if (gate.sign == "≤") == (verdict == "keep") else "below"
     never = Statement.NO_PULLS_DO(eps=percent(contamination), what=f"{gate.of} from {side}")
     return f"{never}: no arm will be {'kept with' if verdict == 'keep' else 'dropped by'} this limit"
@@ -200,12 +200,12 @@ def all_limits(kept: Kept) -> str:
 
 
 def among_those_within(result: Answer) -> str:
-    """Of which arms something is said, where these must keep to limits; "" where there are none."""
+    """Return of which arms something is said, where these must keep to limits; "" where there are none."""
     return "" if result.limits is None else Statement.AMONG_WITHIN(limits=all_limits(result.limits))
 
 
 def why_by_limits(result: Answer, arm: int) -> str | None:
-    """Why an arm has its verdict, where limits are why; None where they are not."""
+    """Return why an arm has its verdict, where limits are why; None where they are not."""
     kept, verdict = result.limits, result.verdict(arm)
     place = -1 if kept is None else kept.worst(arm)
     if kept is None or place < 0 or not result.pulls_per_arm[arm]:
@@ -219,12 +219,12 @@ def why_by_limits(result: Answer, arm: int) -> str | None:
 
 
 def keeps(result: Answer) -> str:
-    """What is said behind the reason of a kept arm; "" where there are no limits."""
+    """Return what is said behind the reason of a kept arm; "" where there are no limits."""
     return "" if result.limits is None else Statement.KEEPS(limits=all_limits(result.limits))
 
 
 def keeping_in_words(kept: Kept, arm: int, place: int) -> str:
-    """How an arm stands to one limit, with its interval: for the page of an arm."""
+    """Return the standing of an arm to one limit, with its interval: for the page of an arm."""
     keeping = Feasibility(int(kept.codes[arm, place]))
     if keeping is Feasibility.OPEN:
         return f"{kept.gates[place]}: open, {_between(kept, arm, place)}"
@@ -233,7 +233,7 @@ def keeping_in_words(kept: Kept, arm: int, place: int) -> str:
 
 
 def none_within(result: Answer) -> str:
-    """That every arm is beyond a limit, and which is nearest."""
+    """Say that every arm is beyond a limit, and which is nearest."""
     kept = result.limits
     assert kept is not None
     limits = " or ".join(limit_in_words(gate) for gate in kept.gates)
@@ -244,7 +244,7 @@ def none_within(result: Answer) -> str:
 
 
 def none_within_yet(result: Answer) -> str | None:
-    """Where no arm is certainly within: that, and what is nearest; None where one is, or there are no limits."""
+    """Say that no arm is certainly within, and what is nearest; None where one is, or there are no limits."""
     kept = result.limits
     if kept is None or (kept.of_arms == FEASIBLE).any() or not result.pulls:
         return None
@@ -283,7 +283,7 @@ def _between(kept: Kept, arm: int, place: int) -> str:
 
 
 def standing_to_limits(result: Answer) -> str | None:
-    """How many arms are within all limits, beyond one, and open, in a line; None where there are none."""
+    """Return how many arms are within all limits, beyond one, and open, in a line; None where there are none."""
     kept = result.limits
     if kept is None:
         return None

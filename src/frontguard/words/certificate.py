@@ -46,7 +46,7 @@ FAILED_PULL = Statement.FAILED_PULL()
 
 
 def certainty(result: Answer) -> str:
-    """How surely an answer holds, and with how many wrong measurements, in a line."""
+    """Return how surely an answer holds, and with how many wrong measurements, in a line."""
     certificate, refuted = result.certificate, result.noticed(ContaminationRefuted)
     if certificate.confidence is None or refuted is not None:
         return Statement.NO_PROMISE(why=REFUTED if refuted else why_void(certificate, result.policy))
@@ -61,7 +61,7 @@ REFUTED = "measurements contradict what it rests on"
 
 
 def guarantee(result: Answer) -> str:
-    """What holds of an answer, in plain words; nothing is promised of arms that were excluded.
+    """Return what holds of an answer, in plain words; nothing is promised of arms that were excluded.
 
     The answer is in the units of its metrics. That of a log says whether it could be looked at while it grew.
     """
@@ -89,7 +89,7 @@ def guarantee(result: Answer) -> str:
 
 
 def _clauses(result: Answer) -> list[str]:
-    """What is promised of intervals and verdicts; with limits, what of it is so among the feasible arms."""
+    """Return what is promised of intervals and verdicts; with limits, what of it is so among the feasible arms."""
     tally, limits = result.tally(), result.limits
     counted = [*result.metrics, *(() if limits is None else (gate.metric for gate in limits.gates))]
     said = [Statement.INTERVALS(quantiles="means" if result.policy in _BY_MEANS else what_counts(counted))]
@@ -105,7 +105,7 @@ def _clauses(result: Answer) -> list[str]:
 
 
 def _compared(result: Answer) -> list[str]:
-    """What holds of the kept arms, of the matched ones, and of what the kept ones may miss."""
+    """Return what holds of the kept arms, of the matched ones, and of what the kept ones may miss."""
     tally, within, coverage = result.tally(), margins(result), result.certificate.coverage
     # What earlier versions printed of a study or log that was not certified was not of the set that is printed.
     of_printed = result.status == "certified" or result.certificate.arms is not None
@@ -126,12 +126,12 @@ def _compared(result: Answer) -> list[str]:
 
 
 def why_void(certificate: Certificate, policy: str = "the policy") -> str:
-    """Why a certificate has no probability."""
+    """Return why a certificate has no probability."""
     return _VOID[certificate.void](policy=policy)
 
 
 def true_values(result: Answer, shapes: str) -> str:
-    """Where the true values are, of a picture with intervals, lines or bands."""
+    """Return where the true values are, of a picture with intervals, lines or bands."""
     confidence = result.certificate.confidence
     if confidence is None:
         return Statement.NO_CERTIFICATE(why=why_void(result.certificate, result.policy))
@@ -139,7 +139,7 @@ def true_values(result: Answer, shapes: str) -> str:
 
 
 def scope(measured: int | None, excluded: Sequence[str]) -> str:
-    """Of which arms something is said, where some were excluded; "" where none were.
+    """Return of which arms something is said, where some were excluded; "" where none were.
 
     >>> scope(3, ["x", "y"])
     ', among the 3 arms that could be measured (excluded: x, y)'
@@ -150,7 +150,7 @@ def scope(measured: int | None, excluded: Sequence[str]) -> str:
 
 
 def allowed(result: Answer) -> tuple[float, ...]:
-    """By how much at most, in each objective, a kept arm may be beaten; all 0 if it is truly on the front.
+    """Return by how much at most, in each objective, a kept arm may be beaten; all 0 if it is truly on the front.
 
     These are the tolerances, to which every kept arm keeps; or what a policy promises where that is more.
     """
@@ -172,7 +172,7 @@ def margins(result: Answer) -> str:
 
 
 def sentence(certificate: Certificate) -> str:
-    """What a certificate guarantees, in one sentence."""
+    """Return what a certificate guarantees, in one sentence."""
     if certificate.confidence is None:
         return Statement.NO_CERTIFICATE(why=why_void(certificate))
     accuracy, coverage = (
@@ -225,7 +225,7 @@ def counted_metrics(result: Answer) -> tuple[Objective, ...]:
 
 
 def assumptions(result: Answer) -> tuple[str, ...]:
-    """What has to be so for the certificate of an answer to hold, besides what the guarantee says."""
+    """Return what has to be so for the certificate of an answer to hold, besides what the guarantee says."""
     certificate, metrics = result.certificate, counted_metrics(result)
     threat = assumed(certificate.threat, certificate.contamination)
     side_by_side = (SIDE_BY_SIDE,) if result.state.side_by_side else ()
@@ -267,12 +267,12 @@ def _shape(result: Answer) -> str:
 
 
 def effort(found: Answer, where: str = "") -> str:
-    """How much was measured, in which time, and where it is stored."""
+    """Return how much was measured, in which time, and where it is stored."""
     return f"{measured_in_words(found)}{f', saved in {where}' if where else ''}."
 
 
 def measured_in_words(found: Answer) -> str:
-    """How much was measured, of which how much failed, at which cost, and in which time."""
+    """Return how much was measured, how much of it failed, at which cost, and in which time."""
     failed = f", {found.failed:,} failed" if found.failed else ""
     cost = "" if found.cost is None else f" for {spent_in_words(found.cost, found.state.max_cost)}"
     took = "" if found.study is None else f" in {duration(found.study.seconds)}"
@@ -280,7 +280,7 @@ def measured_in_words(found: Answer) -> str:
 
 
 def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
-    """What pulls have cost so far, of what they may cost."""
+    """Return what pulls have cost so far, of what they may cost."""
     of = "" if most is None else f" of {cost_in_words(most, cost.unit)} allowed"
     return f"{cost_in_words(cost.spent, cost.unit)}{of}"
 
@@ -289,7 +289,7 @@ def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
 
 
 def certificate_against_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
-    """What is certain now, for each objective, beside what is wanted.
+    """Return what is certain now, for each objective, beside what is wanted.
 
     >>> seconds = Objective("seconds", "minimize", "5%")
     >>> certificate_against_goal(Certificate((0.079,), (0.05,), 0.95, "prescient", 0.1), (seconds,))
@@ -304,7 +304,7 @@ def certificate_against_goal(certificate: Certificate, objectives: tuple[Objecti
 
 
 def beside_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
-    """How much of each objective the certificate leaves open, beside the goal."""
+    """Return how much of each objective the certificate leaves open, beside the goal."""
     return ", ".join(
         f"{amount(value, each)} of {each.name} (goal {tolerance(each)})"
         for value, each in zip(certificate.amounts(objectives), objectives, strict=True)
@@ -312,7 +312,7 @@ def beside_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> 
 
 
 def one_beside_goal(value: float, objective: Objective) -> str:
-    """How much of one objective is left open, beside the goal.
+    """Return how much of one objective is left open, beside the goal.
 
     >>> seconds = Objective("seconds", "minimize", "5%")
     >>> one_beside_goal(0.079, seconds), one_beside_goal(math.inf, seconds)
@@ -323,7 +323,7 @@ def one_beside_goal(value: float, objective: Objective) -> str:
 
 
 def objective_in_short(objective: Objective) -> str:
-    """What is compared, and which direction is better, for the head of a column.
+    """Return what is compared, and which direction is better, for the head of a column.
 
     >>> objective_in_short(Objective("seconds", "minimize", "5%"))
     'median, less is better'
@@ -361,7 +361,7 @@ def amounts_in_words(value: float | Sequence[float], objectives: Sequence[Object
 def suggested_tolerances(
     certificate: Certificate, objectives: Sequence[Objective], *, times: float = 1.0, digits: int = 3
 ) -> list[str] | None:
-    """So many `times` what the certificate holds within, rounded up, as --tolerance takes it; None if not bounded.
+    """Return `times` what the certificate holds within, rounded up, as --tolerance takes it; None if not bounded.
 
     >>> seconds, size = Objective("seconds", "minimize", "5%"), Objective("size", "minimize", 1.0)
     >>> now = Certificate((0.07123, 3.0), (0.05, 3.3), 0.95, "prescient", 0.1)
@@ -380,7 +380,7 @@ def suggested_tolerances(
 
 
 def sensible(result: Answer, amounts: Sequence[float]) -> bool:
-    """Whether tolerances of these amounts would say anything: below 100% and below how far apart the arms' medians are.
+    """Return True if tolerances of these amounts say anything: below 100%, and below how far apart medians are.
 
     A tolerance beyond that calls any arm as good as any other. Where all arms are nearly alike, that may be just what
     there is to say: up to a quarter of the metric is sensible, and what was asked for, or less, is anyway.
@@ -404,7 +404,7 @@ def sensible(result: Answer, amounts: Sequence[float]) -> bool:
 
 
 def explanation(result: Answer, i: int) -> str:
-    """Why an arm has its verdict: the arm that decides it, and in which objectives.
+    """Return why an arm has its verdict: the arm that decides it, and in which objectives.
 
     Where the goal is the list, also what a listed arm is best at, and which one to take in the place of another.
     """
@@ -449,7 +449,7 @@ def _why(result: Answer, i: int) -> str:
 
 
 def _by_pairs(result: Answer, which: Bools) -> str:
-    """What shows it, where intervals alone do not."""
+    """Return what shows it, where intervals alone do not."""
     pairs = result.noticed(InPairs)
     return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
 

@@ -48,7 +48,7 @@ def span_in_words(span: Span) -> str:
 
 
 def effect_in_words(arm: str, baseline: str, effect: Effect) -> str:
-    """By how much, or how many times, an arm differs from the baseline in a metric."""
+    """Return by how much, or how many times, an arm differs from the baseline in a metric."""
     arm, baseline, metric = visible(arm), visible(baseline), visible(effect.metric.name)
     said = span_in_words(effect.told)
     if effect.told is effect.ratio:
@@ -67,7 +67,7 @@ def within(metric: Objective) -> str:
 
 
 def contrast_in_words(effect: Effect) -> str:
-    """What is certain of an arm against the baseline in a metric; "open" where nothing is."""
+    """Return what is certain of an arm against the baseline in a metric; "open" where nothing is."""
     amount, contrast = within(effect.metric), effect.contrast
     by = f" by more than {amount}" if amount else ""
     if contrast == Contrast.BETTER:
@@ -101,7 +101,7 @@ def comparison_in_words(comparison: Comparison) -> str:
 
 
 def effect_cell(effect: Effect) -> ArmCell:
-    """How an arm compares in one metric: how many times as much, or how much more where there is no ratio.
+    """The cell of an arm in one metric: how many times as much, or how much more where there is no ratio.
 
     >>> effect_cell(Effect(Objective("score", "maximize"), Span(0.3, -0.1, 0.8), None, Contrast.OPEN)).full
     '+0.3 [−0.1, 0.8]'
@@ -146,14 +146,14 @@ def on_terminal(compared: Comparisons, rows: Sequence[int] | Ints, width: int, e
 
 
 def beside_in_words(compared: Comparisons) -> str:
-    """With which probability comparisons hold."""
+    """Return with which probability comparisons hold."""
     if compared.confidence is None:
         return ""
     return Statement.BESIDE(confidence=percent(compared.confidence, ROUND_FLOOR))
 
 
 def left_in_words(compared: Comparisons, rows: Sequence[int] | Ints) -> str:
-    """How many arms a table leaves out; "" if none."""
+    """Return how many arms a table leaves out; "" if none."""
     left = len(compared) - len(rows)
     return f"… and {left:,} more." if left > 0 else ""
 
@@ -188,7 +188,7 @@ def choice_in_words(pick: Pick) -> str:
 
 
 def by_what(wish: Wish) -> str:
-    """What makes an arm the best.
+    """Return what makes an arm the best.
 
     >>> by_what(Wish((("seconds", 2.0), ("bytes", 1.0)))), by_what(Wish(None)), by_what(Wish((("seconds", 1.0),)))
     ('by weights (seconds 2, bytes 1)', 'as the knee', 'in seconds')
@@ -201,7 +201,7 @@ def by_what(wish: Wish) -> str:
 
 
 def _behind(pick: Pick) -> str:
-    """By how much the chosen one is behind at most; "" where that is not bounded, or says nothing."""
+    """Return by how much the chosen one is behind at most; "" where that is not bounded, or says nothing."""
     if not 0.0 < pick.behind < math.inf:
         return ""
     if pick.wish.weights is None:
@@ -222,7 +222,7 @@ def _one(metric: Objective, amount: float) -> str:
 
 
 def given_up(pick: Pick) -> list[str]:
-    """What is given up, and what is had, against each other arm on the list: how that one compares with the chosen."""
+    """Return what is given up, and what is had: how each other arm on the list compares with the chosen one."""
     lines = []
     for each in pick.others or ():
         said = (f"{effect_in_words(each.arm, each.baseline, one)} ({contrast_in_words(one)})" for one in each.effects)
@@ -243,7 +243,7 @@ _SPOKEN = {
 
 
 def take_instead(result: Answer, arm: int) -> str | None:
-    """Which listed arm to take in the place of one that is not, and what is certain of the two; None where none is."""
+    """Return which listed arm to take in the place of one that is not, and what is certain of the two, if any."""
     found = result.replacement(arm)
     return None if found is None or not result.metrics else _instead(found, result.metrics)
 
@@ -253,7 +253,7 @@ def _instead(found: Replacement, metrics: tuple[Objective, ...]) -> str:
 
 
 def compared(found: Replacement, metrics: tuple[Objective, ...]) -> str:
-    """What is certain of an arm in the place of another one, objective by objective.
+    """Return what is certain of an arm in the place of another one, objective by objective.
 
     >>> metrics = [*(Objective(name, tolerance="5%") for name in ("bytes", "seconds")), Objective("score", "maximize")]
     >>> costs, gains = {"bytes": 0.0, "seconds": 0.0, "score": 0.31}, {"bytes": 0.0, "seconds": 1.1, "score": 0.0}
@@ -279,7 +279,7 @@ def _of_one(metric: Objective, cost: float, gain: float) -> str:
 
 
 def what_best_at(result: Answer, arm: int) -> str:
-    """What a returned arm is best at, for the reason of its verdict; "" if nothing."""
+    """Return what a returned arm is best at, for the reason of its verdict; "" if nothing."""
     return _best_at(result.best_at(arm), among_those_within(result))
 
 
@@ -294,7 +294,7 @@ def _best_at(found: Sequence[Excelling], scope: str) -> str:
 
 
 def places_on_list(result: Answer, arms: Ints) -> list[str]:
-    """Of each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
+    """Return for each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
 
     "" of an arm that is best at nothing, or for which none is known that does; of all where the goal is not the list,
     or nothing is promised.

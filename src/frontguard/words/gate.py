@@ -69,7 +69,7 @@ def _all_passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
 
 
 def allowance(metric: Objective) -> str:
-    """By how much a candidate may be worse, to the digit: rounded, something false would be said of one near it.
+    """Return by how much a candidate may be worse, to the digit: rounded, something false would be said of one near it.
 
     >>> allowance(Objective("seconds", "minimize", "2%")), allowance(Objective("bytes", "minimize", 1024.0))
     ('2%', '1024')
@@ -78,7 +78,7 @@ def allowance(metric: Objective) -> str:
 
 
 def _subject(pair: GatePair) -> str:
-    """What is compared, as a sentence names it."""
+    """Return what is compared, as a sentence names it."""
     named = visible(pair.candidate)
     return named if pair.name == pair.candidate else f"{visible(pair.name)} of {named}"
 
@@ -119,7 +119,7 @@ def effect_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
 
 
 def _why_open(found: Answer) -> str:
-    """Why it is not decided."""
+    """Return why it is not decided."""
     gate, certificate = of(found), found.certificate
     if gate.broken:
         names = list(dict.fromkeys(name for pair in gate.pairs for name in pair.excluded))
@@ -142,7 +142,7 @@ def _why_open(found: Answer) -> str:
 
 
 def _open_because_not_exact(found: Answer) -> bool:
-    """Whether all that is open was said to be exact and is not."""
+    """Return True if all that is open was said to be exact and is not."""
     differ = {each.objective for each in found.notices if isinstance(each, ExactDiffers)}
     checks = [check for _, check in of(found).checks if check.outcome == Outcome.OPEN]
     return all(isinstance(check, Check) and check.metric.name in differ for check in checks)
@@ -152,7 +152,7 @@ def _open_because_not_exact(found: Answer) -> bool:
 
 
 def promise(found: Answer) -> str:
-    """What holds of the answer, with which probability, and against whom."""
+    """Return what holds of the answer, with which probability, and against whom."""
     certificate = found.certificate
     said = Statement.PROMISE(
         confidence=percent(certificate.confidence or 0.0, ROUND_FLOOR),
@@ -168,7 +168,7 @@ def promise(found: Answer) -> str:
 
 
 def robustness(found: Answer) -> str | None:
-    """Up to which ε the outcome stands; None where it is open or that is not known."""
+    """Return up to which ε the outcome stands; None where it is open or that is not known."""
     last = of(found).holds_up_to
     return None if last is None else Statement.HOLDS(answer="outcome", eps=percent(last, ROUND_FLOOR))
 
@@ -186,7 +186,7 @@ def remarks(found: Answer, *, explain: bool = False) -> list[str]:
 
 
 def next_step(found: Answer) -> str | None:
-    """What to do where it is open; None where it is not."""
+    """Return what to do where it is open; None where it is not."""
     gate, of_logs = of(found), found.study is None
     if gate.outcome != Outcome.OPEN or gate.broken:
         return None

@@ -40,7 +40,7 @@ def _in_units(metric: Objective, width: float) -> str:
 
 
 def _arms(task: Task) -> str:
-    """What was simulated."""
+    """Return what was simulated."""
     if task.blocks is not None:
         return f"the pilot's arms, on the {task.blocks.shape[1]:,} items that all of them have"
     if task.pilot is not None:
@@ -54,7 +54,7 @@ def _arms(task: Task) -> str:
 
 
 def _random_arms(task: Task) -> str:
-    """What was drawn."""
+    """Return what was drawn."""
     assumed = ", of values that vary by about their tolerance (--gaussian or --pilot: by how much)" * task.assumed
     if task.medians_only:
         return f"random normal arms{assumed}" if task.span is None else f"random normal arms, span {task.span:.3g}"
@@ -68,7 +68,7 @@ def _random_arms(task: Task) -> str:
 
 
 def _among(task: Task) -> str:
-    """Of which arms the goal speaks, where these must keep to limits."""
+    """Return of which arms the goal speaks, where these must keep to limits."""
     limits = joined([limit_in_words(gate) for gate in task.columns.gates])
     return Statement.AMONG_WITHIN(limits=limits) if limits else ""
 
@@ -109,7 +109,7 @@ def _but(row: SimulatedCost) -> str:
 
 
 def _pulls(row: SimulatedCost, arms: int = 1) -> str:
-    """From the least to the most that runs took, of so many arms each: of a few runs, a mean may lie anywhere."""
+    """Return the least and the most that runs took, of so many arms each: of a few runs, a mean may lie anywhere."""
     least, most = rounded(row.least / arms, 2), rounded(row.most / arms, 2)
     if row.capped:
         return f"more than {least}"
@@ -121,7 +121,7 @@ def _who(row: SimulatedCost) -> str:
 
 
 def warnings(made: CostPlan) -> list[str]:
-    """What a reader of the numbers should know, each with a next step where there is one."""
+    """Return what a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
     said = below_floor(means_below_floor(task.metrics, task.threat), task.threat.name, task.threat.eps)
     if task.pilot is None and task.arms > MOST_ARMS:
@@ -169,7 +169,7 @@ def warnings(made: CostPlan) -> list[str]:
 
 
 def facts(made: CostPlan) -> list[str]:
-    """What the table rests on, and what can be had at all."""
+    """Return what the table rests on, and what can be had at all."""
     first = ", ".join(f"{pulls} ({name})" for name, pulls in made.first_pulls.items())
     return [
         f"Simulated on {_arms(made.task)}.",
@@ -189,7 +189,7 @@ def where_lies(threat: str, eps: float) -> str:
 
 
 def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: float) -> list[str]:
-    """For each mean whose tolerance is below its floor, what that leaves open for ever, and which tolerance does not.
+    """Return for each mean with a tolerance below its floor what stays open for ever, and which tolerance does not.
 
     >>> solved = Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
     >>> below_floor([(solved, 1 / 9)], "prescient", 0.1)
@@ -212,7 +212,7 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
 
 
 def out_of_reach(settings: Settings) -> list[str]:
-    """Of a study that begins: what no number of pulls will tell, of its limits and of its means."""
+    """Return what no number of pulls will tell of the limits and the means of a study that begins."""
     asked, threat = settings.question, settings.question.threat
     said = [never_told(gate, threat.eps, "keep") for gate in settings.never_within()]
     return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)

@@ -149,7 +149,7 @@ def titled(
 
 
 def left_out(what: Sequence[str], elsewhere: str = "") -> str:
-    """What a table leaves out, and how to see it; "" if nothing.
+    """Return what a table leaves out, and how to see it; "" if nothing.
 
     >>> left_out(["the intervals"], "--csv FILE")
     'Not shown: the intervals (--csv FILE has all).'
@@ -187,21 +187,21 @@ class ProgressDisplay:
             self._bar.stop()
 
     def show(self, cell: str, done: int, total: int, left: float | None) -> None:
-        """So many runs of all are done; `cell` says of what the next ones are."""
+        """Show how many of all runs are done; `cell` says of what the next ones are."""
         if done < total:
             self.tell(f"{done}/{total} runs, {time_left(left)}: {cell}", done, total)
 
     def reading(self, progress: LogProgress) -> None:
-        """So far is the reading and sorting of a log."""
+        """Show how far the reading and sorting of a log is."""
         self.tell(reading_in_words(progress), progress.rows, progress.total)
 
     def counted(self, what: str, done: int, total: int) -> None:
-        """So many of something are done."""
+        """Show how many of something are done."""
         if done < total:
             self.tell(f"{done:,} of {total:,} {what}", done, total)
 
     def pulls(self, told: int, failed: int, seconds: float, rate: float) -> None:
-        """So many pulls were made; nobody knows how many it will be."""
+        """Show how many pulls were made; nobody knows how many it will be."""
         some = f", {failed} of them failed" if failed else ""
         self.tell(f"frontguard: {told} pulls in {seconds:.0f} s{some}; {rate:.3g} a second")
 
@@ -230,7 +230,7 @@ class ProgressDisplay:
 
 
 def reading_in_words(progress: LogProgress) -> str:
-    """Where the reading of a log is.
+    """Return how far the reading of a log is.
 
     >>> from frontguard.logs.sort import LogProgress
     >>> reading_in_words(LogProgress("reading", 2_000_000, 8_000_000, 3.0, 11.5))
