@@ -263,7 +263,7 @@ def error_line(error: BaseException, most: int = 160) -> str:
     return shortened(visible(text), most)
 
 
-def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(name: str, choices: Iterable[str]) -> str | None:
     """The choice that a name may be a slip for, or short for; None if it is like none of them.
 
     Case and blanks around do not count. What is short for a choice has three letters at least, and begins no other one.
@@ -274,7 +274,7 @@ def nearest(name: str, choices: Iterable[str], cutoff: float = 0.6) -> str | Non
     ('minimize', None)
     """
     by_folded, folded = {each.strip().casefold(): each for each in choices}, name.strip().casefold()
-    near = get_close_matches(folded, by_folded, n=1, cutoff=cutoff)
+    near = get_close_matches(folded, by_folded, n=1)
     if not near and len(folded) >= 3:
         begun = [each for each in by_folded if each.startswith(folded)]
         near = begun if len(begun) == 1 else []

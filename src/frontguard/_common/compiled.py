@@ -275,11 +275,6 @@ def kernels(mode: str) -> Iterator[None]:
         _State.mode = INTERPRETED if _State.lost else before
 
 
-def _price(kernel: Kernel | KernelEntry) -> float:
-    sizes = {each: len(each.py_func.__code__.co_code) for each in parts_of(kernel)}
-    return _BEGINNING + _PER_BYTE * sum(n * (_INLINED if each.targetoptions else 1) for each, n in sizes.items())
-
-
 _importing = threading.RLock()
 _MODULE = "frontguard._common.machine_code"
 
@@ -383,7 +378,8 @@ class Kernel:
     @functools.cached_property
     def price(self) -> float:
         """Seconds that compiling will take, about: for itself and for all that it calls."""
-        return _price(self)
+        sizes = {each: len(each.py_func.__code__.co_code) for each in parts_of(self)}
+        return _BEGINNING + _PER_BYTE * sum(n * (_INLINED if each.targetoptions else 1) for each, n in sizes.items())
 
     def __get__(self, instance: object, owner: type | None = None) -> Kernel:
         return self
@@ -441,16 +437,14 @@ class KernelValue:
         return twin(self._function) if isinstance(self._function, Kernel) else self._function
 
 
-class KernelEntry:
+class KernelEntry(Kernel):
     """A kernel that takes others as values: compiled on first use, or `interpreted`.
 
     Its arguments have the same types in every call, and are not looked at again.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, function)
-        self.py_func = function
-        self.targetoptions: dict[str, str] = {}
+        super().__init__(function)
         self._ready: Any = None
         self.tried = 0.0  # seconds for which it was interpreted in place of being compiled, all in all
 
@@ -466,11 +460,6 @@ class KernelEntry:
         """The same by the interpreter."""
         return call_twin(self, args)
 
-    @functools.cached_property
-    def price(self) -> float:
-        """Seconds that compiling will take, about."""
-        return _price(self)
-
     @property
     def is_ready(self) -> bool:
         """True if machine code of it is there, or was kept on disk."""
@@ -478,8 +467,6 @@ class KernelEntry:
             return True
         found = machine_code()
         return found is not None and found.was_kept(self)
-
-    __qualname__: str
 
 
 def entry(function: Callable[..., Any]) -> KernelEntry:

@@ -82,16 +82,16 @@ with suppress(OSError):
     _kept.update((_folder / "kept").read_text().split() if _folder else ())
 
 
-def was_kept(kernel: Kernel | KernelEntry) -> bool:
+def was_kept(kernel: Kernel) -> bool:
     """True if machine code of a kernel is on disk; that it is for the same types is not certain."""
     return _name(kernel) in _kept
 
 
-def _name(kernel: Kernel | KernelEntry) -> str:
+def _name(kernel: Kernel) -> str:
     return f"{kernel.__module__}.{kernel.__qualname__}"
 
 
-def _note_kept(kernel: Kernel | KernelEntry) -> None:
+def _note_kept(kernel: Kernel) -> None:
     """Let later processes know that a kernel was compiled, and those that it calls."""
     found = {_name(part) for part in parts_of(kernel) if part.py_func in _dispatchers} - _kept
     if _folder and found:
@@ -112,7 +112,7 @@ _COLLECTED = 100_000
 _dispatchers: dict[Callable[..., Any], Any] = {}  # numba's functions, by ours
 
 
-def compiled(kernel: Kernel | KernelEntry, args: tuple[Any, ...]) -> Any:
+def compiled(kernel: Kernel, args: tuple[Any, ...]) -> Any:
     """numba's function of a kernel, with machine code for these arguments."""
 
     def make() -> Any:
@@ -137,7 +137,7 @@ def pointer(function: Callable[..., Any], signature: Callable[[Any], Any]) -> An
     return _made(lambda: _decorated(function, numba.cfunc, signature(types)))
 
 
-def _dispatcher(kernel: Kernel | KernelEntry) -> Any:
+def _dispatcher(kernel: Kernel) -> Any:
     function = kernel.py_func
     if function not in _dispatchers:
         _dispatchers[function] = _decorated(function, numba.njit, nogil=True, **kernel.targetoptions)

@@ -101,7 +101,7 @@ def run_pull(
     except OSError as problem:
         detail = hidden(str(problem), secrets)
         return CommandMeasurement(nothing, _not_started(problem, arguments[0], cwd), detail=detail)
-    stdout, stderr = _text(ended.stdout), _text(ended.stderr)
+    stdout, stderr = (stream.decode("utf-8", "replace") for stream in (ended.stdout, ended.stderr))
     outcome = CommandMeasurement(
         nothing,
         returncode=ended.returncode,
@@ -134,10 +134,6 @@ def run_pull(
     detail = hidden(reading.detail, secrets)[:_LONGEST_DETAIL]
     outcome = replace(outcome, values=reading.values, reason=reading.reason, kind=reading.kind)
     return replace(outcome, detail=detail, explained=bool(detail))
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _bad_end(ended: EndedProcess, timeout: float | None) -> str:

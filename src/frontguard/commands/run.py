@@ -274,16 +274,14 @@ class CommandedRun:
     # In the threads of workers ----------------------------------------------------------------------------------------
 
     def _pulled(self, pull: Pull) -> CommandMeasurement:
-        outcome = self._unless_it_was_meant_for_us(self._commanded(pull))
+        came = self.commands.pull(pull.index, pull.id, self._stop, rep=pull.rep, item=pull.item)
+        outcome = self._unless_it_was_meant_for_us(came)
         outcome = replace(outcome, said=last_words(outcome))
         with self._lock:
             if outcome.failed and not outcome.cancelled:
                 self._failures[pull.arm] = outcome
             self._succeeded += not outcome.failed
         return outcome
-
-    def _commanded(self, pull: Pull) -> CommandMeasurement:
-        return self.commands.pull(pull.index, pull.id, self._stop, rep=pull.rep, item=pull.item)
 
     def _told(self, notice: Notice) -> None:
         """Say what went wrong beside the pulls; and, at the end, why it is not the end yet."""

@@ -217,19 +217,18 @@ class Recording:
         chosen: Bools = (self.arm_of_row == self.arms.index(arm)) & (self.neighbour == neighbour)
         return np.asarray(self.metrics[chosen], np.float64)
 
-    def medians(self, *, neighbour: bool = False) -> Floats:
-        """Median time and bytes of every arm, (K, 2)."""
-        return np.array([np.median(self.pulls_of(arm, neighbour=neighbour), axis=0) for arm in self.arms])
+    def medians(self) -> Floats:
+        """Median time and bytes of every arm without the neighbour, (K, 2)."""
+        return np.array([np.median(self.pulls_of(arm), axis=0) for arm in self.arms])
 
-    def points(self, *, neighbour: bool = False) -> tuple[Floats, Ints]:
-        """The pulls on the scale of the experiments, (n, 2), and the arm of each.
+    def points(self) -> tuple[Floats, Ints]:
+        """The pulls without the neighbour on the scale of the experiments, (n, 2), and the arm of each.
 
-        Minus the logarithms, so that larger is better; the arms' clean medians have the mean 0 and the deviation 1.
+        Minus the logarithms, so that larger is better; the medians of the arms have the mean 0 and the deviation 1.
         """
-        chosen = self.neighbour == neighbour
         centres = -np.log(self.medians())
-        points = (-np.log(self.metrics[chosen]) - centres.mean(axis=0)) / centres.std(axis=0)
-        return points, self.arm_of_row[chosen]
+        points = (-np.log(self.metrics[~self.neighbour]) - centres.mean(axis=0)) / centres.std(axis=0)
+        return points, self.arm_of_row[~self.neighbour]
 
     def sorted_by_arm(self, *, neighbour: bool) -> Ordered:
         """The pulls as a log that can be analysed."""

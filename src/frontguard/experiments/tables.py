@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -146,9 +147,8 @@ def _line(cells: Sequence[str]) -> str:
 
 def write_figures(rows: Sequence[Row], directory: Path) -> list[Path]:
     """Write a picture for every data set and variant; return their paths. Needs the extra `plot`."""
-    groups = groups_of(rows).values()
-    return [sample_complexity(own).save(directory / f"{_slug(own[0].dataset, own[0].variant)}.png") for own in groups]
-
-
-def _slug(*texts: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in " ".join(texts).lower()).split())
+    written = []
+    for own in groups_of(rows).values():
+        name = "-".join(re.findall(r"[^\W_]+", f"{own[0].dataset} {own[0].variant}".lower()))
+        written.append(sample_complexity(own).save(directory / f"{name}.png"))
+    return written

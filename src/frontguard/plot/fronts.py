@@ -278,7 +278,6 @@ def list_picture(arms: Arms) -> Picture:
             arms.not_seen(places, {0: axis}),
             arms.not_drawn(0),
         ),
-        width=7.0,
         height=1.4 + 0.26 * max(3, len(names)),
         name="front",
     )

@@ -193,11 +193,12 @@ def robustness(result: Answer, profile: Profile | None = None) -> Picture:
     without = int(np.isnan(known.per_arm).sum())
     left = len(arms.names) - without - len(order)
 
-    def hint(i: int) -> str:
-        return f"{short(arms.names[i])}: {_stands(arms.result.verdict(i).word, known.per_arm[i])} lies"
-
     def written(i: int) -> str:
         return percent(float(known.per_arm[i]), ROUND_FLOOR)
+
+    def hint(i: int) -> str:
+        holds = Statement.HOLDS_UP_TO(verdict=arms.result.verdict(i).word, eps=written(i))
+        return f"{short(arms.names[i])}: {holds} lies"
 
     layers = in_rows(arms, order, known.per_arm, np.full(len(arms.names), declared), known.per_arm, hint, written)
     layers.append(Rule(declared, replace(GOAL, label="declared"), upright=True))
@@ -216,14 +217,9 @@ def robustness(result: Answer, profile: Profile | None = None) -> Picture:
             f"{number_of(left)} less fragile {are(left)} not drawn." if left else "",
             f"{number_of(without)} without a figure." if without else "",
         ),
-        width=7.0,
         height=max(3.0, 1.6 + 0.22 * len(order)),
         name="robustness",
     )
-
-
-def _stands(verdict: str, eps: float) -> str:
-    return Statement.HOLDS_UP_TO(verdict=verdict, eps=percent(float(eps), ROUND_FLOOR))
 
 
 def _fragile_first(arms: Arms, known: Profile) -> Ints:
@@ -276,14 +272,9 @@ def sample_complexity(rows: Sequence[Any]) -> Picture:
         title=next(iter(groups)) if len(groups) == 1 else "",
         legend=tuple(legend),
         caption="Samples: mean of runs. Bars are 95 % intervals; hollow marks are the numbers that the paper printed.",
-        width=7.0,
         height=0.9 + 2.8 * len(grid),
         name="sample-complexity",
     )
-
-
-def _of(rows: Sequence[Any], policy: str) -> list[Any]:
-    return sorted((row for row in rows if row.policy == policy), key=lambda row: row.contamination)
 
 
 def _printed(look: Look) -> Look:
@@ -307,7 +298,7 @@ def _of_policies(rows: Sequence[Any], looks: dict[str, Look], axis: Axis, title:
     layers: list[Layer] = []
     present = [policy for policy in looks if any(row.policy == policy for row in rows)]
     for k, policy in enumerate(present):
-        own, look = _of(rows, policy), looks[policy]
+        own, look = sorted((r for r in rows if r.policy == policy), key=lambda r: r.contamination), looks[policy]
         quiet = replace(look, label="")
         x = np.array([row.contamination for row in own])
         if success:

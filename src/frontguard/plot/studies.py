@@ -82,7 +82,6 @@ def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Pict
         legend=tuple(looks),
         caption="The band is where the true value lies, the line the estimate; a band that touches the edge goes on "
         "beyond it. Bands that have come apart are decided in that objective.",
-        width=7.0,
         height=0.9 + 3.0 * len(panels),
         name="shrinking",
     )
@@ -171,10 +170,12 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
     layers: list[Layer] = []
     legend: list[Look] = []
     for k, d in enumerate(drawn):
-        look = replace(_OBJECTIVES[k % len(_OBJECTIVES)], label=short(history.objectives[d].name, 40))
+        objective = history.objectives[d]
+        look = replace(_OBJECTIVES[k % len(_OBJECTIVES)], label=short(objective.name, 40))
+        now = f"{short(objective.name, 32)}: {one_beside_goal(float(history.moments[-1].uncertain[d]), objective)}"
         # A certificate can be exact, 0 tolerances wide; on a logarithmic axis that is drawn as a hundredth.
         y = np.where(shares[:, d] <= 0.0, 0.01, shares[:, d])
-        layers.append(Lines(*_steps(x[None, :], y[None, :]), look, hints=(_now(history, d),)))
+        layers.append(Lines(*_steps(x[None, :], y[None, :]), look, hints=(now,)))
         legend.append(look)
     layers.append(Rule(1.0, GOAL))
     legend.append(GOAL)
@@ -199,7 +200,6 @@ def certainty(history: History, pulls_left: int | None = None) -> Picture:
             _foreseen(pulls_left),
             f"Left out, since their tolerance is 0: {listed(in_columns(without, 32))}." if without else "",
         ),
-        width=7.0,
         height=4.0,
         name="certainty",
     )
@@ -212,11 +212,6 @@ def _ceiling(shares: Floats) -> float | None:
         return None
     last = shares[-1][np.isfinite(shares[-1])]
     return max(_MOST_SHARES, 3.0 * float(last.max(initial=0.0)))
-
-
-def _now(history: History, d: int) -> str:
-    objective = history.objectives[d]
-    return f"{short(objective.name, 32)}: {one_beside_goal(float(history.moments[-1].uncertain[d]), objective)}"
 
 
 def _foreseen(pulls_left: int | None) -> str:
@@ -284,7 +279,6 @@ def rate(rate: Rate) -> Picture:
         rows=((panel,),),
         legend=tuple(layer.look for layer in layers),
         caption=f"{in_all}; {lost:,} failed." if lost else f"{in_all}.",
-        width=7.0,
         height=3.0,
         name="rate",
     )
@@ -340,7 +334,6 @@ def pulls(result: Answer) -> Picture:
             f"All have {number_of(least, 'pull')}." if least == most else "The most pulled come first.",
             f"Not drawn: {number_of(len(left))} with {int(counts[left[0]]):,} pulls or fewer." if left else "",
         ),
-        width=7.0,
         height=1.4 + 0.24 * max(4, len(order)),
         name="pulls",
     )
@@ -404,7 +397,6 @@ def measurements(
         title=short(measurements.name),
         legend=looks_of([layer for panel in panels for layer in panel.layers]),
         caption=_caption(columns),
-        width=7.0,
         height=1.0 + 3.2 * len(panels),
         name="measurements",
     )

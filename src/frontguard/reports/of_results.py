@@ -88,13 +88,14 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
     to_settle = summary.to_settle(plain, most=12)
     if to_settle and (now := summary.holds_now(plain)):
         to_settle.append(now)
-    steps = origin_steps(origin)
+    names, steps = plain.objectives, origin_steps(origin)
+    named = joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
     if not any(step.label == "Command" for step in steps):
         steps.append(Fact("From Python", "frontguard.analyze(log, …).report('report.html')", verbatim=True))
     return report_of(
         found,
         "analysis",
-        f"{_file_names(origin) or 'Analysis of a log'}: {_few(plain.objectives)}",
+        f"{_file_names(origin) or 'Analysis of a log'}: {named}",
         summary.answer(plain),
         certificate=[said for said in (guarantee(plain), summary.by_means(plain)) if said],
         facts=(
@@ -110,10 +111,6 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
         ),
         steps=steps,
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    return joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
 
 
 def _file_names(origin: Origin | None) -> str:

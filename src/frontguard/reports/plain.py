@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from frontguard._common.entries import AT_A_TIME
-from frontguard.comparisons.outcomes import Check, GatePair, LimitCheck, Outcome
+from frontguard.comparisons.outcomes import Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
 from frontguard.reports.report import Fact, Figure, Report, ReportTable, Section
@@ -202,11 +202,7 @@ def github_marks(found: Answer, *, open_passes: bool = False) -> Iterator[str]:
         if check.outcome == Outcome.WORSE:
             yield _command("error", title, check_in_words(pair, check))
         elif check.outcome == Outcome.OPEN:
-            yield _command("notice" if open_passes else "warning", title, _opened(pair, check))
-
-
-def _opened(pair: GatePair, check: Check | LimitCheck) -> str:
-    return f"open: {check_in_words(pair, check)}"
+            yield _command("notice" if open_passes else "warning", title, f"open: {check_in_words(pair, check)}")
 
 
 def _command(level: str, title: str, message: str) -> str:

@@ -82,9 +82,9 @@ def below(word: np.uint64, bound: int) -> int:
     return int(((word >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
-def _ziggurat(layers: int = 256) -> tuple[Floats, Floats]:
+def _ziggurat() -> tuple[Floats, Floats]:
     """Edges x and heights f(x) = exp(−x²/2) of a ziggurat of equal layers under the normal density (Doornik 2005)."""
-    edge, area = 3.6541528853610088, 0.00492867323399  # of the lowest of 256 layers
+    edge, area, layers = 3.6541528853610088, 0.00492867323399, 256  # of the lowest of these layers
     x = np.empty(layers + 1)
     x[0] = area / np.exp(-0.5 * edge * edge)
     x[1] = edge

@@ -130,12 +130,6 @@ def counts(result: Answer, arms: Ints | None = None) -> str:
     return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
 
 
-def rest_in_words(result: Answer, arms: Sequence[int] | Ints, dots: str = "…") -> str:
-    """Return what a table with these arms leaves out: "… and 3 more: 3 beaten"; "" if it has all."""
-    left = np.delete(np.arange(len(result.arms)), np.asarray(arms, np.int64))
-    return f"{dots} and {len(left):,} more: {counts(result, left)}" if len(left) else ""
-
-
 # The table ------------------------------------------------------------------------------------------------------------
 
 
@@ -221,7 +215,9 @@ def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = Tr
         for arm, verdict, row in zip(chosen.tolist(), verdicts, zip(*cells, strict=True), strict=True)
     )
     key = "" if result.parts is None else visible(str(result.parts))
-    return ArmTable(tuple(columns), rows, rest_in_words(result, chosen), key)
+    left = np.delete(np.arange(len(result.arms)), chosen)
+    rest = f"… and {len(left):,} more: {counts(result, left)}" if len(left) else ""
+    return ArmTable(tuple(columns), rows, rest, key)
 
 
 def estimate_cells(result: Answer, d: int, arms: Ints) -> list[ArmCell]:

@@ -179,17 +179,14 @@ def sentence(certificate: Certificate) -> str:
         _bounds(each, certificate.relative) if np.isfinite(each).all() else None
         for each in (certificate.accuracy, certificate.coverage)
     )
+    limited = f",{Statement.AMONG_WITHIN(limits=joined(certificate.limits))}" if certificate.limits else ""
     return Statement.CERTIFICATE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
-        scope=_limited(certificate) + scope(certificate.arms, certificate.excluded),
+        scope=limited + scope(certificate.arms, certificate.excluded),
         accuracy=Statement.BEATEN_SOMEHOW() if accuracy is None else Statement.NOT_BEATEN(accuracy=accuracy),
         coverage=Statement.SOME_MISSED() if coverage is None else Statement.NOT_MISSED(coverage=coverage),
     )
-
-
-def _limited(certificate: Certificate) -> str:
-    return f",{Statement.AMONG_WITHIN(limits=joined(certificate.limits))}" if certificate.limits else ""
 
 
 def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) -> str:

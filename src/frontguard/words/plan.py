@@ -29,14 +29,11 @@ FEW_ROWS = 50
 
 def _widths(task: Task, widths: Sequence[float]) -> str:
     """Widths in the units of the metrics, once if they are all the same."""
-    each = [_in_units(metric, width) for metric, width in zip(task.metrics, widths, strict=True)]
+    pairs = zip(task.metrics, widths, strict=True)
+    each = [percentage(width) if metric.relative else f"{width:.3g}" for metric, width in pairs]
     if len(set(each)) == 1:
         return each[0]
     return ", ".join(f"{width} in {metric.name}" for metric, width in zip(task.metrics, each, strict=True))
-
-
-def _in_units(metric: Objective, width: float) -> str:
-    return percentage(width) if metric.relative else f"{width:.3g}"
 
 
 def _arms(task: Task) -> str:

@@ -136,7 +136,6 @@ def titled(
     width: int,
     *,
     gives_way: Sequence[int] = (),
-    styles: Sequence[str] = (),
     elsewhere: str = "",
 ) -> Group:
     """A table below its title, as much of it as finds room, and what does not."""
@@ -145,7 +144,7 @@ def titled(
 
     kept, gone = fitted(columns, width, gives_way)
     said = left_out(gone, elsewhere)
-    return RichGroup(Text(title, style="italic"), drawn(kept, styles), *([Text(said)] if said else []))
+    return RichGroup(Text(title, style="italic"), drawn(kept), *([Text(said)] if said else []))
 
 
 def left_out(what: Sequence[str], elsewhere: str = "") -> str:
