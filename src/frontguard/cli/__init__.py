@@ -1,7 +1,7 @@
 """The command line: thin. Every command answers first; messages go to stderr, `--json` to stdout.
 
-It may know every package, and none knows it. A command parses its options, calls what does the work, and prints:
-sentences come from `words`, JSON from the answer's own `entries` and `to_dict`. Where to start:
+A command parses its options, calls what does the work, and prints: sentences come from `words`, JSON from the answer's
+own `entries` and `to_dict`. Where to start:
 
 - `run`, `analyze`, `gate`, `plan`, `report`, `serve`, `reproduce`, `demo`: one module a command.
 - `options`: what they take, declared once, and what that asks.

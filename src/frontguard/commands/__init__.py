@@ -1,6 +1,6 @@
 """Arms that are commands: what `frontguard run` pulls, as a TOML file describes it.
 
-It may know studies, how they are measured, and the words for them. Where to start:
+Where to start:
 
 - `spec`: what to compare and how, checked: arms, listed or of a grid, placeholders, and where metrics come from;
   `format`: the TOML it is read from, with the line of every mistake, and the same without its secrets.

@@ -1,7 +1,5 @@
 """The paper's experiments: data sets, plans, runs, metrics, tables and figures.
 
-May know whatever a policy, a log or a picture is; not the demonstration, reports, page and command line.
-
 Where to start reading:
 
 - `setup`: what is run: an experiment is a data set with its attacker, a setting is an experiment at one ε; the numbers

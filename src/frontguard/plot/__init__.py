@@ -2,7 +2,7 @@
 
 A picture is data: panels with axes in the user's units, and layers of marks, boxes, lines and bands on them. It can be
 shown in a notebook, drawn with matplotlib or plotly, or saved. To add one, write a function that returns a `Picture`,
-and add its line to `__init__.pyi`; every renderer can draw it then. May know results, studies, logs and words.
+and add its line to `__init__.pyi`; every renderer can draw it then.
 
 Where to start reading:
 

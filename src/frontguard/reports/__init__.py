@@ -1,8 +1,6 @@
 """Reports to send: one HTML file, Markdown or CSV, of studies, analyses, experiments, the demonstration and their JSON.
 
-A report is data first: an answer, figures, tables and sentences, in the order in which they are read. May know
-everything that is reported and drawn (results, studies, logs, experiments, demo, plot, words); neither the
-command line nor the live page. Where to start:
+A report is data first: an answer, figures, tables and sentences, in the order in which they are read. Where to start:
 
 - `write`: `write_report(thing, path)`, which does it all, whole or not at all.
 - `report`: `Report`, and one out of a result, with its table of arms, comparisons and picks.

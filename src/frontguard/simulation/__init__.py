@@ -1,8 +1,6 @@
 """Simulated rewards, attackers upon them, and a compiled engine that runs policies on them thousands of times.
 
-May know: policies, pareto, evidence, theory. The truth lives here, out of the policies' reach.
-
-Read in this order:
+The truth lives here, out of the policies' reach. Read in this order:
 
 - `draws`: a random stream for each seed, run and arm, and the kernels that draw clean rewards;
 - `environments`: clean rewards whose laws are known;

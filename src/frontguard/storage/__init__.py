@@ -1,6 +1,6 @@
 """Storages of studies: a log of pulls and the leases on them, in memory, in a file or on a server.
 
-A storage knows errors and NumPy, nothing of arms, policies or studies. In the order of reading:
+A storage knows nothing of arms, policies or studies. In the order of reading:
 
 - `contract`: the guarantees, what is asked (`Pull`) and stored (`Tell`, `Told`), how a lease ends, studies in memory,
   and the storage of an address

@@ -4,7 +4,6 @@ What is known flows one way, and nothing flows back::
 
     storage → watchers → views, pages → app → guard → browser
 
-It may know studies and storage (to read), plot, reports, words and markup; nothing of commands or the command line.
 Needs `frontguard[web]`. Start with `app`, which says what is answered, then follow the flow:
 
 - `guard`: who may ask, and the headers of every answer; it stands in front of all the rest;

@@ -1,7 +1,6 @@
 """Facts put into words: the one package in which records and numbers become sentences, tables and progress.
 
-It may know everything that holds facts (answers, notices, studies, logs, plans); terminal, reports and the live page
-take their words from here, and nothing reads words back. Where to start:
+Terminal, reports and the live page take their words from here, and nothing reads words back. Where to start:
 
 - `answers`: an answer as it is printed, its sentence, what is said below the table, what to do next; `gate`, `plan`:
   the sentences of each.
