@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
-    from frontguard.results import Answer
+    from frontguard.results import Answer, Origin
 
 WIDTH = 80
 """Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
@@ -93,23 +93,15 @@ def gate(
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         options.refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
-        ended = _Ended(_of_logs(logs, given), list(logs))
+        found, made = _of_logs(logs, given), origin([without_password(each) for each in logs])
     else:
         options.refuse(given, _OF_LOGS, "goes with logs; got commands")
-        ended = _measured(_spec(specs, logs or (), given), storage)
-    _finish(ended, open_passes=open == "pass", summary=summary, junit=junit, json=json, explain=explain)
+        spec = _spec(specs, logs or (), given)
+        found, made = _measured(spec, storage), origin(spec.name, seed=spec.seed, spec=spec.source_text or None)
+    _finish(found, made, open_passes=open == "pass", summary=summary, junit=junit, json=json, explain=explain)
 
 
 # What is compared -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """The end of a gate: its answer, of what, and of which spec."""
-
-    found: Answer
-    source: list[str] | str | None
-    spec: Spec | None = None
 
 
 def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> Spec:
@@ -170,7 +162,7 @@ def _of_logs(logs: Sequence[str], given: dict[str, Any]) -> Answer:
         )
 
 
-def _measured(spec: Spec, storage: str | None) -> _Ended:
+def _measured(spec: Spec, storage: str | None) -> Answer:
     """Measure until it is decided, or a budget is over."""
     from frontguard.logs.sides import with_robustness
     from frontguard.storage.contract import open_storage
@@ -180,17 +172,23 @@ def _measured(spec: Spec, storage: str | None) -> _Ended:
         study = begun_study(spec, opened, without_password(where))
         ended = driven(spec, study)
         gate = with_robustness(study.state().gate(ended.answer, ended.how), study)
-        found = replace(ended.answer, gate=gate, notices=ended.notices)
-    return _Ended(found, spec.name, spec)
+        return replace(ended.answer, gate=gate, notices=ended.notices)
 
 
 # The end --------------------------------------------------------------------------------------------------------------
 
 
 def _finish(
-    ended: _Ended, *, open_passes: bool, summary: Path | None, junit: Path | None, json: bool, explain: bool
+    found: Answer,
+    made: Origin,
+    *,
+    open_passes: bool,
+    summary: Path | None,
+    junit: Path | None,
+    json: bool,
+    explain: bool,
 ) -> None:
-    found, on_github = ended.found, bool(os.environ.get("GITHUB_ACTIONS"))
+    on_github = bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
     marks: list[str] = []
     mute = unmute = ""
@@ -209,9 +207,6 @@ def _finish(
     if json:
         from frontguard.words.gate import answer
 
-        seed, text = (None, None) if ended.spec is None else (ended.spec.seed, ended.spec.source_text or None)
-        source = [without_password(each) for each in ended.source] if isinstance(ended.source, list) else ended.source
-        made = origin(source, seed=seed, spec=text)
         told = {"answer": answer(found), "exit_code": code, **vars(made)}
         print_json(found.entries(), told.items())
         for line in marks:

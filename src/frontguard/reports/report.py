@@ -24,13 +24,13 @@ from frontguard.comparisons.effects import Comparisons
 from frontguard.comparisons.picks import Beside, BesideQuestion
 from frontguard.errors import BadInput
 from frontguard.objectives import Objective
-from frontguard.phrases import cut_in_the_middle, duration, natural, number_of, percent, visible
+from frontguard.phrases import duration, natural, number_of, percent, visible
 from frontguard.plot.picture import Picture
 from frontguard.results import Answer
 from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
 from frontguard.words.answers import STATUSES, more_to_come, polish_in_words, too_short
-from frontguard.words.arm_table import arm_table, counts, shown, shown_in_units, with_short_names
+from frontguard.words.arm_table import arm_table, counts, short_name, shown, shown_in_units, with_short_names
 from frontguard.words.asked import all_limits
 from frontguard.words.certificate import (
     FAILED_PULL,
@@ -166,12 +166,8 @@ IN_TABLES = 300
 
 
 def short(name: str, most: int = IN_SENTENCES) -> str:
-    """A name or a reason in so many columns at most, in one line; of a longer one, its beginning and its end.
-
-    >>> short("a rather long name", 10), short("two\\nlines")
-    ('a rat…name', 'two lines')
-    """
-    return cut_in_the_middle(" ".join(name.split()), most)
+    """A name or a reason in so many columns at most."""
+    return short_name(name, most)
 
 
 def in_table(name: str) -> str:

@@ -280,10 +280,10 @@ def shown_in_units(result: Answer) -> Answer:
 
 def with_short_names(result: Answer) -> Answer:
     """Return the same answer with names as they are said in sentences and pictures; metrics too."""
-    metrics = tuple(replace(metric, name=_short(metric.name) or "?") for metric in result.metrics)
+    metrics = tuple(replace(metric, name=short_name(metric.name) or "?") for metric in result.metrics)
     arms, limits, study = _all_short(result.arms), result.limits, result.study
     if limits is not None:
-        short = (replace(gate.limit, metric=_short(gate.limit.metric) or "?") for gate in limits.gates)
+        short = (replace(gate.limit, metric=short_name(gate.limit.metric) or "?") for gate in limits.gates)
         gates = (replace(gate, limit=limit) for gate, limit in zip(limits.gates, short, strict=True))
         limits = replace(limits, gates=tuple(gates))
     if study is not None and study.failures:
@@ -291,7 +291,7 @@ def with_short_names(result: Answer) -> Answer:
         for arm, reasons in study.failures.items():  # two names may be the same when they are short
             failures.setdefault(names[arm], Counter()).update(reasons)
         study = replace(study, failures=failures)
-    objectives = tuple(map(_short, result.objectives))
+    objectives = tuple(map(short_name, result.objectives))
     return replace(result, arms=arms, objectives=objectives, metrics=metrics, limits=limits, study=study)
 
 
@@ -304,8 +304,13 @@ def _all_short(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(cut_in_the_middle(line, LONGEST) for line in lines)
 
 
-def _short(name: str) -> str:
-    return cut_in_the_middle(_line(name), LONGEST)
+def short_name(name: str, most: int = LONGEST) -> str:
+    """A name or a reason in so many columns at most, in one line; of a longer one, its beginning and its end.
+
+    >>> short_name("a rather long name", 10), short_name("two\\nlines")
+    ('a rat…name', 'two lines')
+    """
+    return cut_in_the_middle(_line(name), most)
 
 
 def _line(name: str) -> str:

@@ -60,6 +60,9 @@ def within(metric: Objective) -> str:
     """A metric's tolerance, as an amount; "" where every difference matters.
 
     In full: "by more than" a rounded amount could be false.
+
+    >>> within(Objective("seconds", "minimize", "2%")), within(Objective("bytes", "minimize", 1024.0))
+    ('2%', '1024')
     """
     if metric.inner_tolerance == 0.0:
         return ""

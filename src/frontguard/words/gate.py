@@ -63,18 +63,11 @@ def _all_passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
         candidates=f"{_subject(gate.pairs[0])} is" if one else f"{number_of(len(gate.pairs), 'candidate')} are",
         baseline=joined(list(dict.fromkeys(visible(pair.baseline) for pair in gate.pairs))),
         within=" by more than" if tolerated else " in",
-        metrics=joined([f"{allowance(each)} in {each.name}" if tolerated else each.name for each in metrics]),
+        metrics=joined(
+            [f"{comparisons.within(each) or 'nothing'} in {each.name}" if tolerated else each.name for each in metrics]
+        ),
     )
     return said + (Statement.GATE_KEEPS(keep="keeps" if one else "keep", limits=joined(limits)) if limits else "")
-
-
-def allowance(metric: Objective) -> str:
-    """Return by how much a candidate may be worse, to the digit: rounded, something false would be said of one near it.
-
-    >>> allowance(Objective("seconds", "minimize", "2%")), allowance(Objective("bytes", "minimize", 1024.0))
-    ('2%', '1024')
-    """
-    return comparisons.within(metric) or "nothing"
 
 
 def _subject(pair: GatePair) -> str:
@@ -93,11 +86,11 @@ def check_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
     if isinstance(check, LimitCheck):
         return _limit_in_words(pair, check)
     effect = f"{'' if pair.name == pair.candidate else f'{visible(pair.name)}: '}{effect_in_words(pair, check)}"
-    allowed = allowance(check.metric)
+    allowed = comparisons.within(check.metric)
     if check.outcome == Outcome.OPEN:
-        return f"{effect} ({allowed} tolerated)"
+        return f"{effect} ({allowed or 'nothing'} tolerated)"
     template = Statement.GATE_WORSE if check.outcome == Outcome.WORSE else Statement.GATE_NOT_WORSE
-    return template(effect=effect, by="" if allowed == "nothing" else f" by more than {allowed}")
+    return template(effect=effect, by=f" by more than {allowed}" if allowed else "")
 
 
 def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
