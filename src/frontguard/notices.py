@@ -64,9 +64,11 @@ class Notice:
 class SpreadRefuted(Notice):
     """The measurements of some arms contradict R, which is given up for them."""
 
-    template: ClassVar[str] = Statement.SPREAD_REFUTED.text
     arms: int
     of: int
+
+    def __str__(self) -> str:
+        return Statement.SPREAD_REFUTED(arms=self.arms, of=self.of)
 
 
 class ContaminationRefuted(Notice):
