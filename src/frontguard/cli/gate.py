@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
 
+_DEVICES = Path("/dev")
+"""Where links are the system's; any other may be of whoever made what is tested."""
+
 _OF_COMMANDS = (
     "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "max_cost", "cost", "polish", "paired", "workers",
     "timeout", "warmups", "seed", "storage", "study",
@@ -85,11 +88,12 @@ def gate(
     given = {name: value for name, value in (given | {"storage": storage}).items() if value not in (None, False)}
     if open not in ("pass", "fail"):
         raise BadInput(f"--open: wanted pass or fail; got {open!r}")
-    for path in (summary, junit):
+    step = os.environ.get("GITHUB_STEP_SUMMARY")
+    for path in (summary or (Path(step) if step else None), junit):
         if path is not None:
             checked_folder(path)
-            if path.is_symlink() and path.is_file():  # whoever made what is tested may have put it there
-                raise BadInput(f"{path}: wanted a file to write to; got a link to one")
+            if path.is_symlink() and (path.is_file() or path.parent != _DEVICES):
+                raise BadInput(f"{path}: wanted a file to write to; got a link")
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         options.refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
@@ -243,13 +247,22 @@ def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
     """Write a file, whole or not at all; one that is no plain file, as a pipe is, and the runner's own is added to."""
     try:
         if append or (path.exists() and not path.is_file()):
-            with path.open("ab", buffering=0) as added:
+            follow = 0 if path.parent == _DEVICES else getattr(os, "O_NOFOLLOW", 0)
+            with open(
+                path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags | follow, 0o666)
+            ) as added:
                 added.write(text.encode())
         else:
             with replacing(path, opener=None) as file:
                 file.write(text.encode())
     except OSError as error:
         raise BadInput(f"{option} {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _unlinked(path: str, flags: int) -> int:
+    """Open a file, but no link: what was tested may have put one there meanwhile."""
+    follow = 0 if Path(path).parent == _DEVICES else getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags | follow, 0o666)
 
 
 def _print(found: Answer, *, explain: bool) -> None:
