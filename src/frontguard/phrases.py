@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
 MOST_NAMES = 5
@@ -361,28 +361,12 @@ def at_most(value: float) -> str:
 
 
 def _beside(value: float, rounding: str) -> float:
-    """The number that `number` writes without rounding it, below or above a value."""
+    """The number that `number` writes without rounding it, below or above a value; 0.1 + 0.2 is 0.3."""
     if not math.isfinite(value):
         return value
-    exact = _without_noise(value)
+    exact = Decimal(f"{value:.14g}")  # without what sums and logarithms leave at the end
     place = 0 if 1000.0 <= abs(value) < 1e7 else exact.adjusted() - 3
     return float(exact.quantize(Decimal(1).scaleb(place), rounding))
-
-
-def twelve_digits(value: float, rounding: str | None = None) -> float:
-    """A number for machines with the twelve digits that count, rounded as `decimal` says: outwards, ends of intervals.
-
-    >>> twelve_digits(1.0 + 1e-13), twelve_digits(1.0 + 1e-13, ROUND_CEILING), twelve_digits(0.1 + 0.2, ROUND_CEILING)
-    (1.0, 1.00000000001, 0.3)
-    """
-    if rounding is None or not math.isfinite(value):
-        return float(f"{value:.12g}")
-    return float(Context(prec=12, rounding=rounding).create_decimal(_without_noise(value)))
-
-
-def _without_noise(value: float) -> Decimal:
-    """A number without what sums and logarithms leave at its end: 0.1 + 0.2 is 0.3."""
-    return Decimal(f"{value:.14g}")
 
 
 def duration(seconds: float) -> str:

@@ -13,7 +13,7 @@ import io
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -23,7 +23,6 @@ from frontguard._common.entries import AT_A_TIME
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.markup import clean
 from frontguard.notices import warnings_in_short
-from frontguard.phrases import twelve_digits
 from frontguard.reports.report import Fact, Figure, Report, ReportTable, Section
 from frontguard.results import Answer
 from frontguard.words.gate import HEADINGS, answer, check_in_words, named, of, remarks, rows
@@ -130,21 +129,21 @@ def lines(table: Mapping[str, Any]) -> Iterator[str]:
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(map(guarded, table))
     columns = list(table.values())
-    roundings = [_OUTWARDS.get(name.rpartition(" ")[2]) for name in table]
+    ways = [_OUTWARDS.get(name.rpartition(" ")[2]) for name in table]
     for start in range(0, len(columns[0]), AT_A_TIME):
         part = [column[start : start + AT_A_TIME] for column in columns]
         plain = [each.tolist() if isinstance(each, np.ndarray) else each for each in part]
-        writer.writerows(map(_cell, row, roundings) for row in zip(*plain, strict=True))
+        writer.writerows(map(_cell, row, ways) for row in zip(*plain, strict=True))
         yield text.getvalue()
         text.seek(0)
         text.truncate()
     yield text.getvalue()
 
 
-_OUTWARDS = {"low": ROUND_FLOOR, "high": ROUND_CEILING}
+_OUTWARDS = {"low": Context(prec=12, rounding=ROUND_FLOOR), "high": Context(prec=12, rounding=ROUND_CEILING)}
 
 
-def _cell(value: Any, rounding: str | None) -> Any:
+def _cell(value: Any, outwards: Context | None) -> Any:
     if isinstance(value, str):
         return guarded(value)
     if value is None or value != value:
@@ -152,7 +151,8 @@ def _cell(value: Any, rounding: str | None) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
-        return twelve_digits(value, rounding)
+        # Without what logarithms leave at the end of 3339.
+        return float(f"{value:.12g}" if outwards is None else outwards.create_decimal(f"{value:.14g}"))
     return value
 
 
