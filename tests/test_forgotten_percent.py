@@ -66,6 +66,26 @@ def test_a_study_is_not_certified_with_a_tolerance_beyond_all_estimates(snapshot
     assert study.result().pulls > 0
 
 
+@pytest.mark.parametrize("baseline", ["a", None])
+def test_it_is_refused_as_soon_as_all_arms_were_measured_whatever_is_open(baseline: str | None) -> None:
+    # One arm fails too often to be decided: the study would end by its budget, with the other one let through.
+    study = Study(
+        ["a", "b", "c"], [Objective("seconds", tolerance=5)], contamination=0, max_pulls=90, baseline=baseline
+    )
+
+    def measure() -> None:
+        while pulls := study.ask(3):
+            for pull in pulls:
+                if pull.arm == "c" and pull.rep % 2:
+                    study.fail(pull, "killed")
+                else:
+                    study.tell(pull, [0.1 + 0.001 * pull.rep])
+
+    with pytest.raises(BadInput):
+        measure()
+    assert study.result().pulls < 60
+
+
 @pytest.mark.parametrize("bounds", [(0, 1), (1, 5)])
 def test_a_tolerance_beyond_the_bounds_of_a_mean_is_refused(
     bounds: tuple[float, float], snapshot: SnapshotAssertion

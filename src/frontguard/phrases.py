@@ -364,7 +364,7 @@ def _beside(value: float, rounding: str) -> float:
     """The number that `number` writes without rounding it, below or above a value; 0.1 + 0.2 is 0.3."""
     if not math.isfinite(value):
         return value
-    exact = Decimal(f"{value:.12g}")
+    exact = Decimal(f"{value:.14g}")  # without what sums and logarithms leave at the end
     place = 0 if 1000.0 <= abs(value) < 1e7 else exact.adjusted() - 3
     return float(exact.quantize(Decimal(1).scaleb(place), rounding))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,21 @@ def test_no_fault_ends_with_the_code_of_a_gate_that_failed(
     with redirect_stdout(_Failing(error)), redirect_stderr(complaints):
         assert run_command() == code
     assert said(complaints.getvalue().splitlines()[-1:]) == snapshot
+
+
+@pytest.mark.parametrize("asked", ["--help", "gate a.csv b.csv --minimize seconds --tolerance 5%"])
+def test_a_pipe_that_nobody_reads_is_no_gate_that_failed(
+    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # rich and typer end a process whose pipe is closed by themselves, with the code 1.
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("arm,seconds\n" + "".join(f"app,{1.0 + n / 1000}\n" for n in range(40)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["frontguard", *asked.split()])
+    reader, writer = os.pipe()
+    os.close(reader)
+    with suppress(BrokenPipeError), open(writer, "w", encoding="utf-8") as stream, redirect_stdout(stream):
+        assert run_command() == 141
 
 
 def test_messages_that_nobody_can_read_change_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,6 +243,26 @@ def test_files_are_written_whole_or_not_at_all_and_links_are_left_alone(
     assert sorted(os.listdir(tmp_path)) == ["j.xml", "main.json", "pr.json", "s.md"]
 
 
+def test_a_link_in_the_place_of_what_the_runner_reads_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, pr = logs(tmp_path)
+    other, step = tmp_path / "other", tmp_path / "step.md"
+    other.write_text("before")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    step.symlink_to(other)
+    assert run(main, pr, cwd=tmp_path).returncode == 2
+    step.unlink()
+
+    def plant(*_: object) -> str:  # as what is tested may do while it is measured
+        step.symlink_to(other)
+        return "a summary"
+
+    monkeypatch.setattr(ci, "summary", plant)
+    assert run(main, pr, cwd=tmp_path).returncode == 2
+    assert other.read_text() == "before"
+
+
 def test_on_github_it_annotates_and_appends_its_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:

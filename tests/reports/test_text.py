@@ -113,6 +113,7 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
     assert [row["arm"].removeprefix("'") for row in read] == list(ARMS)
     assert {row["arm"] for row in read} >= {"'-O2", "'=1+1", "lied to"}
     low, high = result.lower, result.upper
+    noise = 1.0 + 1e-14
     failures = study.failures()
     for i, row in enumerate(read):
         excluded = ARMS[i] == "broken"
@@ -120,10 +121,21 @@ def test_a_row_for_every_arm_with_its_numbers() -> None:
         assert int(row["pulls"]) == result.pulls_per_arm[i]
         assert int(row["failed pulls"]) == sum(failures.get(ARMS[i], {}).values())
         for d, name in enumerate(("seconds", "quality")):
-            assert float(row[f"{name} low"]) == pytest.approx(low[i, d], rel=1e-11)
-            assert float(row[f"{name} high"]) == pytest.approx(high[i, d], rel=1e-11)
+            ends = float(row[f"{name} low"]), float(row[f"{name} high"])
+            assert ends == pytest.approx((low[i, d], high[i, d]), rel=1e-11)
+            assert ends[0] <= low[i, d] * noise
+            assert ends[1] >= high[i, d] / noise
     assert read[2]["seconds"] == ""
     assert read[2]["failures"] == f"{read[2]['pulls']} x exit code 3"
+
+
+@given(st.floats(1e-6, 1e9), st.floats(0.0, 1e-9))
+def test_what_lies_in_an_interval_lies_in_the_one_that_is_written(value: float, width: float) -> None:
+    table = {"arm": ["a"], "x low": [value], "x": [value], "x high": [value * (1.0 + width)]}
+    (row,) = csv.DictReader(io.StringIO("".join(lines(table))))
+    # What is left is the noise of doubles: the fourteenth digit.
+    assert float(row["x low"]) <= value * (1.0 + 1e-14)
+    assert float(row["x high"]) >= value * (1.0 + width) * (1.0 - 1e-14)
 
 
 def test_texts_are_quoted_and_numbers_are_not() -> None:

@@ -216,6 +216,9 @@ def raw(path: Path) -> apsw.Connection:
         "UPDATE progress SET told = told - 1",
         "DELETE FROM progress",
         "DELETE FROM settings",
+        "DELETE FROM settings WHERE id = {settings}",
+        "DELETE FROM study WHERE id = 2",
+        "DELETE FROM lease WHERE pull = 510",
         "UPDATE settings SET text = upper(text)",
         "UPDATE study SET metrics = 3",
         "UPDATE lease SET deadline = 7",
@@ -231,7 +234,7 @@ def test_rows_that_are_not_as_they_were_written(
     path = tmp_path / "a.db"
     path.write_bytes(truth.content)
     db = raw(path)
-    db.execute(statement.format(end=key(1, 500), middle=key(1, 300), plan=key(1, 8)))
+    db.execute(statement.format(end=key(1, 500), middle=key(1, 300), plan=key(1, 8), settings=key(1, 2)))
     db.close()
     with refused(Damaged, snapshot):
         all_of(path, read_only=False)

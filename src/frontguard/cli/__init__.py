@@ -51,8 +51,8 @@ def run_command() -> int:
     except (OSError, MemoryError) as error:
         _complain(f"cannot go on: {str(error) or 'there is not enough memory'}")
         code = WRONG if getattr(error, "errno", None) == errno.ENAMETOOLONG else BROKEN
-    except SystemExit:
-        raise
+    except SystemExit as left:  # rich and typer leave with 1 where nobody reads
+        code = UNREAD if isinstance(left.__context__, BrokenPipeError) else BROKEN
     except BaseException:  # a library's panic is no Exception
         from traceback import format_exc
 

@@ -85,11 +85,13 @@ def gate(
     given = {name: value for name, value in (given | {"storage": storage}).items() if value not in (None, False)}
     if open not in ("pass", "fail"):
         raise BadInput(f"--open: wanted pass or fail; got {open!r}")
+    if summary is None and (step := os.environ.get("GITHUB_STEP_SUMMARY")):
+        summary = Path(step)
     for path in (summary, junit):
         if path is not None:
             checked_folder(path)
-            if path.is_symlink() and path.is_file():  # whoever made what is tested may have put it there
-                raise BadInput(f"{path}: wanted a file to write to; got a link to one")
+            if path.is_symlink() and (path.is_file() or path.parent != Path("/dev")):
+                raise BadInput(f"{path}: wanted a file to write to; got a link")
     specs = [each for each in logs or () if each.endswith(".toml")]
     if logs and not specs:
         options.refuse(given, _OF_COMMANDS, "goes with commands; a log is measured already")
@@ -192,16 +194,14 @@ def _finish(
     code = exit_code(found, open_passes=open_passes)
     marks: list[str] = []
     mute = unmute = ""
-    step = os.environ.get("GITHUB_STEP_SUMMARY")
-    target = summary or (Path(step) if step else None)
-    if on_github or target is not None or junit is not None:
+    if on_github or summary is not None or junit is not None:
         from frontguard.reports import plain as sent
 
         if on_github:
             marks, (mute, unmute) = list(sent.github_marks(found, open_passes=open_passes)), sent.muted()
-        if target is not None:
-            again = bool(step) and target == Path(str(step))
-            _write("--summary", target, sent.summary(found), append=again)
+        if summary is not None:
+            again = summary == Path(os.environ.get("GITHUB_STEP_SUMMARY", os.devnull))
+            _write("--summary", summary, sent.summary(found), append=again)
         if junit is not None:
             _write("--junit", junit, sent.junit(found, open_passes=open_passes))
     if json:
@@ -215,9 +215,8 @@ def _finish(
         if mute:
             print(mute)
         _print(found, explain=explain)
-        for line in (unmute, *marks):
-            if line:
-                print(line)
+        for line in filter(None, (unmute, *marks)):
+            print(line)
     raise typer.Exit(code)
 
 
@@ -238,13 +237,19 @@ def _write(option: str, path: Path, text: str, *, append: bool = False) -> None:
     """Write a file, whole or not at all; one that is no plain file, as a pipe is, and the runner's own is added to."""
     try:
         if append or (path.exists() and not path.is_file()):
-            with path.open("ab", buffering=0) as added:
+            with open(path, "ab", buffering=0, opener=_unlinked) as added:
                 added.write(text.encode())
         else:
             with replacing(path, opener=None) as file:
                 file.write(text.encode())
     except OSError as error:
         raise BadInput(f"{option} {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _unlinked(path: str, flags: int) -> int:
+    """Open a file, but no link: what was tested may have put one there meanwhile. Those of /dev are the system's."""
+    follow = 0 if Path(path).parent == Path("/dev") else getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags | follow, 0o666)
 
 
 def _print(found: Answer, *, explain: bool) -> None:
@@ -257,7 +262,6 @@ def _print(found: Answer, *, explain: bool) -> None:
         screen.print(said.table(found, screen.width))
         screen.print()
     print_remarks(screen, said.remarks(found, explain=explain), found.notices)
-    step = said.next_step(found)
-    if step is not None:
+    if (step := said.next_step(found)) is not None:
         screen.print(f"Next: {step}")
     sys.stdout.flush()

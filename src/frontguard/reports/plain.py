@@ -13,6 +13,7 @@ import io
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -120,22 +121,29 @@ def guarded(text: str) -> str:
 
 
 def lines(table: Mapping[str, Any]) -> Iterator[str]:
-    """Columns by name (lists or arrays) as a file, in pieces: a million arms are never all in memory as text."""
+    """Columns by name (lists or arrays) as a file, in pieces: a million arms are never all in memory as text.
+
+    Columns whose names end in "low" and "high" are ends of intervals, and rounded outwards.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(map(guarded, table))
     columns = list(table.values())
+    ways = [_OUTWARDS.get(name.rpartition(" ")[2]) for name in table]
     for start in range(0, len(columns[0]), AT_A_TIME):
         part = [column[start : start + AT_A_TIME] for column in columns]
         plain = [each.tolist() if isinstance(each, np.ndarray) else each for each in part]
-        writer.writerows(map(_cell, row) for row in zip(*plain, strict=True))
+        writer.writerows(map(_cell, row, ways) for row in zip(*plain, strict=True))
         yield text.getvalue()
         text.seek(0)
         text.truncate()
     yield text.getvalue()
 
 
-def _cell(value: Any) -> Any:
+_OUTWARDS = {"low": Context(prec=12, rounding=ROUND_FLOOR), "high": Context(prec=12, rounding=ROUND_CEILING)}
+
+
+def _cell(value: Any, outwards: Context | None) -> Any:
     if isinstance(value, str):
         return guarded(value)
     if value is None or value != value:
@@ -143,7 +151,8 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
-        return float(f"{value:.12g}")  # without what logarithms leave at the end of 3339
+        # Without what logarithms leave at the end of 3339.
+        return float(f"{value:.12g}" if outwards is None else outwards.create_decimal(f"{value:.14g}"))
     return value
 
 

@@ -91,6 +91,7 @@ class Counts(NamedTuple):
     planned: int
     told: int
     handed: int
+    settings: int = 1
 
 
 class SqliteStorage(Storage):
@@ -156,8 +157,7 @@ class SqliteStorage(Storage):
         checked_texts(study, settings)
 
         def work(db: apsw.Connection) -> None:
-            there = read_studies(db)
-            if any(study == other.name for other in there):
+            if any(study == other.name for other in read_studies(db)):
                 raise StudyExists(f"there is a study {study!r} already in {self._file.name}")
             # Those that were forgotten have a row of counts: no other study gets the number of one.
             last = db.execute("SELECT max(id) FROM (SELECT id FROM study UNION ALL SELECT study FROM progress)").get
@@ -176,9 +176,11 @@ class SqliteStorage(Storage):
 
         def work(db: apsw.Connection, found: StudyRow) -> bool:
             version, latest = read_settings(db, found)
-            if after not in (None, latest) or (told is not None and read_counts(db, found).told != told):
+            counts = read_counts(db, found)
+            if after not in (None, latest) or told not in (None, counts.told):
                 return False
             append(db, "settings", found, version + 1, settings)
+            put(db, "progress", found.id, *counts._replace(settings=version + 1))
             return True
 
         return self._run(study, work, "writes durably")
@@ -213,12 +215,8 @@ class SqliteStorage(Storage):
             if not follows(plan, counts.plans, counts.planned):
                 return False
             append(db, "plan", found, int(plan.number), int(plan.told), int(plan.first), arms, plan.status)
-            put(
-                db,
-                "progress",
-                found.id,
-                *counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms)),
-            )
+            counts = counts._replace(plans=counts.plans + 1, planned=counts.planned + len(plan.arms))
+            put(db, "progress", found.id, *counts)
             return True
 
         # Not worth a sync: a plan that is lost in a crash of the machine is made again by whoever asks next, and no
@@ -399,20 +397,23 @@ def read_studies(db: apsw.Connection) -> list[StudyRow]:
     for id, _, metrics in rows:
         if not (0 < id < STUDIES and 0 <= metrics <= MOST_METRICS):
             raise NotAsWritten(f"study {id} is none")
+    counted = db.execute("SELECT count(*) FROM progress WHERE plans <> ?", (FORGOTTEN,)).get
+    if len(rows) != counted:
+        raise NotAsWritten(f"it should have {counted} studies, but has {len(rows)}")
     return [StudyRow(*row) for row in rows]
 
 
 def read_counts(db: apsw.Connection, study: StudyRow) -> Counts:
     """Return the counts of the log."""
     query = "SELECT * FROM progress WHERE study = ?"
-    rows = checked_rows(db, "the row of counts", query, (study.id,), int, int, int, int, int, of=study)
+    rows = checked_rows(db, "the row of counts", query, (study.id,), *[int] * 6, of=study)
     if not rows:
         raise NotAsWritten(f"the counts of study {study.name!r} are missing")
     counts = Counts(*rows[0][1:])
-    plans, planned, told, handed = counts
+    plans, planned, told, handed, settings = counts
     if plans == FORGOTTEN:
         raise UnknownStudy(f"study {study.name!r} was removed, nothing having been told of it")
-    if not (0 <= plans < STRIDE and 0 <= told <= planned < STRIDE and 0 <= handed <= planned):
+    if not (0 <= plans < STRIDE and 0 <= told <= planned < STRIDE and 0 <= handed <= planned and settings > 0):
         raise NotAsWritten(f"the counts of study {study.name!r} cannot be: {str(counts)[:100]}")
     return counts
 
@@ -430,11 +431,10 @@ def read_settings(db: apsw.Connection, study: StudyRow) -> tuple[int, str]:
     """Version and text of the latest settings."""
     query = f"SELECT {PLACE}, text, crc FROM settings WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
     rows = checked_rows(db, "the row of settings", query, study.keys, int, int, str, of=study)
-    if not rows:
-        read_counts(db, study)  # raises if it was forgotten
-        raise NotAsWritten(f"the settings of study {study.name!r} are missing")
-    _, version, text = rows[0]
-    return version, text
+    counts = read_counts(db, study)  # raises if it was forgotten
+    if not rows or rows[0][1] != counts.settings:
+        raise NotAsWritten(f"the latest settings of study {study.name!r} are missing")
+    return counts.settings, rows[0][2]
 
 
 def read_plans(db: apsw.Connection, study: StudyRow, after: int) -> list[Plan]:

@@ -518,19 +518,19 @@ def sync_seconds(folder: Path) -> float:
 # The tables -----------------------------------------------------------------------------------------------------------
 
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
-VERSION = 5  # `PRAGMA user_version`
+VERSION = 6  # `PRAGMA user_version`
 PAGE_SIZE = 4096
 
 # `crc` is the checksum of all that a row says (`row_crc`).
 # `numbers` are little-endian doubles: the time (seconds since the epoch), then a value for each metric.
-# `progress` counts plans, pulls planned by them, told pulls, and `handed`: pulls up to this one were handed out or
+# `progress` counts plans, their pulls, told pulls, settings, and `handed`: pulls up to this one were handed out or
 # told. Of a study that was forgotten it keeps a row, with -1 plans, so that no other study gets its number.
 _CRC = "crc INTEGER NOT NULL"
 _TABLES = (
     f"CREATE TABLE study (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, metrics INTEGER NOT NULL, {_CRC})",
     f"CREATE TABLE settings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, {_CRC})",
     "CREATE TABLE progress (study INTEGER PRIMARY KEY, plans INTEGER NOT NULL, planned INTEGER NOT NULL, "
-    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, {_CRC})",
+    f"told INTEGER NOT NULL, handed INTEGER NOT NULL, settings INTEGER NOT NULL, {_CRC})",
     "CREATE TABLE plan (id INTEGER PRIMARY KEY, told INTEGER NOT NULL, first INTEGER NOT NULL, arms BLOB NOT NULL, "
     f"status TEXT NOT NULL, {_CRC})",
     "CREATE TABLE told (id INTEGER PRIMARY KEY, study INTEGER NOT NULL, pull INTEGER NOT NULL, numbers BLOB NOT NULL, "

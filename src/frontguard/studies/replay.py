@@ -41,6 +41,8 @@ from frontguard.notices import (
     Polished,
     TakenAsRate,
 )
+from frontguard.objectives import refuse_forgotten_percent
+from frontguard.phrases import shown
 from frontguard.policies.baseline import BASELINE, CANDIDATE
 from frontguard.policies.certified import Certified
 from frontguard.policies.forecast import PullForecast, likely, likely_cost
@@ -282,13 +284,12 @@ class Replay:
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
         """The next plan, and what this replay is once it is added; None if pulls that are out have to come back first.
 
-        On a copy: which plan is added is decided by the storage. Refuses to go on where medians count only because
-        nobody said what does, and all values are one of two.
+        On a copy: which plan is added is decided by the storage. Refuses to go on where the values show a slip.
         """
         after = self._with_ahead()
         after._decide()
         policy = after.policy
-        after._refuse_two_values()
+        after._refuse_slips()
         waiting = after.planned - after.told
         budget = self.settings.question
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
@@ -323,15 +324,22 @@ class Replay:
         block = np.arange(len(arms)) - np.searchsorted(arms, arms)
         return np.asarray(arms[np.lexsort((rng.random(len(arms)), block))])
 
-    def _refuse_two_values(self) -> None:
-        """Refuse a median by default of an objective of which some arm has two values only, once all have a batch."""
-        policy = self.policy
+    def _refuse_slips(self) -> None:
+        """Refuse what nobody can have meant, once all arms have a batch and the values show it.
+
+        A tolerance without its percent sign; a median by default of an objective of which some arm has two values only.
+        """
+        policy, asked = self.policy, self.settings.question
         first = int(policy.standing.control["first"][0])
         seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
         if not seen.all():
             return
-        M = len(self.settings.question.objectives)
-        for d, each in enumerate(self.settings.question.columns.boxed):
+        if len(seen) > 1:
+            its = slice(None) if asked.baseline is None else [self.settings.arms.index(asked.baseline)]
+            whose = "the largest estimate" if asked.baseline is None else shown(asked.baseline)
+            refuse_forgotten_percent(asked.objectives, policy.estimates[its], whose)
+        M = len(asked.objectives)
+        for d, each in enumerate(asked.columns.boxed):
             if each.by_default and (two := policy.only_two_values(d)) is not None:
                 low, high = np.sort(each.as_measured(two)).tolist()
                 raise BadInput(each.only_two(low, high) if d < M else only_two_of(each.name, low, high))

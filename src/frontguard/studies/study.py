@@ -20,8 +20,8 @@ from frontguard._common.checks import checked_count, checked_seconds, refuse_unk
 from frontguard._common.machine import renew_after_fork
 from frontguard.errors import BadInput
 from frontguard.notices import Alarm
-from frontguard.objectives import Objective, refuse_forgotten_percent
-from frontguard.phrases import listed, number_of, shown
+from frontguard.objectives import Objective
+from frontguard.phrases import listed, number_of
 from frontguard.question import Asked, Entry, Question
 from frontguard.results import Answer
 from frontguard.storage.contract import End as End
@@ -274,11 +274,6 @@ class Study:
             if proposed is None:
                 return False
             after, plan = proposed
-            if plan.status == "certified" and len(self.arms) > 1:
-                estimates, baseline = after.policy.result().inner.estimates, self.settings.question.baseline
-                its = slice(None) if baseline is None else [self.arms.index(baseline)]
-                whose = "the largest estimate" if baseline is None else shown(baseline)
-                refuse_forgotten_percent(self.objectives, estimates[its], whose)
             if self.storage.add_plan(self.name, plan):
                 self._replay = after
                 after.watch.plan(plan.arms)
