@@ -35,8 +35,12 @@ class Notice:
     template: ClassVar[str] = ""  # the sentence, unless `__str__` makes it
     about: ClassVar[tuple[str, ...]] = ("arm", "objective")  # fields that stay the same at every later moment
 
-    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+    def __init_subclass__(
+        cls, *, warns: bool | None = None, about: tuple[str, ...] | None = None, kw_only: bool = False
+    ) -> None:
         """Make a dataclass of it, and its name the `kind` of its records: `DriftAlarm` is "drift"."""
+        cls.warns = cls.warns if warns is None else warns
+        cls.about = cls.about if about is None else about
         kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Alarm")).lower()
         if kind and not kind.startswith("_"):
             cls.kind = kind
@@ -84,13 +88,12 @@ class ContaminationRefuted(Notice):
         return Statement.CONTAMINATION_REFUTED(arms=named, contamination=percent(self.contamination))
 
 
-class NotPositive(Notice):
+class NotPositive(Notice, about=("objective",)):  # the declaration, whichever arm is the example
     """`count` of `of` values of an objective are not positive, as its tolerance, a percentage, needs them to be.
 
     They count as failed. `example` is one of them, of an `arm`.
     """
 
-    about: ClassVar[tuple[str, ...]] = ("objective",)  # the declaration, whichever arm is the example
     objective: str
     arm: str
     count: int
@@ -104,13 +107,12 @@ class NotPositive(Notice):
         return f"{said}. They count as failed pulls, which could have measured anything"
 
 
-class OutOfBounds(Notice):
+class OutOfBounds(Notice, about=("objective",)):
     """`count` of `of` values of an objective do not lie between its bounds, which its mean needs.
 
     They count as failed. `example` is one of them, of an `arm`.
     """
 
-    about: ClassVar[tuple[str, ...]] = ("objective",)
     template: ClassVar[str] = (
         "{count:,} of {of:,} values of {objective!r} do not lie between its bounds {low:g} and {high:g}, such as "
         "{example:g} of arm {arm!r}. They count as failed pulls, which could have measured anything; if such values "
@@ -125,13 +127,12 @@ class OutOfBounds(Notice):
     high: float
 
 
-class ExactDiffers(Notice):
+class ExactDiffers(Notice, about=("objective",)):
     """`arms` arms were measured differently in an objective that was declared exact: `first` and `second`, of `arm`.
 
     Nothing is known of these arms in that objective any more.
     """
 
-    about: ClassVar[tuple[str, ...]] = ("objective",)
     objective: str
     arm: str
     arms: int
@@ -147,22 +148,20 @@ class ExactDiffers(Notice):
         )
 
 
-class TakenAsRate(Notice):
+class TakenAsRate(Notice, warns=False):
     """The values of an objective are true or false, so that their mean, a rate, counts and not their median."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = "the values of {objective!r} are true or false: their mean, a rate, is what counts here"
     objective: str
 
 
-class LooksDirtier(Notice):
+class LooksDirtier(Notice, about=()):  # the measurements as a whole
     """Samples look far dirtier than the declared contamination: a hint for the eye, on which nothing rests.
 
     `share` of the values of the worst arm and objective look wrong, by a sign: "far" from the others, "apart" as a
     group of their own, or "ties", one value again and again. So it is with `arms` of the `of` arms that were looked at.
     """
 
-    about: ClassVar[tuple[str, ...]] = ()  # the measurements as a whole
     arm: str
     objective: str
     share: float
@@ -180,7 +179,7 @@ class LooksDirtier(Notice):
         )
 
 
-class RowsDiffer(Notice):
+class RowsDiffer(Notice, about=()):  # the log as a whole
     """The rows of a log do not look alike, between its files or from the first to the last: a hint for the eye.
 
     Of the worst arm and objective, two `parts` (files, or which quarter of its rows) have these `medians`; `chance`
@@ -188,7 +187,6 @@ class RowsDiffer(Notice):
     arms that were looked at.
     """
 
-    about: ClassVar[tuple[str, ...]] = ()  # the log as a whole
     arm: str
     objective: str
     between: Literal["files", "rows"]
@@ -212,7 +210,7 @@ class RowsDiffer(Notice):
         )
 
 
-class LooksClustered(Notice):
+class LooksClustered(Notice, about=("column",)):
     """Rows depend on each other within what a `column` tells apart, which was not declared: a hint for the eye.
 
     Of one `objective`, rows with the same value in the column have the rank `correlation`, with `rows` of them on
@@ -221,7 +219,6 @@ class LooksClustered(Notice):
     columns, they stand in the place of rows.
     """
 
-    about: ClassVar[tuple[str, ...]] = ("column",)
     column: str
     objective: str
     correlation: float
@@ -241,14 +238,13 @@ class LooksClustered(Notice):
         )
 
 
-class NeighboursAlike(Notice):
+class NeighboursAlike(Notice, about=()):
     """Rows of an arm resemble those beside them: a hint for the eye.
 
     Of the worst arm and objective, the rank `correlation` from one row to the next; `chance` is the probability, about,
     that rows in random order would look so anywhere.
     """
 
-    about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
         "a hint: rows that stand side by side resemble each other: of arm {arm!r}, {objective!r} has a correlation of "
         "{correlation:.2f} from one row to the next (p = {chance:.1g}). Give stretches of rows a column, and "
@@ -260,10 +256,9 @@ class NeighboursAlike(Notice):
     chance: float
 
 
-class OneAfterTheOther(Notice):
+class OneAfterTheOther(Notice, about=()):
     """Rows of the log `first` end, by a `column`, at `until`, before those of `second` begin, at `since`."""
 
-    about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
         "a hint: by {column!r}, all of {first} (until {until}) was measured before {second} (from {since}): what "
         "changed in between looks like a difference. Measure both in turn"
@@ -275,10 +270,9 @@ class OneAfterTheOther(Notice):
     since: str
 
 
-class RowsRepeated(Notice):
+class RowsRepeated(Notice, about=()):
     """Every value of every arm stands so many `times` in the log."""
 
-    about: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = (
         "every value of each arm stands {times} times in these {rows:,} rows, and copies count as measurements: give "
         "each row once"
@@ -307,13 +301,12 @@ class Excluded(Notice):
         )
 
 
-class BudgetOver(Notice):
+class BudgetOver(Notice, warns=False):  # the answer says so
     """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, seconds of a run, cost.
 
     The `unit` is that of the cost, and empty for the others.
     """
 
-    warns: ClassVar[bool] = False  # the answer says so
     budget: Literal["max_pulls", "max_pulls_per_arm", "max_time", "max_cost"]
     limit: float
     unit: str = ""
@@ -327,14 +320,13 @@ class BudgetOver(Notice):
         return f"the budget of {self.limit:,.0f} pulls{each} is used up"
 
 
-class Polished(Notice):
+class Polished(Notice, warns=False):
     """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
 
     An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled;
     where nothing is tolerated (`apart` says whether that is so), of how far apart the arms are.
     """
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = (
         "estimates of {unsteady:,} of the {arms:,} arms that are not out are not steady: they moved by more than "
         "{share:.3g} of their tolerance, or of how far apart arms are where nothing is tolerated, while pulls doubled"
@@ -370,10 +362,9 @@ class CostsUnknown(Notice):
         )
 
 
-class NotCounted(Notice):
+class NotCounted(Notice, warns=False):
     """Some of the told pulls do not count: each is in a cluster of which its arm has an earlier one."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = (
         "{pulls:,} of {of:,} told pulls do not count: of a cluster of an arm only its first pull does"
     )
@@ -511,14 +502,13 @@ class TooFewPulls(_TooFew, kw_only=True):
         return f"{said}: {least_pulls(self.contamination, self.first, self.whole)}" if self.metrics else said
 
 
-class InClusters(Notice):
+class InClusters(Notice, warns=False):
     """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
 
     There are so many `clusters` of all arms, `least` to `most` of an arm. `correlation` is that of ranks within
     clusters, the largest of any objective; None where it cannot be seen.
     """
 
-    warns: ClassVar[bool] = False
     columns: tuple[str, ...]
     rows: int
     clusters: int
@@ -534,10 +524,9 @@ class InClusters(Notice):
         return f"{counted} {Statement.CLUSTERS(columns=columns)}"
 
 
-class SizesMatter(Notice):
+class SizesMatter(Notice, about=()):
     """The estimate by all rows of an `arm` lies outside the interval of a cluster drawn at random, as of `arms`."""
 
-    about: ClassVar[tuple[str, ...]] = ()
     arm: str
     objective: str
     arms: int
@@ -551,7 +540,7 @@ class SizesMatter(Notice):
         )
 
 
-class InPairs(Notice):
+class InPairs(Notice, warns=False):
     """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
 
     `least` to `most` of these were measured by an arm. `items` is the length of the list that they are of, 0 for none;
@@ -559,7 +548,6 @@ class InPairs(Notice):
     have been replaced. `looked` is False where arms are too many for their pairs to be looked at.
     """
 
-    warns: ClassVar[bool] = False
     columns: tuple[str, ...]
     blocks: int
     least: int
@@ -587,13 +575,12 @@ class InPairs(Notice):
         return " ".join(said)
 
 
-class AbsentPairs(Notice):
+class AbsentPairs(Notice, about=()):
     """`absent` of `of` pairs of an arm and what `columns` tell apart have no row; `arm` has most of these, `most`.
 
     They count as failed, unless chance is said to have decided which they are.
     """
 
-    about: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
     absent: int
     of: int
@@ -611,10 +598,9 @@ class AbsentPairs(Notice):
         return f"{said}. If chance alone did not decide which, this answer is wrong"
 
 
-class UnevenRepeats(Notice):
+class UnevenRepeats(Notice, about=()):
     """`often` of `of` pairs of an arm and what `columns` tell apart have more rows than others, many of `arm`."""
 
-    about: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
     often: int
     of: int
@@ -627,10 +613,9 @@ class UnevenRepeats(Notice):
         )
 
 
-class IndependentArms(Notice):
+class IndependentArms(Notice, warns=False):
     """The `arms` are compared in pairs besides, which takes for granted that they are measured independently."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = Statement.INDEPENDENT.text
     arms: int
 
@@ -709,20 +694,18 @@ class UnderWay(Notice):
 # What a run meets -----------------------------------------------------------------------------------------------------
 
 
-class AllFailed(Notice):
+class AllFailed(Notice, about=()):  # the run as a whole
     """All of the first pulls failed; `last` is what one of them, of an arm, had to say."""
 
-    about: ClassVar[tuple[str, ...]] = ()  # the run as a whole
     template: ClassVar[str] = "all of the first {pulls} pulls failed; one of arm {arm!r}: {last}"
     pulls: int
     arm: str
     last: str
 
 
-class Stopping(Notice):
+class Stopping(Notice, warns=False):
     """The run is to stop, by a person or because its time is over, and waits for the pulls that are under way."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = (
         "stopping: waiting for pulls that are under way ({under_way:,}); Ctrl-C now gives them up, to count as failed"
     )
@@ -730,19 +713,17 @@ class Stopping(Notice):
     why: Literal["interrupted", "time"] = "interrupted"
 
 
-class WaitingForWorkers(Notice):
+class WaitingForWorkers(Notice, warns=False):
     """A cluster has no workers, and one is waited for, for so many seconds at most."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = "waiting for a worker of the Dask cluster at {cluster}, {seconds:g} s at most"
     cluster: str
     seconds: float
 
 
-class WorkerLeftOut(Notice):
+class WorkerLeftOut(Notice, about=("worker",)):
     """A worker that joined a cluster gets no work, because of what it lacks."""
 
-    about: ClassVar[tuple[str, ...]] = ("worker",)
     template: ClassVar[str] = "the Dask worker {worker} gets no work: it {lacks}"
     worker: str
     lacks: str
@@ -755,20 +736,18 @@ class StorageTrouble(Notice):
     why: str
 
 
-class StepFailed(Notice):
+class StepFailed(Notice, about=("arm", "step")):
     """A step beside the pulls of an arm failed: a warm-up, what comes after a pull, or its cleanup."""
 
-    about: ClassVar[tuple[str, ...]] = ("arm", "step")
     template: ClassVar[str] = "arm {arm!r}: its {step} step failed ({why}); the pulls count as they are"
     arm: str
     step: Literal["warm-up", "after", "cleanup"]
     why: str
 
 
-class CleaningUp(Notice):
+class CleaningUp(Notice, warns=False):
     """The run is over, and arms are still being cleaned up."""
 
-    warns: ClassVar[bool] = False
     template: ClassVar[str] = "cleaning up (arms: {arms:,})"
     arms: int
 
