@@ -35,6 +35,7 @@ LONG = (
     "skyline",  # verdicts beside public skylines
     "logs",  # reading and sorting beside the medians of Polars and DuckDB, and out of core
     "suites",  # exit codes of gates of many benchmarks at few sessions, beside tests and thresholds
+    "sessions",  # the same of real sessions of pytest-benchmark and hyperfine
     "gate",  # false alarms and detections of gates, beside thresholds on means
     "page",  # the live page in a browser
 )

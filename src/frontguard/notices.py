@@ -506,7 +506,8 @@ class InClusters(Notice, warns=False):
     """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
 
     There are so many `clusters` of all arms, `least` to `most` of an arm. `correlation` is that of ranks within
-    clusters, the largest of any objective; None where it cannot be seen.
+    clusters, the largest of any objective; None where it cannot be seen. `by_median`: what counts of a cluster is its
+    median.
     """
 
     columns: tuple[str, ...]
@@ -515,13 +516,15 @@ class InClusters(Notice, warns=False):
     least: int
     most: int
     correlation: float | None = None
+    by_median: bool = False
 
     def __str__(self) -> str:
         columns = _quoted(self.columns)
         each = _span(self.least, self.most)
         alike = "" if self.correlation is None else f"; within them ranks have a correlation of {self.correlation:.2f}"
         counted = f"{self.rows:,} rows are {number_of(self.clusters, 'cluster')} by {columns}, {each} of an arm{alike}."
-        return f"{counted} {Statement.CLUSTERS(columns=columns)}"
+        said = Statement.SESSIONS if self.by_median else Statement.CLUSTERS
+        return f"{counted} {said(columns=columns)}"
 
 
 class SizesMatter(Notice, about=()):

@@ -301,6 +301,8 @@ class CheckEntries(EffectEntries):
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
     if_cleaner: CleanerEntries | None = None
     """Of an open one, what would be certain at a smaller contamination than was declared."""
+    in_some_quantile: Truth = False
+    """True if a worse one is certain to be so in some quantile, and not in the one that counts."""
 
 
 class LimitCheckEntries(SpanEntries):
@@ -325,6 +327,8 @@ class PairEntries(Described):
     baseline_pulls: Count
     excluded: list[Text] = []
     """Those of the two that could not be measured."""
+    tests: Count = 1
+    """More than one where it is the geometric mean of so many tests, once a session."""
     metrics: dict[Text, CheckEntries]
     limits: list[LimitCheckEntries] = []
     """In the order of the gate's limits."""
@@ -347,7 +351,7 @@ class GateEntries(Described):
     every_row: Truth = False
     """True if rows of one process were said to count by themselves."""
     at_worst: list[Number | None] | None = None
-    """By how much any candidate is worse at most, in each metric, in inner values; null where nothing bounds it."""
+    """By how much any candidate is worse at most, in inner values: of each metric, by itself; null if unbounded."""
 
 
 class Made(Described):

@@ -52,6 +52,11 @@ class Statement(Enum):
         "depend on what they measured, and it must be complete when one looks.",
         "(n)",
     )
+    SESSIONS = (
+        "Rows of an arm with the same {columns} are one measurement, by their median, and may depend on each other in "
+        "any way; those with different ones must not. It is such medians that count, and that may be wrong.",
+        "(cc)",
+    )
     PAIRS = (
         "Arms are compared by their differences on the same {columns}, too ({each} of an arm): these may differ in any "
         "way, but what an arm gives on one must not depend on when it is measured, nor on what was measured before.",
@@ -183,15 +188,25 @@ class Statement(Enum):
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
 
     # What a gate says of a candidate and its baseline
-    GATE_WORSE = "{effect}: worse{by}", "(y)"
+    GATE_WORSE = "{effect}: worse{by}{where}", "(y)"
     GATE_NOT_WORSE = "{effect}: not worse{by}", "(y)"
     GATE_PASSED = "{candidates} not worse than {baseline}{within} {metrics}", "(y)"
+    GATE_AT_WORST = "none of {candidates} is worse than {baseline} by more than {amount} in {metric}", "(cc)"
     GATE_KEEPS = ", and certainly {keep} to {limits}", "(p)"
     GATE_SAID = (
         "what is called worse is worse than the baseline by more than the tolerance, and what is called not worse is "
         "not",
         "(y)",
     )
+    GATE_OF_SAMPLES = (
+        "no candidate is worse than the baseline by more than is said of all of them, nor, if the gate passes, by more "
+        "than the tolerance; one that is called worse is so by more than the tolerance in some quantile, and in the "
+        "one that counts unless “in some quantile” is said; one that is called not worse by itself is not. An "
+        "interval holds by itself with that probability, and not with all others. What is measured of one side must "
+        "not depend on what is measured of the other",
+        "(cc)",
+    )
+    GATE_OF_SUITES = "For the mean of a suite, a session is wrong if any of its tests is.", "(cc)"
     GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
 
     # What cannot be had

@@ -15,7 +15,6 @@ from audit.runner import run_cell
 from frontguard.evidence import apart as independent_arms
 from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.clusters import ClusterReader
-from frontguard.evidence.kinds import LogLook
 from frontguard.evidence.quantiles import log_priors_of
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
@@ -24,7 +23,7 @@ from frontguard.policies.rpsi import RPSI
 from frontguard.storage.contract import End
 from frontguard.studies.pulls import CountedPulls
 from frontguard.studies.study import Pull, Study
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from frontguard.verdicts import FEASIBLE, OPEN
 
 RUNS = (5, 12)
@@ -132,7 +131,7 @@ def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:
 
 def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
     """Intervals know of the attacker, and the evidence on pairs of independent arms does not."""
-    in_studies, in_logs = independent_arms.refresh_apart, IndependentReader._at_levels
+    in_studies, in_logs = independent_arms.refresh_apart, IndependentReader._by_regions
 
     def refresh_apart(*given: Any) -> None:
         *before, rule, apart = given
@@ -141,11 +140,11 @@ def pairs_of_arms_count_no_lies(patch: pytest.MonkeyPatch) -> None:
         unaware = rule._replace(low_keep=clean, high_keep=clean)
         in_studies(*before, unaware, apart._replace(low_priors=priors, high_priors=priors))
 
-    def at_levels(reader: IndependentReader, look: LogLook) -> Any:
-        return in_logs(reader, LogLook(replace(look.threat, eps=0.0), reader.pulls, look.least))
+    def by_regions(reader: IndependentReader, d: int, threat: Threat) -> Any:
+        return in_logs(reader, d, replace(threat, eps=0.0))
 
     patch.setattr(independent_arms, "refresh_apart", refresh_apart)
-    patch.setattr(IndependentReader, "_at_levels", at_levels)
+    patch.setattr(IndependentReader, "_by_regions", by_regions)
 
 
 def rivals_are_soon_believed(patch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import mannwhitneyu
 
@@ -15,6 +17,7 @@ from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.two_sample import (
     check_bounds,
+    checkable,
     larger_somewhere,
     largest_difference,
     largest_u,
@@ -22,7 +25,10 @@ from frontguard.evidence.two_sample import (
     region,
     session_medians,
     u_tail,
+    with_suites,
 )
+from frontguard.logs.design import clustered_from
+from frontguard.logs.sort import Batch, usable_ranges
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 
 THREATS = [Prescient(0.0), Prescient(0.1), Oblivious(0.2), Malicious(0.1), Share(0.2)]
@@ -212,6 +218,44 @@ def test_a_session_counts_by_its_median_and_fails_as_a_whole() -> None:
         ["a"], ("s",), np.array([7]), np.array([[0, 6]]), (values,),
         columns=("session",), begins=np.array([0, 3]), sizes=np.array([3, 2, 2]), owners=(owners,), labels=np.arange(3),
     )  # fmt: skip
-    medians, sessions = session_medians(log, 0, 0)
-    assert medians.tolist() == [3.0, 3.0]
-    assert sessions == 3
+    assert session_medians(log, 0, 0)[:2].tolist() == [3.0, 3.0]
+    assert np.isnan(session_medians(log, 0, 0)[2])
+    half, tail = Objective("s", "minimize"), Objective("s", "minimize", quantile=0.9)
+    assert checkable([half], log)
+    assert not checkable([tail], log)  # the p90 of medians is not that of all values
+
+
+def test_a_suite_is_the_geometric_mean_of_medians_once_a_session() -> None:
+    rng = np.random.default_rng(2)
+    cube = rng.lognormal(0.0, 0.3, (3, 5, 4))  # tests, sessions, rounds
+    cube[1, 2, 0] = np.nan  # which fails
+    rows = {"arm": np.repeat(list("abc"), 20), "run": np.tile(np.repeat(range(5), 4), 3), "s": cube.ravel()}
+    frame = pd.DataFrame(rows).sample(frac=1.0, random_state=0)
+    frame = frame[~((frame.arm == "c") & (frame.run == 4))]  # a session that lacks a test
+    batch = Batch(pl.Series(frame.arm), [frame.s.to_numpy()], clusters=pl.Series(frame.run.astype(str)))
+    log = clustered_from([batch], ["s"], ["run"], usable=usable_ranges(["s"], []))
+    whole = with_suites(log, [np.array([0, 1, 2]), np.array([0, 1])], ["all", "two"])
+    medians = np.median(cube, axis=2)
+    wanted = [
+        np.exp(np.log(medians[:, [0, 1, 3]]).mean(axis=0)),
+        np.exp(np.log(medians[:2, [0, 1, 3, 4]]).mean(axis=0)),
+    ]
+    for arm, means in zip((3, 4), wanted, strict=True):
+        found = session_medians(whole, 0, arm)
+        assert np.sort(found[~np.isnan(found)]) == pytest.approx(np.sort(means))
+        assert len(found) == whole.pulls[arm] == 5
+        assert whole.failed_pulls[arm] == 5 - len(means)
+        values = whole.values[0][whole.starts[0, arm] : whole.starts[0, arm + 1]]
+        assert values.tolist() == np.sort(values).tolist()
+    assert whole.values[0][: whole.starts[0, 3]].tolist() == log.values[0].tolist()
+
+
+def test_worse_in_some_quantile_need_not_be_so_in_the_median() -> None:
+    rng = np.random.default_rng(3)
+    base = rng.lognormal(0.0, 0.001, 9)
+    for samples, counts in (([base, base * 2.0], False), ([np.tile(base, 3), np.tile(base, 3) * 2.0], True)):
+        log = log_of([[each] for each in samples], ("seconds",))
+        its, mine = np.array([0]), np.array([1])
+        found = check_bounds(log, (Objective("seconds", "minimize"),), its, mine, Prescient(0.1), 0.001)
+        assert found.worse[0, 0]
+        assert found.that_counts[0, 0] == counts

@@ -205,6 +205,51 @@ def test_a_gate_of_many_tests_passes_if_the_one_that_may_be_worst_does() -> None
     assert gate(*sides, minimize="ms", tolerance="2%", contamination=0).gate.outcome == Outcome.OPEN
 
 
+def suite(seed: int, *, tests: int = 12, sessions: int = 9, slow: float = 1.0, all_slower: float = 1.0) -> pd.DataFrame:
+    """Tests of which the second may be slow, three rounds a session; sessions shift all tests alike."""
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(0.0, 0.01, (tests, sessions, 3)) * rng.lognormal(0.0, 0.005, (1, sessions, 1)) * all_slower
+    values[1] *= slow
+    names = [f"test {i:02}" for i in range(tests)]
+    index = pd.MultiIndex.from_product([names, range(sessions), range(3)], names=["arm", "session", "round"])
+    return pd.DataFrame({"seconds": values.ravel()}, index).reset_index()
+
+
+ASKED: dict[str, Any] = {"minimize": "seconds", "tolerance": "5%", "cluster": "session", "profile": False}
+
+
+def test_a_suite_passes_fails_and_stays_open_in_few_lines(snapshot: SnapshotAssertion) -> None:
+    passed, failed = gate(suite(0), suite(1), **ASKED), gate(suite(0), suite(1, slow=1.1), **ASKED)
+    still = gate(suite(0), suite(1), **ASKED | {"tolerance": "1%"})
+    assert [each.gate.outcome.word for each in (passed, failed, still)] == ["not worse", "worse", "open"]
+    assert [pair.name for pair in failed.gate.pairs if pair.outcome == Outcome.WORSE] == ["test 01"]
+    for found in (passed, failed, still):
+        assert said("\n".join([words.answer(found), *words.plain_table(found), *words.remarks(found)])) == snapshot
+    assert len(passed.arms) == 24  # a suite is no arm
+    again = Answer.from_dict(failed.to_dict())
+    assert again.gate.pairs == failed.gate.pairs
+    assert said(words.remarks(failed, explain=True)) == snapshot
+
+
+def test_a_slowdown_of_everything_shows_in_the_suite_alone() -> None:
+    """Noise of single tests hides it."""
+    sides = [suite(seed, sessions=12, all_slower=factor) for seed, factor in ((0, 1.0), (1, 1.02))]
+    for seed, log in enumerate(sides):
+        log["seconds"] *= np.random.default_rng(5 + seed).lognormal(0.0, 0.03, len(log) // 3).repeat(3)
+    found = gate(*sides, **ASKED | {"tolerance": "0.1%"})
+    assert [pair.tests for pair in found.gate.pairs if pair.outcome == Outcome.WORSE] == [12]
+
+
+def test_estimates_of_sessions_are_those_of_what_is_compared() -> None:
+    sides = suite(0, sessions=20), suite(1, sessions=20)
+    found = gate(*sides, **ASKED)
+    medians = [log.groupby(["arm", "session"]).seconds.median().groupby("arm").median() for log in sides]
+    for pair in found.gate.pairs[:-1]:
+        ratio = pair.checks[0].effect.ratio
+        assert ratio.estimate == pytest.approx(medians[1][pair.name] / medians[0][pair.name])
+        assert ratio.low <= ratio.estimate <= ratio.high
+
+
 def test_an_open_check_says_up_to_which_contamination_it_would_be_certain() -> None:
     main, pr = frame(0, sort=10).head(5), frame(1, sort=12).head(5)
     found = gate(main, pr, minimize="ms", contamination=0.3)
@@ -252,7 +297,7 @@ def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
     (few,) = [notice for notice in alone.notices if isinstance(notice, TooFewClusters)]
     assert (few.arms, few.of, few.most) == (4, 4, 1)
     whole = gate(str(tmp_path / "main-*.json"), str(tmp_path / "pr-*.json"))
-    assert outcomes(whole) == {"test_hash": "worse", "test_sort": "worse"}
+    assert outcomes(whole) == {"test_hash": "worse", "test_sort": "worse", "geometric mean of 2": "worse"}
     assert not whole.gate.every_row
     vouched = gate(str(tmp_path / "main-00.json"), str(tmp_path / "pr-00.json"), cluster="none")
     assert vouched.gate.outcome == Outcome.WORSE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.errors import BadInput
+from frontguard.evidence import apart as independent_arms
 from frontguard.evidence.apart import STEP, IndependentLog, IndependentReader, lasting_threshold, levels_for
 from frontguard.evidence.pairs import SHARE
 from frontguard.evidence.readers import IntervalReader
+from frontguard.evidence.two_sample import largest_difference
 from frontguard.logs.sort import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee
@@ -41,7 +45,35 @@ def frame_of(samples: list[Floats], name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.05), Share(0.05)])
-def test_bounds_are_those_of_products_of_p_values(threat: Threat) -> None:
+def test_quantiles_are_compared_as_two_samples(threat: Threat) -> None:
+    draw = np.random.default_rng(3)
+    samples = [draw.normal(size=(n,)) for n in (150, 220, 150)]
+    samples[0][::40] = np.nan  # which fail
+    for objective in (SPEED, replace(SPEED, direction="minimize", quantile=0.8)):
+        apart = IndependentReader(log_of(samples, objective), [objective], 0.05).read(threat).apart
+        assert apart is not None
+        sign = -1.0 if objective.minimized else 1.0
+        for i, j in itertools.permutations(range(3), 2):
+            y, x = (np.sort(np.nan_to_num(sign * samples[arm], nan=end)) for arm, end in ((j, np.inf), (i, -np.inf)))
+            level = objective.inner_quantile
+            assert apart[j, i, 0] == pytest.approx(largest_difference(y, x, threat, level, SHARE * 0.05 / 6), rel=1e-12)
+
+
+def test_what_is_said_of_two_quantiles_only_fades_as_more_may_be_wrong() -> None:
+    draw = np.random.default_rng(4)
+    log = log_of([draw.normal(size=n) for n in (30, 40)], SPEED, declared=Prescient(0.1))
+    reader = IndependentReader(log, [SPEED], 0.05)
+    found = [reader.read(Prescient(eps)).apart[0, 1, 0] for eps in np.arange(0.0, 0.4, 0.005)]
+    assert found == sorted(found)
+    other = IndependentReader(replace(log, declared=None), [SPEED], 0.05)
+    assert found[20] == other.read(Prescient(0.1)).apart[0, 1, 0]
+
+
+@pytest.mark.parametrize("threat", [Oblivious(0.0), Prescient(0.05), Share(0.05)])
+def test_bounds_of_many_sizes_are_those_of_products_of_p_values(
+    threat: Threat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(independent_arms, "MOST_SIZES", 1)
     draw = np.random.default_rng(3)
     samples = [draw.normal(size=150), draw.normal(0.2, 1.0, size=220)]
     samples[0][::40] = np.nan  # which fail
@@ -87,7 +119,7 @@ def test_true_differences_are_within_their_bounds(objective: Objective, anytime:
         if objective is RATE:
             samples = [(each < 0.0).astype(float) for each in samples]
         reader = IndependentReader(log_of(samples, objective), [objective], 0.05, anytime=anytime)
-        reader._steps = levels_for(delta)
+        reader._of_pair = delta
         found.append(reader.read(Prescient(0.0)).apart)
     of_others = ~np.eye(arms, dtype=bool)
     told_apart = float((np.stack(found)[:, of_others, 0] < 0.0).mean())
@@ -120,8 +152,8 @@ def test_arms_that_are_not_looked_at_share_delta() -> None:
     samples = [np.arange(50.0), np.arange(50.0)]
     whole = IndependentReader(log_of(samples, SPEED), [SPEED], 0.05)
     part = IndependentReader(log_of(samples, SPEED, arms_of_study=4), [SPEED], 0.05 * 2 / 4)
-    assert whole._steps == levels_for(SHARE * 0.05 / 2)
-    assert part._steps == levels_for(SHARE * 0.05 / 12)
+    assert whole._of_pair == SHARE * 0.05 / 2
+    assert part._of_pair == pytest.approx(SHARE * 0.05 / 12)
     assert part._share == IntervalReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._share
 
 

@@ -139,6 +139,13 @@ def _of_gates() -> Iterator[str]:
             yield gate.promise(made)
             yield gate.robustness(made) or ""
             yield from (gate.check_in_words(pair, check) for pair, check in made.gate.checks)
+    pairs = tuple(
+        GatePair(name, "pr", "main", (fine,), 9, 9, tests=n) for name, n in (("p0", 1), ("p1", 1), ("all", 2))
+    )
+    made = of_gate(pairs, Question(FEASIBLE[:1]), "decided", 18)
+    made = replace(made, gate=replace(made.gate, at_worst=(0.02,)))
+    yield gate.answer(made)
+    yield gate.promise(made)
 
 
 def _of_comparisons() -> Iterator[str]:
@@ -224,6 +231,7 @@ def _of_notices() -> Iterator[str]:
             notices.TooFewPulls(**few, **asked, contamination=0.4, first=5),
             notices.TooFewClusters(**few, columns=("process",), **asked, contamination=0.1, first=5, whole=73),
             notices.InClusters(("process",), 30, 3, 1, 2, 0.4),
+            notices.InClusters(("process",), 30, 3, 1, 2, 0.4, by_median=True),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.0, 2),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.1, 2),
             notices.IndependentArms(2),

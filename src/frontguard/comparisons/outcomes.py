@@ -123,6 +123,8 @@ class Check:
     holds_up_to: float | None = None
     if_cleaner: tuple[Outcome, float] | None = None
     """Of an open one, what would be certain at a smaller contamination, and up to which."""
+    in_some_quantile: bool = False
+    """Whether a worse one is certain to be so in some quantile, and not in the one that counts."""
 
     @property
     def outcome(self) -> Outcome:
@@ -132,9 +134,9 @@ class Check:
     @classmethod
     def of(cls, metric: Objective, given: CheckEntries) -> Check:
         """Return the check that was written down."""
-        if (told := given.if_cleaner) is None:
-            return cls(Effect.of(metric, given), given.holds_up_to)
-        return cls(Effect.of(metric, given), given.holds_up_to, (Outcome.called(told.outcome), told.contamination))
+        told = given.if_cleaner
+        cleaner = None if told is None else (Outcome.called(told.outcome), told.contamination)
+        return cls(Effect.of(metric, given), given.holds_up_to, cleaner, given.in_some_quantile)
 
     @property
     def metric(self) -> Objective:
@@ -147,7 +149,7 @@ class Check:
         if self.if_cleaner is not None:
             cleaner = {"outcome": self.if_cleaner[0].word, "contamination": self.if_cleaner[1]}
         told = {"outcome": self.outcome.word, "holds_up_to": self.holds_up_to, "if_cleaner": cleaner}
-        return self.effect.to_dict() | told
+        return self.effect.to_dict() | told | {"in_some_quantile": self.in_some_quantile}
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class GatePair:
     baseline_pulls: int
     excluded: tuple[str, ...] = ()  # which of the two could not be measured
     limits: tuple[LimitCheck, ...] = ()  # to which the candidate has to keep
+    tests: int = 1  # of a suite, of whose times it is the geometric mean, if several
 
     @property
     def all_checks(self) -> tuple[Check | LimitCheck, ...]:
@@ -201,7 +204,8 @@ class GatePair:
     @classmethod
     def of(cls, given: PairEntries, metrics: Iterable[Objective], gates: Iterable[Gate]) -> GatePair:
         """The pair that was written down."""
-        plain = {name: getattr(given, name) for name in ("name", "candidate", "baseline", "pulls", "baseline_pulls")}
+        told = ("name", "candidate", "baseline", "pulls", "baseline_pulls", "tests")
+        plain = {name: getattr(given, name) for name in told}
         checks = ((metric, given.metrics[metric.name]) for metric in metrics)
         return cls(
             **plain,
@@ -276,7 +280,7 @@ class GateDetails:
     only_candidate: tuple[str, ...] = ()
     every_row: bool = False  # whether it was said that rows of one process count by themselves
     at_worst: tuple[float, ...] | None = None
-    """By how much any candidate is worse at most, in each metric, in inner values; None where that was not asked."""
+    """By how much any candidate is worse at most, in inner values: of each metric, by itself; None where not asked."""
 
     @property
     def outcome(self) -> Outcome:

@@ -16,15 +16,17 @@ pair. Nothing else may rest on them.
 Where replacements may give away what later pulls will measure, the product is no supermartingale. That of the largest
 evidence of each arm over all time reaches e^T with probability (1 + T) e^(−T) at most (`lasting_threshold`).
 
-*Sorted measurements* have an end at every level: m < L(a) with probability e⁻ᵃ at most, and m > H(a) likewise.
-H_j(a) − L_i(b) is looked at for all a + b that are improbable enough, by the threshold for evidence of all time.
+*Sorted measurements*, looked at once: two quantiles are compared by `evidence.two_sample`, and two means with a known
+deviation by their difference, which has one. For the rest, and where logs are looked at many times, an arm has an end
+at every level: m < L(a) with probability e⁻ᵃ at most, and m > H(a) likewise. H_j(a) − L_i(b) is looked at for all a + b
+that are improbable enough, by the threshold for evidence of all time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -52,6 +54,7 @@ from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, kinds_and_scales
+from frontguard.evidence.two_sample import SampleEnds, largest_differences, sample_of
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 
@@ -460,17 +463,28 @@ def refresh_apart(
 # Intervals of sorted measurements -------------------------------------------------------------------------------------
 
 
+MOST_SIZES = 12
+"""Different numbers of rows up to which quantiles are compared by regions: each two of them have one of their own."""
+
+
 @dataclass(frozen=True, eq=False)
 class IndependentLog(ComparedLog):
-    """Sorted measurements whose arms are independent of each other."""
+    """Sorted measurements whose arms are independent of each other, under the `declared` threat.
+
+    What is said at another ε rests on the same order of what would be surprising, so that it only fades as ε rises.
+    """
+
+    declared: Threat | None = field(default=None, kw_only=True)
 
     @classmethod
-    def of(cls, log: Ordered, *, arms_of_study: int = 0, ordered_pairs: int = 0) -> IndependentLog:
+    def of(
+        cls, log: Ordered, *, arms_of_study: int = 0, ordered_pairs: int = 0, declared: Threat | None = None
+    ) -> IndependentLog:
         """The same log; refuses one of too many arms, and one whose values are kept in part only."""
         if not log.whole:
             raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
         check_arms(arms_of_study or len(log.pulls))
-        return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs)
+        return cls(**vars(log), arms_of_study=arms_of_study, ordered_pairs=ordered_pairs, declared=declared)
 
 
 def levels_for(delta: float) -> int:
@@ -497,7 +511,7 @@ class IndependentReader(IntervalReader):
     >>> log = IndependentLog(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
     >>> intervals = IndependentReader(log, [Objective("speed", "maximize")], 0.05).read(Prescient(0.0))
     >>> float(intervals.upper[0, 0] - intervals.lower[1, 0]), float(intervals.apart[0, 1, 0])
-    (-11.0, -31.0)
+    (-11.0, -34.0)
     """
 
     ordered: IndependentLog
@@ -506,29 +520,54 @@ class IndependentReader(IntervalReader):
     def _begin(self) -> None:
         self._compared = [d for d, each in enumerate(self.statistics) if each.kind != EXACT]
         _, pairs, delta = self.ordered.sharing(self._delta)
-        self._steps = levels_for(SHARE * delta / max(1, pairs * len(self._compared)))
+        self._of_pair = SHARE * delta / max(1, pairs * len(self._compared))
+        self._samples: dict[int, list[SampleEnds]] = {}  # of quantiles, once they were read
 
     def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals, and what pairs say."""
         n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
-        if n > 1:
-            low, high = self._at_levels(look)
-            for place, d in enumerate(self._compared):
-                apart[:, :, d] = _largest_left(low[:, :, place], high[:, :, place])
+        for d in self._compared if n > 1 else ():
+            if self._anytime or look.least:  # more rows are foreseen by levels, which need no values at new ranks
+                apart[:, :, d] = self._by_levels(d, look)
+            elif self.statistics[d].kind == QUANTILE and len(np.unique(self.pulls)) <= MOST_SIZES:
+                apart[:, :, d] = self._by_regions(d, look.threat)
+            elif self.statistics[d].kind == NORMAL_MEAN and not self.objectives[d].relative:
+                apart[:, :, d] = self._by_means(d, intervals, look.threat)
+            else:
+                apart[:, :, d] = self._by_levels(d, look)
         return replace(intervals, apart=apart)
 
-    def _at_levels(self, look: LogLook) -> tuple[Floats, Floats]:
-        """Lower and upper ends (N, n, compared) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""
-        shape = (self._steps, len(self._arms), len(self._compared))
-        low, high = np.empty(shape), np.empty(shape)
-        for step in range(self._steps):
+    def _by_regions(self, d: int, threat: Threat) -> Floats:
+        if d not in self._samples:
+            self._samples[d] = [sample_of(self.ordered, self.objectives[d], arm) for arm in self._arms.tolist()]
+        samples, order = self._samples[d], self.ordered.declared
+        high, low = [each.high for each in samples], [each.low for each in samples]
+        return largest_differences(high, low, threat, self.statistics[d].level, self._of_pair, order)
+
+    def _by_means(self, d: int, intervals: ArmIntervals, threat: Threat) -> Floats:
+        """Of means with a known deviation, where nothing failed or may be wrong: their difference has one, too."""
+        known = (self.pulls > 0) & (self.kinds[d].good == self.pulls) & (threat.eps == 0.0)
+        doubt = 1.0 / np.where(known, self.pulls, 1)
+        reach = (self.objectives[d].sigma or 0.0) * np.sqrt(
+            2.0 * threshold_of(self._of_pair) * np.add.outer(doubt, doubt)
+        )
+        both = np.logical_and.outer(known, known)
+        with np.errstate(invalid="ignore"):  # of arms all of which failed
+            return np.where(
+                both, np.subtract.outer(intervals.estimates[:, d], intervals.estimates[:, d]) + reach, np.inf
+            )
+
+    def _by_levels(self, d: int, look: LogLook) -> Floats:
+        """By ends (N, n) at the levels 1/4, 2/4, …, N/4: at a higher one, never a closer one."""
+        steps = levels_for(self._of_pair)
+        low, high = np.empty((2, steps, len(self._arms)))
+        for step in range(steps):
             share = math.exp(-STEP * (step + 1))
-            for place, d in enumerate(self._compared):
-                # Of a mixture for both sides, one may have the whole probability of being false.
-                one = 0.5 * share if self._anytime and self.statistics[d].kind == NORMAL_MEAN else share
-                low[step, :, place], high[step, :, place] = self.kinds[d].interval(look, one)
-        return np.minimum.accumulate(low), np.maximum.accumulate(high)
+            # Of a mixture for both sides, one may have the whole probability of being false.
+            one = 0.5 * share if self._anytime and self.statistics[d].kind == NORMAL_MEAN else share
+            low[step], high[step] = self.kinds[d].interval(look, one)
+        return _largest_left(np.minimum.accumulate(low), np.maximum.accumulate(high))
 
 
 def _largest_left(low: Floats, high: Floats) -> Floats:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,23 +51,25 @@ def least_counts(n: int, threat: Threat, p: float) -> Floats:
 
 
 @lru_cache(maxsize=1024)
-def region(n: int, m: int, threat: Threat, p: float, delta: float) -> Ints | None:
+def region(n: int, m: int, threat: Threat, p: float, delta: float, order: Threat | None = None) -> Ints | None:
     """Return R as the largest count b of n values for each count c = 0, …, m; None if δ' is too small for any.
 
-    R are the pairs whose tails have a product of at most some number (Fisher), with the axes.
+    R are the pairs whose tails have a product of at most some number (Fisher), with the axes. Tails are those under
+    `order`, the same threat unless given: with one order, R only shrinks as ε rises.
 
     >>> from frontguard import Prescient
     >>> region(8, 8, Prescient(0.0), 0.5, 0.05).tolist()
     [8, 3, 2, 1, 0, 0, 0, 0, 0]
     """
     of_b, of_c = least_counts(n, threat, 1.0 - p), least_counts(m, threat, p)
-    tail_b, tail_c = (np.maximum(np.cumsum(law), 1e-300) for law in (of_b, of_c))
     if 1.0 - (1.0 - of_b[0]) * (1.0 - of_c[0]) > delta:
         return None
+    by_b, by_c = (of_b, of_c) if order is None else (least_counts(n, order, 1.0 - p), least_counts(m, order, p))
+    tail_b, log_b, log_c = np.cumsum(of_b), *(np.log(np.maximum(np.cumsum(law), 1e-300)) for law in (by_b, by_c))
 
     def below(log_product: float) -> Ints:
         """R for one bound on the product of the tails."""
-        largest = np.searchsorted(np.log(tail_b), log_product - np.log(tail_c), side="right") - 1
+        largest = np.searchsorted(log_b, log_product - log_c, side="right") - 1
         largest[0] = n
         return np.maximum(largest, 0)
 
@@ -80,24 +83,45 @@ def region(n: int, m: int, threat: Threat, p: float, delta: float) -> Ints | Non
     return below(low)
 
 
-def largest_difference(y: Floats, x: Floats, threat: Threat, p: float, delta: float) -> float:
+def largest_difference(
+    y: Floats, x: Floats, threat: Threat, p: float, delta: float, order: Threat | None = None
+) -> float:
     """Return an upper bound of Q(y) − Q(x), with probability 1 − δ' (`delta`); ∞ where nothing bounds it.
 
-    Values are sorted. One that failed may be anything: it is +∞ in y, and −∞ in x.
+    Values are sorted. One that failed may be anything: it is +∞ in y, and −∞ in x. `order` is that of `region`.
 
     >>> from frontguard import Prescient
     >>> x = np.linspace(0.0, 1.0, 20)
     >>> round(largest_difference(x + 1.0, x, Prescient(0.0), 0.5, 0.05), 2)
     1.37
     """
-    n, m = len(y), len(x)
-    largest = region(n, m, threat, p, delta) if n and m else None
-    if largest is None:
-        return math.inf
-    counts = np.arange(1, m + 1)
-    counts = counts[largest[1:] < n]
-    found = y[n - 1 - largest[counts]] - x[counts - 1]
-    return math.inf if np.isnan(found).any() else float(found.max(initial=-math.inf))
+    return float(largest_differences([y], [x], threat, p, delta, order)[0, 0])
+
+
+def largest_differences(
+    high: Sequence[Floats], low: Sequence[Floats], threat: Threat, p: float, delta: float, order: Threat | None = None
+) -> Floats:
+    """Return `largest_difference` of each sample of `high` (its row) and each of `low` (its column)."""
+    found = np.full((len(high), len(low)), np.inf)
+    tops, bottoms = by_size(high), by_size(low)
+    for n, (rows, above) in tops.items():
+        for m, (columns, below) in bottoms.items():
+            largest = region(n, m, threat, p, delta, order) if n and m else None
+            if largest is None:
+                continue
+            counts = np.arange(1, m + 1)
+            counts = counts[largest[1:] < n]
+            lowest = below[:, counts - 1]
+            for row, highest in zip(rows.tolist(), above[:, n - 1 - largest[counts]], strict=True):
+                found[row, columns] = (highest - lowest).max(axis=1, initial=-np.inf)
+    return found
+
+
+def by_size(samples: Sequence[Floats]) -> dict[int, tuple[Ints, Floats]]:
+    """Samples of one size as a matrix, by their size, with their places."""
+    sizes = np.array([len(each) for each in samples])
+    places = {size: np.flatnonzero(sizes == size) for size in dict.fromkeys(sizes.tolist())}
+    return {size: (some, np.stack([samples[place] for place in some.tolist()])) for size, some in places.items()}
 
 
 def largest_u(y: Floats, x: Floats) -> int:
@@ -201,71 +225,134 @@ class CheckBounds(NamedTuple):
     ahead: Floats  # candidate − baseline is at most this, by itself with probability 1 − δ/2
     behind: Floats  # and baseline − candidate this: the largest of all of them bounds the largest difference
     line: Floats  # baseline − candidate is at most this, in all checks at once with probability 1 − δ/2 …
-    worse: Bools  # … together with this: some quantile is certainly worse by more than the tolerance, or, of more than
-    # `MOST_EXACT` observations a side, the one that counts
+    worse: Bools  # … together with this: some quantile is certainly worse by more than the tolerance; …
+    that_counts: Bools  # … and with this: so is the quantile that counts
 
 
-def checkable(objectives: Sequence[Objective]) -> bool:
-    """True if two samples tell how each of the objectives compares: quantiles, and exact values."""
-    return all(statistic_of(objective).kind in (QUANTILE, EXACT) for objective in objectives)
+def checkable(objectives: Sequence[Objective], log: Ordered) -> bool:
+    """True if two samples tell how each of the objectives compares: quantiles, and exact values.
+
+    Of a log whose rows come in sessions, medians: a session is one observation, by its median.
+    """
+    kinds = [statistic_of(objective) for objective in objectives]
+    medians = isinstance(log, Clustered) and bool(log.dependent.any())
+    return all(each.kind == EXACT or (each.kind == QUANTILE and not (medians and each.level != 0.5)) for each in kinds)
 
 
 def check_bounds(
-    log: Ordered, objectives: Sequence[Objective], its: Ints, mine: Ints, threat: Threat, delta: float
-) -> CheckBounds:
-    """Compare candidates with their baselines, by the rows `mine` and `its` (P,) of a log; docs/theory.md, (cc)."""
+    log: Ordered, objectives: Sequence[Objective], its: Ints, mine: Ints, threat: Threat, delta: float,
+    order: Threat | None = None,
+) -> CheckBounds:  # fmt: skip
+    """Compare candidates with their baselines, by the rows `mine` and `its` (P,) of a log; docs/theory.md, (cc).
+
+    `order` is that of `region`.
+    """
     shape = len(its), len(objectives)
     ahead, behind, together = (np.full(shape, np.inf) for _ in range(3))
-    found = CheckBounds(ahead, behind, together, np.zeros(shape, np.bool_))
+    found = CheckBounds(ahead, behind, together, np.zeros(shape, np.bool_), np.zeros(shape, np.bool_))
     noisy = sum(not objective.exact for objective in objectives) * len(its)
     half, line = 0.5 * delta, 0.5 * delta / max(1, noisy)
     for d, objective in enumerate(objectives):
         level, tolerance = statistic_of(objective).level, objective.inner_tolerance
-        samples = {arm: _sample(log, objective, arm) for arm in {*its.tolist(), *mine.tolist()}}
+        samples = {arm: sample_of(log, objective, arm) for arm in {*its.tolist(), *mine.tolist()}}
         for row, (base, candidate) in enumerate(zip(its.tolist(), mine.tolist(), strict=True)):
             a, b = samples[base], samples[candidate]
             if objective.exact:
                 if len(known := np.unique(a.low)) == len(np.unique(b.low)) == 1:
                     gap = float(known[0] - b.low[0])
                     found.ahead[row, d], found.behind[row, d], found.line[row, d] = -gap, gap, gap
-                    found.worse[row, d] = gap > tolerance
+                    found.worse[row, d] = found.that_counts[row, d] = gap > tolerance
                 continue
-            found.ahead[row, d] = largest_difference(b.high, a.low, threat, level, half)
-            found.behind[row, d] = largest_difference(a.high, b.low, threat, level, half)
-            found.line[row, d] = largest_difference(a.high, b.low, threat, level, line)
-            if max(len(a.low), len(b.low)) <= MOST_EXACT:
-                found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, threat, line)
-            else:
-                found.worse[row, d] = largest_difference(b.high, a.low, threat, level, line) < -tolerance
+            found.ahead[row, d] = largest_difference(b.high, a.low, threat, level, half, order)
+            found.behind[row, d] = largest_difference(a.high, b.low, threat, level, half, order)
+            found.line[row, d] = largest_difference(a.high, b.low, threat, level, line, order)
+            counted = largest_difference(b.high, a.low, threat, level, line, order) < -tolerance
+            small = max(len(a.low), len(b.low)) <= MOST_EXACT
+            found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, threat, line) if small else counted
+            found.that_counts[row, d] = found.worse[row, d] and counted
     return found
 
 
-class _Sample(NamedTuple):
+class SampleEnds(NamedTuple):
     """Inner values of an arm, ascending; failed ones are −∞ in `low`, and +∞ in `high`."""
 
     low: Floats
     high: Floats
 
 
-def _sample(log: Ordered, objective: Objective, arm: int) -> _Sample:
+def sample_of(log: Ordered, objective: Objective, arm: int) -> SampleEnds:
+    """Return the values of an arm, of a log in sessions their medians."""
     d = log.metrics.index(objective.name)
     values, size = log.values[d][log.starts[d, arm] : log.starts[d, arm + 1]], int(log.pulls[arm])
     if objective.exact:  # which a failed measurement does not change
         size = len(values)
     elif isinstance(log, Clustered):
-        values, size = session_medians(log, d, arm)
+        medians = session_medians(log, d, arm)
+        values, size = medians[~np.isnan(medians)], len(medians)
     inner, failed = np.sort(objective.inward(values)), np.full(size - len(values), np.inf)
-    return _Sample(np.concatenate([-failed, inner]), np.concatenate([inner, failed]))
+    return SampleEnds(np.concatenate([-failed, inner]), np.concatenate([inner, failed]))
 
 
-def session_medians(log: Clustered, metric: int, arm: int) -> tuple[Floats, int]:
-    """Return the medians of an arm's clusters that have no failed value, and how many clusters there are."""
+def sample_quantiles(log: Ordered, objectives: Sequence[Objective], estimates: Floats) -> Floats:
+    """Estimates (K, M) of what is compared: of a log in sessions, medians of their medians in place of those given."""
+    if not isinstance(log, Clustered) or not log.dependent.any():
+        return estimates
+    found = estimates.copy()
+    for d, objective in enumerate(objectives):
+        if not objective.exact:
+            column = log.metrics.index(objective.name)
+            for arm in range(len(log.pulls)):
+                medians = session_medians(log, column, arm)
+                known = medians[~np.isnan(medians)]
+                found[arm, d] = objective.inward(np.median(known)) if len(known) else -np.inf
+    return found
+
+
+def session_medians(log: Clustered, metric: int, arm: int) -> Floats:
+    """Return the medians of an arm's clusters; NaN of one that has a failed value."""
     where = slice(*log.starts[metric, arm : arm + 2].tolist())
     values, owners = log.values[metric][where], log.owners[metric][where]
     sizes = log.sizes[log.begins[arm] : log.begins[arm + 1]]
     order = np.argsort(owners, kind="stable")  # values stay in order within a cluster
     values, counts = values[order], np.bincount(owners, minlength=len(sizes))
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    first, found = np.cumsum(counts) - counts, np.full(len(sizes), np.nan)
     whole = (counts == sizes) & (counts > 0)
     low, high = first[whole] + (counts[whole] - 1) // 2, first[whole] + counts[whole] // 2
-    return 0.5 * (values[low] + values[high]), len(sizes)
+    found[whole] = 0.5 * (values[low] + values[high])
+    return found
+
+
+def with_suites(log: Clustered, suites: Sequence[Ints], names: Sequence[str]) -> Clustered:
+    """The log with an arm more for each suite of some of its arms: their geometric mean, once a session.
+
+    It is that of the medians of a session, which fails as a whole where it has no median of one of the arms.
+    """
+    means, labels = list[list[Floats]](), list[Ints]()
+    for arms in suites:
+        of_arm = [log.labels[log.begins[arm] : log.begins[arm + 1]] for arm in arms.tolist()]
+        sessions = np.unique(np.concatenate(of_arm))
+        logs = np.full((len(log.metrics), len(arms), len(sessions)), np.nan)
+        for place, (arm, known) in enumerate(zip(arms.tolist(), of_arm, strict=True)):
+            for d in range(len(log.metrics)):
+                logs[d, place, np.searchsorted(sessions, known)] = np.log(session_medians(log, d, arm))
+        means.append(list(np.exp(logs.mean(axis=1))))
+        labels.append(sessions)
+    sizes = np.array([len(each) for each in labels])
+    good = np.array([[(~np.isnan(each[d])).sum() for each in means] for d in range(len(log.metrics))])
+    orders = [[np.argsort(each[d], kind="stable")[:count] for each, count in zip(means, good[d], strict=True)]
+              for d in range(len(log.metrics))]  # fmt: skip
+    return replace(
+        log,
+        arms=[*log.arms, *names],
+        pulls=np.concatenate([log.pulls, sizes]),
+        starts=np.concatenate([log.starts, log.starts[:, -1:] + np.cumsum(good, axis=1)], axis=1),
+        values=tuple(
+            np.concatenate([flat, *(each[d][order] for each, order in zip(means, orders[d], strict=True))])
+            for d, flat in enumerate(log.values)
+        ),
+        broken=np.concatenate([log.failed_pulls, [np.isnan(each).any(axis=0).sum() for each in means]]),
+        begins=np.concatenate([log.begins, log.begins[-1] + np.cumsum(sizes)]),
+        sizes=np.concatenate([log.sizes, *(np.ones_like(each) for each in labels)]),
+        owners=tuple(np.concatenate([flat, *orders[d]]) for d, flat in enumerate(log.owners)),
+        labels=np.concatenate([log.labels, *labels]),
+    )

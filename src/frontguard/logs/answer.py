@@ -66,7 +66,8 @@ def as_designed(
     if question.pair and isinstance(log, Clustered):
         return in_pairs(log, question, compared)
     if question.independent:
-        return IndependentLog.of(log, ordered_pairs=2 * len(compared)), (IndependentArms(len(log.pulls)),)
+        independent = IndependentLog.of(log, ordered_pairs=2 * len(compared), declared=question.threat)
+        return independent, (IndependentArms(len(log.pulls)),)
     return log, ()
 
 

@@ -281,7 +281,7 @@ def sorted_log(log: StudyLog, kept: Ints, question: Question, *, begun: bool = T
     usable = usable_ranges([each.name for each in columns.metrics], columns.boxed)
     ordered = by_arm(arms, [each.name for each in columns.metrics], arm_of[some], list(values[some].T), usable)
     if question.independent:
-        return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms))
+        return IndependentLog.of(ordered, arms_of_study=len(log.settings.arms), declared=question.threat)
     asked, told = log.settings.question, some[: len(log.arm_of)]
     if not asked.paired or not (asked.items or pairs_of(statistics_of(columns.boxed)).any()):
         return ordered

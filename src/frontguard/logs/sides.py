@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, Unpack
@@ -35,14 +35,21 @@ from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import statistic_of
-from frontguard.evidence.two_sample import CheckBounds, check_bounds, checkable, least_observations
+from frontguard.evidence.two_sample import (
+    CheckBounds,
+    check_bounds,
+    checkable,
+    least_observations,
+    sample_quantiles,
+    with_suites,
+)
 from frontguard.logs.analyze import AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
-from frontguard.logs.checks import measured_between, refuse_ties
+from frontguard.logs.checks import in_clusters, measured_between, refuse_ties
 from frontguard.logs.robustness import FINEST, levels_from
 from frontguard.logs.sort import ArmNames, Clock, Watcher, starts_of
 from frontguard.logs.sources import open_log
-from frontguard.notices import Notice, OneAfterTheOther
+from frontguard.notices import InClusters, Notice, OneAfterTheOther
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
 from frontguard.pareto.relations import LimitRule, keeping_of
 from frontguard.phrases import did_you_mean, quoted, shown
@@ -115,21 +122,27 @@ def gate(
     rows = {place: row for row, place in enumerate(places)}
     compared = [(rows[pair.its], rows[pair.mine]) for pair in pairs]
     joined = _joined(sides, places, question)
+    said: list[Notice] = [notice for side in sides for notice in side.notices]
+    samples = two_samples_tell(question, joined)
+    if samples:
+        said = _by_median(said, joined, question)
+        log, pairs, compared = _with_suites(joined, pairs, compared, question)
+        noted: tuple[Notice, ...] = ()
+    else:
+        log, noted = as_designed(joined, question, compared)
     its, mine = np.array(compared).T
-    samples = two_samples_tell(question)
-    log, noted = (joined, ()) if samples else as_designed(joined, question, compared)
     reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
     judged = (_BySamples if samples else _ByIntervals)(reader, its, mine, question)
     intervals, M = judged.intervals, len(question.objectives)
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
-    found = judged.pairs(pairs, profile=profile)
+    found, unknown = judged.pairs(pairs, profile=profile), judged.unknown()
     notices = [
-        *(notice for side in sides for notice in side.notices),
+        *said,
         *_one_after_the_other(sides),
         *noted,
         *exact_differs(reader, M),
         *sizes_matter(reader, intervals, M),
-        *too_few(log, judged.unknown(), question, judged.least()),
+        *too_few(joined if samples else log, unknown[unknown < len(places)], question, judged.least()),
     ]
     details = GateDetails(
         found,
@@ -139,7 +152,9 @@ def gate(
         every_row=any(side.every_row for side in sides),
         at_worst=judged.at_worst,
     )
-    return _answer(log, intervals, question, details, tuple(dict.fromkeys(notices)))
+    if len(log.pulls) > len(places):
+        intervals = intervals.of(np.arange(len(places)))
+    return _answer(joined, intervals, question, details, tuple(dict.fromkeys(notices)))
 
 
 def _answer(
@@ -263,6 +278,7 @@ class _Pair(NamedTuple):
     baseline: str
     mine: _Place
     its: _Place
+    tests: int = 1  # of which it is the geometric mean, if several
 
 
 def _pairs(sides: Sequence[_Side], arm: str | None) -> tuple[list[_Pair], tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -437,14 +453,43 @@ class _ByIntervals:
 # At one look, by two samples ------------------------------------------------------------------------------------------
 
 
-def two_samples_tell(question: Question) -> bool:
+def two_samples_tell(question: Question, log: Ordered) -> bool:
     """True if each check of a gate is decided by its two samples: quantiles and exact values, looked at once."""
     designed = question.anytime or question.pair or question.items or question.columns.gates
-    return not designed and checkable(question.objectives)
+    return not designed and checkable(question.objectives, log)
+
+
+def _by_median(notices: Sequence[Notice], log: Ordered, question: Question) -> list[Notice]:
+    """The notices, of which one says that a session of any side is one observation, by its median."""
+    if not isinstance(log, Clustered):
+        return list(notices)
+    others = [each for each in notices if not isinstance(each, InClusters)]
+    return [replace(in_clusters(log, question.objectives), by_median=True), *others]
+
+
+def _with_suites(
+    log: Ordered, pairs: list[_Pair], compared: list[tuple[int, int]], question: Question
+) -> tuple[Ordered, list[_Pair], list[tuple[int, int]]]:
+    """The log, and what is compared of it, with the geometric mean over all tests of a side, once a session."""
+    averaged = all(each.relative and each.has_quantile for each in question.objectives)
+    if not isinstance(log, Clustered) or not averaged:
+        return log, pairs, compared
+    sides, names = list[Ints](), list[str]()
+    for label in dict.fromkeys(pair.candidate for pair in pairs):
+        rows = [row for row, pair in enumerate(pairs) if pair.candidate == label]
+        if len(rows) < 2:
+            continue
+        place, its = len(log.pulls) + len(sides), pairs[rows[0]].baseline
+        name = f"geometric mean of {len(rows)}"
+        pairs = [*pairs, pairs[rows[0]]._replace(name=name, tests=len(rows))]
+        sides += [np.array(compared)[rows, side] for side in range(2)]
+        names += [f"{name} of {its}", f"{name} of {label}"]
+        compared = [*compared, (place, place + 1)]
+    return (with_suites(log, sides, names) if sides else log), pairs, compared
 
 
 _CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
-_LEVELS = tuple(percent / 100.0 for percent in range(1, 50))  # contaminations that are tried
+_LEVELS = np.arange(50) / 100.0  # contaminations that are tried
 
 
 class _BySamples(_ByIntervals):
@@ -455,7 +500,8 @@ class _BySamples(_ByIntervals):
         """Estimates of all arms: certain is how two of them differ, and not where either is."""
         read = self.reader.read(self.question.threat)
         nowhere = np.full(read.lower.shape, np.inf)
-        return replace(read, lower=-nowhere, upper=nowhere, apart=None)
+        estimates = sample_quantiles(self.reader.ordered, self.question.objectives, read.estimates)
+        return replace(read, lower=-nowhere, upper=nowhere, estimates=estimates, apart=None)
 
     @cached_property
     def found(self) -> CheckBounds:
@@ -469,7 +515,7 @@ class _BySamples(_ByIntervals):
         """Bounds of the differences of candidates and baselines, at this ε."""
         question, log = self.question, self.reader.ordered
         threat = replace(question.threat, eps=eps)
-        return check_bounds(log, question.objectives, self.its, self.mine, threat, question.delta)
+        return check_bounds(log, question.objectives, self.its, self.mine, threat, question.delta, question.threat)
 
     def of_bounds(self, found: CheckBounds) -> Ints:
         return outcomes_of_checks(found.behind, found.line, found.worse, tolerances(self.question.objectives))
@@ -488,18 +534,9 @@ class _BySamples(_ByIntervals):
         return min(known, default=None), max(known) if known and len(known) == len(needed) else None
 
     def stands(self) -> tuple[Ints, Floats]:
-        """Return the outcomes (P, M) without contamination, and the largest ε up to which each of them stands.
-
-        Every level below it was looked at: a level that is found by looking is one up to which all say the same.
-        """
-        first = self.of_bounds(self.bounds(0.0))
-        lasts, stands = np.zeros(first.shape), first != Outcome.OPEN
-        for eps in _LEVELS:
-            stands &= self.of_bounds(self.bounds(eps)) == first
-            if not stands.any():
-                break
-            lasts[stands] = eps
-        return first, lasts
+        """Return the outcomes (P, M) without contamination, and the largest ε up to which each of them stands."""
+        outcomes_at = cache(lambda eps: self.of_bounds(self.bounds(eps)))
+        return outcomes_at(0.0), up_to(outcomes_at, _LEVELS)
 
     def pairs(self, names: Sequence[_Pair], *, profile: bool) -> tuple[GatePair, ...]:
         found, eps, pulls = self.found, self.question.threat.eps, self.reader.pulls
@@ -516,12 +553,13 @@ class _BySamples(_ByIntervals):
             )
             if outcome == Outcome.OPEN:
                 return Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
-            return Check(effect, last if without == outcome and last >= eps else None)
+            somewhere = outcome == Outcome.WORSE and not found.that_counts[row, d]
+            return Check(effect, last if without == outcome and last >= eps else None, in_some_quantile=bool(somewhere))
 
         pairs = []
         for row, (pair, its, mine) in enumerate(zip(names, self.its.tolist(), self.mine.tolist(), strict=True)):
             checks = tuple(check(row, its, mine, d) for d in range(outcomes.shape[1]))
-            pairs.append(GatePair(*pair[:3], checks, int(pulls[mine]), int(pulls[its])))
+            pairs.append(GatePair(*pair[:3], checks, int(pulls[mine]), int(pulls[its]), tests=pair.tests))
         return tuple(pairs)
 
 

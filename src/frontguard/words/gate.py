@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Span
 from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, LimitCheck, Outcome
-from frontguard.notices import ExactDiffers
-from frontguard.objectives import Objective
+from frontguard.notices import ExactDiffers, InClusters
+from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import cells_of, duration, joined, listed, number_of, percent, visible
 from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.words import comparisons
 from frontguard.words.asked import able, against, declared, granted
+from frontguard.words.certificate import amount as amount_in_words
 from frontguard.words.certificate import certainty, effort
 from frontguard.words.terminal import TextColumn, drawn, fitted
 
@@ -31,6 +33,7 @@ HEADINGS = ("candidate", "metric", "against the baseline", "verdict", "up to ε"
 """Of the table, wherever it stands."""
 
 _MOST_SAID = 3  # checks that the answer names one by one
+_MOST_ROWS = 10  # of a table on a terminal
 
 
 # The answer -----------------------------------------------------------------------------------------------------------
@@ -47,13 +50,33 @@ def answer(found: Answer) -> str:
     """The answer in a sentence or two."""
     gate = of(found)
     checks = [each for each in gate.checks if each[1].outcome == gate.outcome]
-    if gate.outcome == Outcome.NOT_WORSE and len(checks) > 1:
+    if gate.outcome != Outcome.WORSE and (most := _at_worst(gate, found.metrics)) is not None:
+        said = most
+    elif gate.outcome == Outcome.NOT_WORSE and len(checks) > 1:
         said = _all_passed(gate, found.metrics)
     else:
         rest = f"; and {len(checks) - _MOST_SAID} more" if len(checks) > _MOST_SAID else ""
         said = f"{'; '.join(check_in_words(pair, check) for pair, check in checks[:_MOST_SAID])}{rest}"
     why = f" {_why_open(found)}" if gate.outcome == Outcome.OPEN else ""
     return f"{WORDS[gate.outcome].upper()}: {said}.{why}"
+
+
+def _at_worst(gate: GateDetails, metrics: Sequence[Objective]) -> str | None:
+    """By how much any of several candidates is worse at most; None of one alone, and where nothing bounds it.
+
+    Of several metrics each has such an amount, but not all of them at once.
+    """
+    pairs = [pair for pair in gate.pairs if pair.tests == 1]
+    if gate.at_worst is None or len(metrics) > 1 or len(pairs) < 2 or not math.isfinite(gate.at_worst[0]):
+        return None
+    amount = differences_in_units(metrics, [max(0.0, gate.at_worst[0])])[0]
+    said = Statement.GATE_AT_WORST(
+        candidates=f"{len(pairs):,}",
+        baseline=joined(list(dict.fromkeys(visible(pair.baseline) for pair in pairs))),
+        amount=amount_in_words(amount, metrics[0]),
+        metric=visible(metrics[0].name),
+    )
+    return f"{said} ({comparisons.within(metrics[0]) or 'nothing'} tolerated)"
 
 
 def _all_passed(gate: GateDetails, metrics: Sequence[Objective]) -> str:
@@ -89,8 +112,10 @@ def check_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
     allowed = comparisons.within(check.metric)
     if check.outcome == Outcome.OPEN:
         return f"{effect} ({allowed or 'nothing'} tolerated)"
-    template = Statement.GATE_WORSE if check.outcome == Outcome.WORSE else Statement.GATE_NOT_WORSE
-    return template(effect=effect, by=f" by more than {allowed}" if allowed else "")
+    by = f" by more than {allowed}" if allowed else ""
+    if check.outcome == Outcome.WORSE:
+        return Statement.GATE_WORSE(effect=effect, by=by, where=", in some quantile" if check.in_some_quantile else "")
+    return Statement.GATE_NOT_WORSE(effect=effect, by=by)
 
 
 def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
@@ -146,14 +171,16 @@ def _open_because_not_exact(found: Answer) -> bool:
 
 def promise(found: Answer) -> str:
     """Return what holds of the answer, with which probability, and against whom."""
-    certificate = found.certificate
+    certificate, gate = found.certificate, of(found)
     said = Statement.PROMISE(
         confidence=percent(certificate.confidence or 0.0, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination),
         scope="",
-        said=Statement.GATE_SAID(),
+        said=Statement.GATE_SAID() if gate.at_worst is None else Statement.GATE_OF_SAMPLES(),
     )
     after = declared(found.metrics)
+    if any(pair.tests > 1 for pair in gate.pairs):
+        after.append(Statement.GATE_OF_SUITES())
     if found.study is None:
         after.append(Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK())
         after.append("What changed between the logs, the machine included, counts as the candidate's doing.")
@@ -168,8 +195,10 @@ def robustness(found: Answer) -> str | None:
 
 def remarks(found: Answer, *, explain: bool = False) -> list[str]:
     """Return what is said below the table: how certain it is, what was left out, and with `explain` why."""
-    gate = of(found)
+    gate, sessions = of(found), found.noticed(InClusters)
     said = [" ".join(filter(None, (certainty(found), robustness(found), effort(found))))]
+    if sessions is not None and sessions.by_median:
+        said.append(f"Each {joined(sessions.columns)} counts once, by its median.")
     if gate.every_row:
         said.append("--cluster none: rows of one process that depend on each other would make this too sure.")
     for names, what in ((gate.only_baseline, "the baseline"), (gate.only_candidate, "the candidate")):
@@ -227,20 +256,39 @@ def _told(check: Check | LimitCheck) -> tuple[Span, str]:
     return told, "× " if told is check.effect.ratio else ""
 
 
+def _shown(found: Answer) -> tuple[list[tuple[tuple[str, ...], Outcome]], str]:
+    """The rows of a table on a terminal, and what is said of others: of many, suites and what fails."""
+    lines = list(zip(rows(found), (pair.tests > 1 for pair, _ in of(found).checks), strict=True))
+    lines.sort(key=lambda line: -line[0][1])
+    if len(lines) > _MOST_ROWS:
+        told = [line for line in lines if line[1] or line[0][1] == Outcome.WORSE][:_MOST_ROWS]
+        left = Counter(outcome for (_, outcome), _ in lines) - Counter(outcome for (_, outcome), _ in told)
+        counts = joined([f"{count:,} {WORDS[outcome]}" for outcome, count in sorted(left.items(), reverse=True)])
+        return [row for row, _ in told], f"{'… and ' if told else ''}{counts} (--json or --summary FILE lists all)"
+    return [row for row, _ in lines], ""
+
+
 def plain_table(found: Answer) -> list[str]:
     """The table as lines of text."""
-    lines = [HEADINGS, *(cells for cells, _ in sorted(rows(found), key=lambda row: -row[1]))]
+    chosen, rest = _shown(found)
+    lines = [HEADINGS, *(cells for cells, _ in chosen)] if chosen else []
     widths = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(cell + " " * (w - cells_of(cell)) for cell, w in zip(line, widths, strict=True)).rstrip()
-            for line in lines]  # fmt: skip
+    return [
+        *("  ".join(cell + " " * (w - cells_of(cell)) for cell, w in zip(line, widths, strict=True)).rstrip()
+          for line in lines),
+        *([rest] if rest else []),
+    ]  # fmt: skip
 
 
 def table(found: Answer, width: int) -> Group:
     """The table for a terminal of this width; what is not worse comes last."""
-    lines = sorted(rows(found), key=lambda row: -row[1])
+    from rich.console import Group as RichGroup
+
+    lines, rest = _shown(found)
     columns = [
         TextColumn.of(heading, [cells[place] for cells, _ in lines], number=place == len(HEADINGS) - 1)
         for place, heading in enumerate(HEADINGS)
     ]
     kept, _ = fitted(columns, width, gives_way=(4,))
-    return drawn(kept, [STYLES[outcome] for _, outcome in lines])
+    shown = [drawn(kept, [STYLES[outcome] for _, outcome in lines])] if lines else []
+    return RichGroup(*shown, *([rest] if rest else []))
