@@ -70,27 +70,31 @@ class Truth:
     def _false_in_gate(self, found: Answer) -> Iterator[str]:
         assert found.gate is not None
         names, inner = [f"arm {i}" for i in range(len(self.values))], self.inner
+        # Of a suite it is the geometric mean of all arms but the baseline.
+        true = [
+            inner[1:].mean(axis=0) if pair.tests > 1 else inner[names.index(pair.name)] for pair in found.gate.pairs
+        ]
         for d, most in enumerate(found.gate.at_worst or ()):
-            if max(inner[0, d] - inner[names.index(pair.name), d] for pair in found.gate.pairs) > most + ROUNDING:
+            if max(inner[0, d] - candidate[d] for candidate in true) > most + ROUNDING:
                 yield "at worst"
         by_itself = found.gate.at_worst is not None  # each interval holds by itself, and not with the others
-        for pair in found.gate.pairs:
+        for pair, candidate in zip(found.gate.pairs, true, strict=True):
             effects = tuple(check.effect for check in pair.checks)
             compared = Comparison(pair.name, names[0], effects, found.certificate.confidence)
             if not by_itself and self._false_in_comparison(compared, names, inner):
                 yield "comparison"
             for d, check in enumerate(pair.checks):
-                behind = inner[0, d] - inner[names.index(pair.name), d] - check.metric.inner_tolerance
+                behind = inner[0, d] - candidate[d] - check.metric.inner_tolerance
                 if check.outcome == Outcome.WORSE and behind <= ROUNDING:
                     yield "worse"
                 if check.outcome == Outcome.NOT_WORSE and behind > ROUNDING:
                     yield "not worse"
             for q, limited in enumerate(pair.limits):
                 assert self.limited is not None
-                true = self.limited[names.index(pair.name), q]
-                if limited.outcome == Outcome.WORSE and true >= limited.limit.beyond - ROUNDING:
+                value = self.limited[names.index(pair.name), q]
+                if limited.outcome == Outcome.WORSE and value >= limited.limit.beyond - ROUNDING:
                     yield "infeasible"
-                if limited.outcome == Outcome.NOT_WORSE and true < limited.limit.within - ROUNDING:
+                if limited.outcome == Outcome.NOT_WORSE and value < limited.limit.within - ROUNDING:
                     yield "feasible"
 
     def _false(self, result: Answer) -> Iterator[str]:

@@ -108,8 +108,8 @@ def suites_of_sessions(rng: Rng) -> Answers:
         values = np.exp(shift + rng.normal(0.0, 0.01, (tests, sessions, rounds)))
         if side:
             values *= 1.05 * (1.0 + 1e-9 if hidden else 1.0)
-        hit = rng.random((tests, sessions)) < THREAT.eps
-        values[hit] = FAR if bool(side) != hidden else 1.0 / FAR
+        hit = rng.random(sessions) < THREAT.eps  # in all tests at once, as their geometric mean is judged, too
+        values[:, hit] = FAR if bool(side) != hidden else 1.0 / FAR
         names = np.repeat([f"arm {i + 1}" for i in range(tests)], sessions * rounds)
         session = np.tile(np.repeat(np.arange(sessions), rounds), tests)
         logs.append({"arm": names, "session": session, "seconds": values.ravel()})

@@ -180,7 +180,7 @@ def test_too_few_and_too_many_values_say_nothing() -> None:
     few = np.arange(3.0)
     assert math.isinf(largest_difference(few, few, Prescient(0.1), 0.5, 0.05))
     assert not larger_somewhere(few + 9.0, few, Prescient(0.0), 0.01)
-    many = np.arange(100.0)
+    many = np.arange(101.0)
     assert not larger_somewhere(many + 999.0, many, Prescient(0.0), 0.05)
     assert largest_difference(many, many + 999.0, Prescient(0.1), 0.5, 0.05) < -900.0
 

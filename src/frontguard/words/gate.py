@@ -198,7 +198,8 @@ def remarks(found: Answer, *, explain: bool = False) -> list[str]:
     gate, sessions = of(found), found.noticed(InClusters)
     said = [" ".join(filter(None, (certainty(found), robustness(found), effort(found))))]
     if sessions is not None and sessions.by_median:
-        said.append(f"Each {joined(sessions.columns)} counts once, by its median.")
+        column = joined([visible(each) for each in sessions.columns])
+        said.append(f"Each {column} counts once, by its median, and may be wrong as a whole.")
     if gate.every_row:
         said.append("--cluster none: rows of one process that depend on each other would make this too sure.")
     for names, what in ((gate.only_baseline, "the baseline"), (gate.only_candidate, "the candidate")):
