@@ -214,6 +214,22 @@ def plainly_csv(data: bytes) -> Answer | None:
         return None
 
 
+def without_quotes(answer: Answer | None) -> Answer | None:
+    """The rows with names as several readers agree on them where text follows a closing quote, as in "a"b."""
+    return answer and [(arm.replace('"', ""), values) for arm, values in answer]
+
+
+def is_loose(data: bytes) -> bool:
+    """Whether text follows a closing quote: then a field has no one reading."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        for delimiter in ",;\t|":
+            list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return True
+    return False
+
+
 def _naive_number(text: str) -> float:
     text = text.strip(" \t")
     if text.lower() in _MISSING:
