@@ -202,6 +202,26 @@ def test_a_log_in_which_every_row_stands_several_times_is_seen(times: int, snaps
     assert not hints(analyze(log, minimize="seconds"), RowsRepeated)
 
 
+def test_copies_are_seen_where_they_make_the_certificate() -> None:
+    once = np.random.default_rng(4).normal([[1.0], [1.3]], 0.01, (2, 5))
+    honest, twice = (
+        {"arm": np.repeat(["a", "b"], 5 * times), "seconds": np.tile(once, (1, times)).ravel()} for times in (1, 2)
+    )
+    assert not analyze(honest, minimize="seconds", tolerance=0.01).pareto_set
+    found = analyze(twice, minimize="seconds", tolerance=0.01)
+    assert (found.pareto_set, len(hints(found, RowsRepeated))) == (["a"], 1)
+
+
+@pytest.mark.parametrize("rows", [4, 6, 8])
+def test_few_whole_numbers_are_no_copies(rows: int) -> None:
+    seen = 0
+    for seed in range(60):
+        values = np.random.default_rng([seed, 6]).integers(1, 7, 2 * rows)
+        log = {"arm": ["a", "b"] * rows, "seconds": values}
+        seen += bool(hints(analyze(log, minimize="seconds", quantile=0.5, profile=False), RowsRepeated))
+    assert seen <= 1
+
+
 def test_few_different_values_are_no_copies() -> None:
     for seed in range(20):
         stars = np.random.default_rng([seed, 5]).integers(1, 6, 400).astype(float)

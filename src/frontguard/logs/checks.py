@@ -375,12 +375,13 @@ def measured_between(log: Log) -> tuple[str, str, str] | None:
 
 _MOST_COPIED = 1 << 16  # values of an arm that are looked at
 _FEWEST_RUNS = 24  # of equal values, whose lengths have a common divisor by chance with probability 1/2 each at most
+_FEWEST_ALIKE = 8  # of one length: as few rows as that make a certificate, and each twice half as many
 
 
 def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeated, ...]:
-    """The hint that every row stands there several times: all values do, and there are many different ones."""
+    """The hint that every row stands there several times: all values do, and there are enough different ones."""
     columns = [log.metrics.index(each.name) for each in objectives if not each.exact]
-    times = runs = 0
+    times = runs = longest = 0
     for column, arm in product(columns, _largest(log.pulls)):
         good = int(log.good[column, arm])
         count = min(good, _MOST_COPIED)
@@ -391,7 +392,8 @@ def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeate
         times, runs = int(np.gcd.reduce(lengths, initial=times)), runs + len(lengths)
         if times == 1 or not len(lengths):
             return ()
-    if runs < _FEWEST_RUNS or (log.pulls % times).any():
+        longest = max(longest, int(lengths.max()))
+    if runs < (_FEWEST_RUNS if longest > times else _FEWEST_ALIKE) or (log.pulls % times).any():
         return ()
     return (RowsRepeated(times, int(log.pulls.sum())),)
 

@@ -106,6 +106,7 @@ def _step(step: Fact) -> list[str]:
     return [f"{escaped(step.label)}:", "", fence, text.rstrip("\n"), fence, ""]
 
 
+_OUTWARDS = {"low": Context(prec=12, rounding=ROUND_FLOOR), "high": Context(prec=12, rounding=ROUND_CEILING)}
 # Full-width signs too: some spreadsheets fold them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠", "%", "|")
 
@@ -138,9 +139,6 @@ def lines(table: Mapping[str, Any]) -> Iterator[str]:
         text.seek(0)
         text.truncate()
     yield text.getvalue()
-
-
-_OUTWARDS = {"low": Context(prec=12, rounding=ROUND_FLOOR), "high": Context(prec=12, rounding=ROUND_CEILING)}
 
 
 def _cell(value: Any, outwards: Context | None) -> Any:
