@@ -235,6 +235,8 @@ def _of_notices() -> Iterator[str]:
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.0, 2),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.1, 2),
             notices.IndependentArms(2),
+            notices.InRatios(2),
+            notices.RatiosContradicted(1, 2),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),

@@ -17,6 +17,7 @@ are one observation, as in `evidence.clusters`, and two arms are compared on the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -45,7 +46,7 @@ from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
-"""Of δ, what differences within pairs get where there are any; intervals have the rest."""
+"""Of δ, what differences within pairs, or blocks, get where there are any; intervals have the rest."""
 
 HITS_SHARE = 1 / 3
 """Of δ of the intervals of a list, what is kept for how many measurements were replaced, where chance decides that."""
@@ -104,6 +105,32 @@ def pair_rule(
     return PairRule(usable, reach, threshold, surviving, threat.taken, items, np.zeros(1) if hits is None else hits)
 
 
+class Blocks:
+    """Inner values (C, K, R) by block, NaN where one failed or is not back; and which of them are back (K, R)."""
+
+    def __init__(self, width: int, arms: int) -> None:
+        self.values = np.full((width, arms, _ROOM), np.nan)
+        self.back = np.zeros((arms, _ROOM), np.bool_)
+
+    def copy(self) -> Blocks:
+        """Return the same in arrays of their own."""
+        other = copy(self)
+        other.values, other.back = self.values.copy(), self.back.copy()
+        return other
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Put values (n, C) of arms where their blocks are; one place is always left, at which nothing is back."""
+        last, have = int(reps.max()), self.back.shape[1]
+        if last >= have:
+            more = last + 1 + last // 2 - have
+            self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more)), constant_values=np.nan)
+            self.back = np.pad(self.back, ((0, 0), (0, more)))
+        if self.back[arms, reps - 1].any():
+            raise BadInput("every block of an arm is told once; got one again")
+        self.values[:, arms, reps - 1] = values.T
+        self.back[arms, reps - 1] = True
+
+
 class WithinBlocks(Differences):
     """Differences within blocks: the r-th measurements of all arms are of the same item, seed or day.
 
@@ -145,13 +172,12 @@ class WithinBlocks(Differences):
 
     def begin(self) -> None:
         """Forget all measurements."""
-        self.blocks = np.full((self._width, self.compared.arms, _ROOM), np.nan)  # values by block
-        self.back = np.zeros((self.compared.arms, _ROOM), np.bool_)  # which of them are back
+        self.blocks = Blocks(self._width, self.compared.arms)
 
     def copy(self) -> Self:
         """Return the same evidence, to go on with by itself."""
         other = super().copy()
-        other.blocks, other.back = self.blocks.copy(), self.back.copy()
+        other.blocks = self.blocks.copy()
         return other
 
     def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
@@ -162,34 +188,26 @@ class WithinBlocks(Differences):
         if reps.min() < 1 or (self.items and last > self.items):
             wanted = f"from 1 to {self.items}" if self.items else "from 1"
             raise BadInput(f"reps must be {wanted}; got {int(reps.min())} to {last}")
-        if last >= self.back.shape[1]:  # one place is always left, at which nothing is back
-            more = last + 1 + last // 2
-            blocks, back = self.blocks, self.back
-            self.blocks = np.full((self._width, self.compared.arms, more), np.nan)
-            self.back = np.zeros((self.compared.arms, more), np.bool_)
-            self.blocks[:, :, : back.shape[1]], self.back[:, : back.shape[1]] = blocks, back
-        if self.back[arms, reps - 1].any():
-            raise BadInput("every block of an arm is told once; got one again")
-        self.blocks[:, arms, reps - 1] = values.T
-        self.back[arms, reps - 1] = True
+        self.blocks.add(arms, reps, values)
 
     def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences, and the intervals of a list, up to date; return whether one was found false."""
-        complete, touched = self.back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
+        values, back = self.blocks.values, self.blocks.back
+        complete, touched = back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
         touched[now.touched] = True
         found_false = False
         if self.items:
             found_false = bool(
                 refresh_lists(
-                    now.intervals, self.blocks, complete, now.asked, touched, now.samples, self._intervals, self.items,
+                    now.intervals, values, complete, now.asked, touched, now.samples, self._intervals, self.items,
                     self.rule.hits,
                 )
             )  # fmt: skip
         its = self.compared.baseline
         sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
-        have, taken = np.logical_and.accumulate(self.back, axis=1), taken_away_each(self.rule.taken, now.asked)
+        have, taken = np.logical_and.accumulate(back, axis=1), taken_away_each(self.rule.taken, now.asked)
         for d in np.flatnonzero(self.usable).tolist():
-            most, least = (np.where(np.isnan(self.blocks[d]), instead, self.blocks[d]) for instead in (1.0, 0.0))
+            most, least = (np.where(np.isnan(values[d]), instead, values[d]) for instead in (1.0, 0.0))
             for arms in sets:
                 found = np.full((len(arms), len(arms)), np.inf)
                 compare_pairs(found, most, least, have, arms, touched, taken, 1.0, self.rule)
@@ -200,8 +218,9 @@ class WithinBlocks(Differences):
 
     def notices(self) -> tuple[Notice, ...]:
         """Return on how many blocks arms are compared."""
-        complete = self.back.argmin(axis=1)
-        failed = np.isnan(np.where(self.back, self.blocks, 0.0)).any(axis=(0, 2))
+        values, back = self.blocks.values, self.blocks.back
+        complete = back.argmin(axis=1)
+        failed = np.isnan(np.where(back, values, 0.0)).any(axis=(0, 2))
         whole, items = (complete == self.items) & ~failed, self.items
         hidden = hidden_share(self.rule.hits, self.rule.taken) if items else 0.0
         least, most = int(complete.min()), int(complete.max())

@@ -201,7 +201,7 @@ class Certified(Holding):
         items = checked_count(items, "items") if items else 0
         self.rule, self.differences = evidence_of(
             Compared(self.arms, self.objectives, baseline), threat, counted, delta=self.delta, spread=spread,
-            t_bar=t_bar, paired=paired, items=items, independent=independent, foreseen=foreseen,
+            t_bar=t_bar, paired=paired, items=items, blocks=blocks, independent=independent, foreseen=foreseen,
             limited=len(self.limits.columns) > 0,
         )  # fmt: skip
         self.limits.check(self.width)
@@ -453,12 +453,11 @@ class Certified(Holding):
         """The arms and columns (K, C) whose measurements contradict what is assumed: nothing is known of them."""
         return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
 
-    def refute(self, which: Bools) -> None:
-        """Forget all about these arms and columns (K, C); what they beat is looked at anew."""
+    def give_up(self, which: Bools) -> None:
+        """Forget all about these arms and columns (K, C), and go on with the other arms, as with arms excluded."""
         for arm, d in np.argwhere(which).tolist():
             refute(self.standing.intervals[arm, :, d])
-        self.standing.control["revive"] = 1
-        self._calls = None
+        self.exclude(np.flatnonzero(which.any(axis=1)).tolist())
 
     @property
     def excluded(self) -> Ints:
@@ -655,8 +654,9 @@ class Certified(Holding):
             return found
         alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
         front = front_of_estimates(self.standing.intervals[:, ESTIMATE], alive, **self._aims)
-        # After how many pulls something can be said at least, blocks do not tell beforehand.
-        least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
+        # After how many pulls something can be said at least, pairs do not tell beforehand.
+        in_pairs = self.differences.in_blocks and not self.blocks
+        least = (None, None) if in_pairs else first_and_whole(self._first_bounded())
         return replace(found, guess=Guess(front, *least))
 
     def _judged_now(self, found: Answer) -> Answer:
