@@ -139,6 +139,7 @@ class Statement(Enum):
     # Why an arm has its verdict
     WORSE = "beaten: certainly worse than {rival} in {names}", "(f)"
     BY_PAIRS = ", by differences on the same {columns}", "(s)"
+    BY_RATIOS = ", by their ratios within blocks", "(aa)"
     DECIDED_BY = "{verdict}: {rival} decides", NOTHING
     INFEASIBLE = "infeasible: certainly beyond {limit}: {by}", "(p)"
     KEEPS = "; certainly within {limits}", "(p)"

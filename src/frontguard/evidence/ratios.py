@@ -42,9 +42,10 @@ class Ratios(Differences):
     def where_usable(
         cls, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float
     ) -> Differences:
-        """Return this evidence; none where it says nothing of these statistics, or arms are too many for all pairs."""
+        """Return this evidence; none for a gate, for these statistics, or for more arms than are looked at in pairs."""
         usable = ratios_of(statistics[: compared.objectives])
-        if not usable.any() or 2.0 * threat.eps >= 0.5 or not 1 < compared.arms <= MOST_ARMS:
+        few = 1 < compared.arms <= MOST_ARMS and compared.baseline is None
+        if not usable.any() or 2.0 * threat.eps >= 0.5 or not few:
             return Differences(compared)
         return cls(compared, threat, usable, len(statistics), delta=delta)
 

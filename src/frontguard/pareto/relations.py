@@ -202,6 +202,16 @@ def lasting_difference(intervals: Floats, j: int, i: int, d: int, every: bool) -
     return min(floor, _by_pairs(intervals, j, i, d, every)) if floor < np.inf else floor
 
 
+def lasting_intervals(intervals: Floats) -> Floats:
+    """Return the intervals that endless samples which go on as they are would leave, and what pairs would say."""
+    K, lasting = intervals.shape[0], intervals.copy()
+    # In the long run R may promise more than can be: an empty interval.
+    lasting[:, [LOW, HIGH]] = np.sort(intervals[:, [LOW_FLOOR, HIGH_FLOOR]], axis=1)
+    if intervals.shape[1] > COLUMNS + 2 * K:
+        lasting[:, COLUMNS : COLUMNS + K] = intervals[:, COLUMNS + 2 * K :]
+    return lasting
+
+
 @inlined
 def gain_below(intervals: Floats, i: int, d: int) -> float:
     """Return by how much more pulls can still raise L_i in one objective; ∞ as long as nothing is known."""

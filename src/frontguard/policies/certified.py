@@ -53,6 +53,7 @@ from frontguard.pareto.relations import (
     BUDGET,
     CERTIFIED,
     CONTROL,
+    NOT_RETURNED,
     RUNNING,
     STOPS,
     Goal,
@@ -60,6 +61,7 @@ from frontguard.pareto.relations import (
     Standing,
     checked_tolerance,
     keeping_of,
+    lasting_intervals,
     new_standing,
     veil,
 )
@@ -637,7 +639,12 @@ class Certified(Holding):
 
         The attacker can hide that much for ever: no number of pulls shrinks an interval below its floors.
         """
-        return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
+        standing, alive = self.read_by_rule(), self._alive
+        if standing.intervals.shape[1] == COLUMNS:
+            return self._with_slacks(*reachable(standing, self.goal))
+        lasting = lasting_intervals(standing.intervals)[:, :, : self.objectives]
+        returned = standing.arms["candidate"][alive] != NOT_RETURNED
+        return self._certificate(*promised_of_pairs(lasting, alive, returned, self.goal))
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """Return the answer so far, final once `done`; where no arm is kept, with a guess beside it.
