@@ -121,7 +121,8 @@ def test_an_arm_that_drifts_is_given_up_alone_and_the_others_are_decided(apart: 
         arm = pulls[0].index
         own[arm] += 1
         study.tell(pulls[0], float(rng.normal((0.0, 0.2, 0.4, 0.6)[arm], 0.5)) + apart * (arm == 3 and own[3] > 60))
-        if not given_up_at and study.state().believed is not study.state().policy:
+        state = study.state()
+        if not given_up_at and state.believed is not state.policy:
             given_up_at = own[3]
     result = study.result()
     (refuted,) = (each for each in result.notices if each.kind == "contamination_refuted")

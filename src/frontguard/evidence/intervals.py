@@ -333,6 +333,35 @@ class Sampled(NamedTuple):
     alive: Ints  # arms that are neither beaten nor excluded, in order
 
 
+_ROOM = 64  # blocks at first
+
+
+class Blocks:
+    """Inner values (C, K, R) by block, NaN where one failed or is not back; and which of them are back (K, R)."""
+
+    def __init__(self, width: int, arms: int) -> None:
+        self.values = np.full((width, arms, _ROOM), np.nan)
+        self.back = np.zeros((arms, _ROOM), np.bool_)
+
+    def copy(self) -> Blocks:
+        """Return the same in arrays of their own."""
+        other = copy(self)
+        other.values, other.back = self.values.copy(), self.back.copy()
+        return other
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Put values (n, C) of arms where their blocks are; one place is always left, at which nothing is back."""
+        last, have = int(reps.max()), self.back.shape[1]
+        if last >= have:
+            more = last + 1 + last // 2 - have
+            self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more)), constant_values=np.nan)
+            self.back = np.pad(self.back, ((0, 0), (0, more)))
+        if self.back[arms, reps - 1].any():
+            raise BadInput("every block of an arm is told once; got one again")
+        self.values[:, arms, reps - 1] = values.T
+        self.back[arms, reps - 1] = True
+
+
 class Differences:
     """No evidence on differences: intervals have all of δ."""
 

@@ -17,7 +17,6 @@ are one observation, as in `evidence.clusters`, and two arms are compared on the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -29,7 +28,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, unrefuted_mean
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.confidence_sequences import taken_away_each, threshold_of
-from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, Sampled
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Blocks, Compared, Differences, Sampled
 from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.lists import (
     NEVER,
@@ -53,8 +52,6 @@ HITS_SHARE = 1 / 3
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
-
-_ROOM = 64  # blocks at first
 
 
 class PairRule(NamedTuple):
@@ -103,32 +100,6 @@ def pair_rule(
     threshold = threshold_of(delta / max(1, pairs * int(usable.sum())))
     reach, surviving = np.abs(scales[:, SLOPE]), np.array(threat.surviving)
     return PairRule(usable, reach, threshold, surviving, threat.taken, items, np.zeros(1) if hits is None else hits)
-
-
-class Blocks:
-    """Inner values (C, K, R) by block, NaN where one failed or is not back; and which of them are back (K, R)."""
-
-    def __init__(self, width: int, arms: int) -> None:
-        self.values = np.full((width, arms, _ROOM), np.nan)
-        self.back = np.zeros((arms, _ROOM), np.bool_)
-
-    def copy(self) -> Blocks:
-        """Return the same in arrays of their own."""
-        other = copy(self)
-        other.values, other.back = self.values.copy(), self.back.copy()
-        return other
-
-    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
-        """Put values (n, C) of arms where their blocks are; one place is always left, at which nothing is back."""
-        last, have = int(reps.max()), self.back.shape[1]
-        if last >= have:
-            more = last + 1 + last // 2 - have
-            self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more)), constant_values=np.nan)
-            self.back = np.pad(self.back, ((0, 0), (0, more)))
-        if self.back[arms, reps - 1].any():
-            raise BadInput("every block of an arm is told once; got one again")
-        self.values[:, arms, reps - 1] = values.T
-        self.back[arms, reps - 1] = True
 
 
 class WithinBlocks(Differences):

@@ -17,9 +17,9 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away_each
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Compared, Differences, Sampled
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Blocks, Compared, Differences, Sampled
 from frontguard.evidence.kinds import LARGEST, RELATIVE, Statistic
-from frontguard.evidence.pairs import MOST_ARMS, SHARE, Blocks
+from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.statistics import QUANTILE, kinds_and_scales
 from frontguard.notices import InRatios, Notice, RatiosContradicted
 from frontguard.theory.threats import Threat

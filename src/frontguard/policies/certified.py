@@ -131,6 +131,7 @@ class Certified(Holding):
     blocks
         Pulls come in randomised blocks, each arm that is not beaten once in each, and intervals are those of the
         present samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
+        Medians with a tolerance in percent are compared by ratios within blocks as well (`evidence.ratios`).
     independent, foreseen
         Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
         by their evidence together (`evidence.apart`). `foreseen`: γ was fixed before anything was measured.
