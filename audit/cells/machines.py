@@ -12,7 +12,7 @@ import numpy as np
 
 from audit.cells.contract import Answers, Rng, begun, cell, watched
 from audit.truth import Truth
-from audit.worlds import World, normal
+from audit.worlds import FAR, World, normal
 from frontguard import Answer, Objective, Prescient
 from frontguard.studies.study import Pull
 
@@ -32,14 +32,20 @@ class OfArms(Truth):
         return super().false_statements(result) - OF_MOMENTS
 
 
-def _on(slowness: Iterator[float], rng: Rng, *, max_pulls: int = 3000) -> Answers:
-    """Six arms 3% apart with 4% noise, on a machine that is so many times slower in each slot."""
+def _on(slowness: Iterator[float], rng: Rng, *, lie: float = 0.0, max_pulls: int = 3000) -> Answers:
+    """Six arms 3% apart with 4% noise, on a machine that is so many times slower in each slot.
+
+    Of each run so many `lie`: the better half of the arms seems to take for ever, the worse half no time at all.
+    """
     world = World((SECONDS,), tuple((normal(APART**place, NOISE * APART**place),) for place in rng.permutation(6)))
     truth = OfArms(world.objectives, world.truth.values)
     study = begun(world, rng, DECLARED, max_pulls=max_pulls, blocks=None)  # as a study of times is
 
     def measured(pull: Pull) -> list[float | None]:
-        return [float(world.measure(pull.index, rng)[0] * next(slowness))]
+        value = float(world.measure(pull.index, rng)[0] * next(slowness))
+        if rng.random() < lie:
+            value *= FAR if truth.values[pull.index, 0] < np.median(truth.values) else 1.0 / FAR
+        return [value]
 
     for _, answer in watched(world, study, measured, at_once=1, look_every=120):
         yield truth, answer
@@ -87,6 +93,12 @@ def machine_with_a_memory(rng: Rng) -> Answers:
             yield float(np.exp(state))
 
     yield from _on(slowness(), rng)
+
+
+@cell
+def machine_with_liars(rng: Rng) -> Answers:
+    """Beside a neighbour one run in ten is replaced: those of good arms by slow ones, those of others by quick ones."""
+    yield from _on(_neighbour(rng), rng, lie=DECLARED.eps)
 
 
 def _slots() -> Iterator[int]:

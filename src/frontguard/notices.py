@@ -623,6 +623,23 @@ class IndependentArms(Notice, warns=False):
     arms: int
 
 
+class InRatios(Notice, warns=False):
+    """The `arms` are compared by their ratios within randomised blocks besides."""
+
+    template: ClassVar[str] = Statement.RATIOS.text
+    arms: int
+
+
+class RatiosContradicted(Notice):
+    """How some arms differ within blocks contradicts how their intervals differ."""
+
+    arms: int
+    of: int
+
+    def __str__(self) -> str:
+        return Statement.RATIOS_CONTRADICTED(arms=self.arms, of=self.of)
+
+
 class TooFewClusters(_TooFew, kw_only=True):
     """Arms have too few clusters, which these `columns` tell apart, for anything to be known of them."""
 

@@ -72,6 +72,11 @@ class Statement(Enum):
         "differ is taken not to depend on when they are measured.",
         "(aa)",
     )
+    RATIOS = (
+        "Arms are compared by their ratios within a block, too, the median of which is taken to be the ratio of their "
+        "medians: so it is where arms scatter alike, and what slows a run does not depend on whose it is.",
+        "(aa)",
+    )
     LIST = (
         "What counts are means over the list of {items} items: an arm must have measured all of them, or some drawn at "
         "random.",
@@ -134,6 +139,7 @@ class Statement(Enum):
     # Why an arm has its verdict
     WORSE = "beaten: certainly worse than {rival} in {names}", "(f)"
     BY_PAIRS = ", by differences on the same {columns}", "(s)"
+    BY_RATIOS = ", by their ratios within blocks", "(aa)"
     DECIDED_BY = "{verdict}: {rival} decides", NOTHING
     INFEASIBLE = "infeasible: certainly beyond {limit}: {by}", "(p)"
     KEEPS = "; certainly within {limits}", "(p)"
@@ -255,6 +261,11 @@ class Statement(Enum):
         "the measurements of {arms} of {of} arms contradict the spread bound R: their intervals go on without it; "
         "omit R to be safe",
         "(e)",
+    )
+    RATIOS_CONTRADICTED = (
+        "ratios within blocks contradict intervals for {arms} of {of} arms, which do not scatter alike: these are "
+        "compared by their intervals only",
+        "(aa)",
     )
     CONTAMINATION_REFUTED = (
         "the measurements of {arms} contradict that they come from one distribution, with at most {contamination} "

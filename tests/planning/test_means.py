@@ -11,8 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Certified, Gaussian, Malicious, Objective, Prescient, Question, Share
 from frontguard.errors import BadInput
+from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.evidence.statistics import statistics_of
-from frontguard.pareto.rule import floors
+from frontguard.pareto.relations import lasting_intervals
 from frontguard.planning.cost import make_plan
 from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import mean_floor, means_below_floor, pilot_limits
@@ -44,7 +45,7 @@ def told(objective: Objective, threat: Threat, values: np.ndarray) -> Certified:
 def test_the_floor_is_what_the_policy_finds_that_no_pull_can_shrink(threat: Threat, objective: Objective) -> None:
     low, high = objective.bounds or (0.0, 1.0)
     values = np.repeat([low, high], [300, 700])
-    ends = floors(told(objective, threat, values).standing.intervals)[0, 0]
+    ends = lasting_intervals(told(objective, threat, values).standing.intervals)[0, [LOW, HIGH], 0]
     assert ends[1] - ends[0] == pytest.approx(mean_floor(objective, threat), abs=1e-9)
     pilot = Pilot(("a", "b"), np.tile(objective.observed(values), 2)[:, None], np.repeat([0, 1], 1000))
     limits = pilot_limits(pilot, threat, statistics_of([objective]))

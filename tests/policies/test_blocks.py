@@ -108,10 +108,31 @@ def test_without_blocks_what_contradicts_itself_is_not_certified() -> None:
         assert refuted.names
         assert guarantee(result).startswith(Statement.NO_PROMISE.text.partition("{")[0])
         assert {result.verdicts[name] for name in refuted.names} <= {"undecided"}
-        assert "keep" not in result.verdicts.values()
     for study in found:
         inner = study.result().inner
         assert ((inner.lower <= inner.estimates) & (inner.estimates <= inner.upper)).all()
+
+
+@pytest.mark.parametrize("apart", [1.0, 5.0])
+def test_an_arm_that_drifts_is_given_up_alone_and_the_others_are_decided(apart: float) -> None:
+    study, rng = Study(4, [SCORE], Oblivious(0.0), seed=1, max_pulls=5000), np.random.default_rng(1)
+    own, given_up_at = [0, 0, 0, 0], 0
+    while pulls := study.ask(1):
+        arm = pulls[0].index
+        own[arm] += 1
+        study.tell(pulls[0], float(rng.normal((0.0, 0.2, 0.4, 0.6)[arm], 0.5)) + apart * (arm == 3 and own[3] > 60))
+        state = study.state()
+        if not given_up_at and state.believed is not state.policy:
+            given_up_at = own[3]
+    result = study.result()
+    (refuted,) = (each for each in result.notices if each.kind == "contamination_refuted")
+    assert refuted.names == ("3",)
+    assert result.status == study.status == "unreachable"
+    assert [result.verdicts[arm] for arm in "23"] == ["keep", "undecided"]
+    assert {result.verdicts[arm] for arm in "01"} <= {"beaten", "matched"}
+    assert own[3] <= given_up_at + 2  # what was planned already
+    assert max(own) > given_up_at + 50
+    assert guarantee(result).startswith(Statement.NO_PROMISE.text.partition("{")[0])
 
 
 def test_an_arm_whose_interval_became_empty_is_given_up_at_once() -> None:

@@ -18,6 +18,7 @@ from frontguard.notices import SpreadRefuted
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import relations as records
 from frontguard.pareto import rule
+from frontguard.pareto.relations import lasting_intervals
 from frontguard.simulation import Adversary, simulate_one
 from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import categorical, gaussian
@@ -191,7 +192,7 @@ def test_a_goal_beyond_the_attackers_reach_is_called_unreachable_with_what_can_b
     live = simulate_one(policy, environment, seed=3)
     assert isinstance(live, Certified)
     assert live.result().status == "unreachable"
-    floor = np.diff(rule.floors(live.standing.intervals))[..., 0]
+    floor = np.diff(lasting_intervals(live.standing.intervals)[:, [LOW, HIGH]], axis=1)[:, 0]
     width = 2 * sigma * 0.5244  # Φ⁻¹(0.7) = 0.5244: the levels 1/2 ± ε that a malicious attacker can reach
     np.testing.assert_allclose(floor, width, atol=0.25)
     best = live.reachable()

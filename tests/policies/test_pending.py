@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from frontguard import Certified, Gaussian, Prescient
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats
+from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, push_sorted, ranked, reserve, take_in
-from frontguard.pareto.rule import floors
+from frontguard.pareto.relations import lasting_intervals
 from frontguard.policies.forecast import forecast
 from frontguard.policies.holding import Pending
 from tests.policies.states import state_of
@@ -164,7 +165,7 @@ def test_what_can_be_reached_by_pairs() -> None:
     policy = a_policy(np.random.default_rng(3), 400)
     candidates = np.flatnonzero(policy.standing.arms["candidate"] > 0)
     alive = np.flatnonzero(policy.standing.arms["status"] != 2)
-    low, high = np.moveaxis(floors(policy.standing.intervals), -1, 0)
+    low, high = np.moveaxis(lasting_intervals(policy.standing.intervals)[:, [LOW, HIGH]], 1, 0)
     worst = max(min(high[j, d] - low[i, d] for d in range(OBJECTIVES)) for i in candidates for j in alive if j != i)
     assert len(candidates) > 1
     assert policy.reachable().accuracy == pytest.approx(max(worst, 0.0))

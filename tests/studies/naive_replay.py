@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from frontguard import Certified
 from frontguard.results import Answer
@@ -23,12 +24,13 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
     inner = settings.question.columns.observed(told.values)
     log = storage.plans(name)
     arm_of = np.concatenate([np.empty(0, np.int64), *(plan.arms for plan in log)])
+    block_of = blocks([plan.arms.tolist() for plan in log])
     taken, status, last = 0, "running", 0
 
     def take(up_to: int) -> None:
         nonlocal taken
         arms = arm_of[told.pulls[taken:up_to] - 1]
-        policy.take(arms, inner[taken:up_to])
+        policy.take(arms, inner[taken:up_to], block_of[told.pulls[taken:up_to] - 1] if policy.blocks else None)
         for arm, row in zip(arms, inner[taken:up_to], strict=True):
             replay._taken.failed[arm] += np.isnan(row)
         taken = up_to
@@ -53,6 +55,15 @@ def naive_policy(storage: Storage, name: str, plans: int | None = None) -> tuple
         else:
             take_and_decide(len(told))
     return policy, taken
+
+
+def blocks(plans: list[list[int]]) -> npt.NDArray[np.int64]:
+    """Of every planned pull the block it is in: of each plan the n-th pulls of all arms are one."""
+    found, before = [], 0
+    for arms in plans:
+        found += [before + arms[: place + 1].count(arm) for place, arm in enumerate(arms)]
+        before = max(found, default=0)
+    return np.array(found, np.int64)
 
 
 def assert_same(one: Answer, other: Answer) -> None:

@@ -114,7 +114,7 @@ def test_costs_steer_and_are_no_evidence() -> None:
         study.tell_many([(pull, told(pull, float(lies(pull)))) for pull in pulls])
     assert study.status == "certified"
     plain = MemoryStorage()
-    settings = Settings(tuple(ARMS), Question((SECONDS, BYTES), Prescient(0.1)), seed=5)
+    settings = Settings(tuple(ARMS), Question((SECONDS, BYTES), Prescient(0.1), blocks=False), seed=5)
     plain.create("study", settings.to_json(), 2)
     for plan in study.storage.plans("study"):
         assert plain.add_plan("study", plan)

@@ -117,6 +117,7 @@ def _of_explanations() -> Iterator[str]:
     shared = (notices.InPairs(("question",), 30, 20, 30),)
     paired = replace(result([KEEP, BEATEN], decided_by=[1, 0]), apart=np.full((2, 2, 2), -0.5), notices=shared)
     yield from (explanation(paired, arm) for arm in range(2))
+    yield explanation(replace(paired, notices=(notices.InRatios(2),)), 1)
     yield explanation(result([KEEP, MATCHED], decided_by=[1, 0]), 1)
     yield explanation(result([KEEP, KEEP], decided_by=[1, 0]), 0)
     yield explanation(result([KEEP, KEEP], FEASIBLE, decided_by=[1, 0]), 0)
@@ -235,6 +236,8 @@ def _of_notices() -> Iterator[str]:
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.0, 2),
             notices.InPairs(("question",), 30, 20, 30, 30, 1, 0.1, 2),
             notices.IndependentArms(2),
+            notices.InRatios(2),
+            notices.RatiosContradicted(1, 2),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 1e-9),
             notices.FailuresAlarm("a", None, 9, 0.1, 5, 9, (("exit code 1", 5),), 0.0, allowed=0),
             notices.DriftAlarm("a", "x", 9, 0.1, 1.0, 0.9, 0.6),

@@ -53,8 +53,9 @@ LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUB
 Where there is evidence on pairs of arms besides, K columns more follow, from `COLUMNS` on: the one of number
 COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of intervals, ∞ where there is none. Where there is
 evidence on rivals, K more follow: the one of number COLUMNS + K + i of arm j is such a bound *if j is the best rival
-of i* (`evidence.apart`), and says nothing otherwise. Rows and columns are those of all arms, whichever of them are
-looked at.
+of i* (`evidence.apart`), and says nothing otherwise. Where it is known what is left for ever of a bound on a pair,
+another K follow, from COLUMNS + 2K on (`evidence.ratios`). Rows and columns are those of all arms, whichever of them
+are looked at.
 """
 
 COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
@@ -88,7 +89,7 @@ class ArmIntervals:
 
     def as_columns(self) -> Floats:
         """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
-        intervals = unknown_intervals(*self.lower.shape, pairs=self.apart is not None)
+        intervals = unknown_intervals(*self.lower.shape, beside=0 if self.apart is None else 1)
         for column in (LOW, LOW_FLOOR, PLAIN_LOW):
             intervals[:, column] = self.lower
         for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
@@ -99,9 +100,9 @@ class ArmIntervals:
         return intervals
 
 
-def unknown_intervals(arms: int, objectives: int, *, pairs: bool = False, rivals: bool = False) -> Floats:
-    """Intervals (K, COLUMNS, M) of arms of which nothing is known; with room for evidence on `pairs` and `rivals`."""
-    intervals = np.zeros((arms, COLUMNS + arms * (pairs + rivals), objectives))
+def unknown_intervals(arms: int, objectives: int, *, beside: int = 0) -> Floats:
+    """Intervals (K, COLUMNS, M) of arms of which nothing is known; with so many columns for each pair `beside` them."""
+    intervals = np.zeros((arms, COLUMNS + arms * beside, objectives))
     intervals[:, COLUMNS:] = np.inf
     intervals[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
     intervals[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
@@ -332,13 +333,42 @@ class Sampled(NamedTuple):
     alive: Ints  # arms that are neither beaten nor excluded, in order
 
 
+_ROOM = 64  # blocks at first
+
+
+class Blocks:
+    """Inner values (C, K, R) by block, NaN where one failed or is not back; and which of them are back (K, R)."""
+
+    def __init__(self, width: int, arms: int) -> None:
+        self.values = np.full((width, arms, _ROOM), np.nan)
+        self.back = np.zeros((arms, _ROOM), np.bool_)
+
+    def copy(self) -> Blocks:
+        """Return the same in arrays of their own."""
+        other = copy(self)
+        other.values, other.back = self.values.copy(), self.back.copy()
+        return other
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Put values (n, C) of arms where their blocks are; one place is always left, at which nothing is back."""
+        last, have = int(reps.max()), self.back.shape[1]
+        if last >= have:
+            more = last + 1 + last // 2 - have
+            self.values = np.pad(self.values, ((0, 0), (0, 0), (0, more)), constant_values=np.nan)
+            self.back = np.pad(self.back, ((0, 0), (0, more)))
+        if self.back[arms, reps - 1].any():
+            raise BadInput("every block of an arm is told once; got one again")
+        self.values[:, arms, reps - 1] = values.T
+        self.back[arms, reps - 1] = True
+
+
 class Differences:
     """No evidence on differences: intervals have all of δ."""
 
     of_intervals: float = 1.0
     """The share of δ that is left to intervals."""
     columns: int = 0
-    """Further bounds for each pair of arms in the intervals: 1 of pairs, 2 with those of best rivals."""
+    """Further columns for each pair of arms in the intervals: 1 of pairs, 2 with best rivals, 3 with what lasts."""
     in_blocks: bool = False
     """Whether the r-th measurements of all arms belong together."""
 
@@ -366,7 +396,7 @@ class Differences:
 
     def unknown(self, columns: int) -> Floats:
         """Return intervals of arms of which nothing is known, with room for what is said of differences."""
-        return unknown_intervals(self.compared.arms, columns, pairs=self.columns > 0, rivals=self.columns > 1)
+        return unknown_intervals(self.compared.arms, columns, beside=self.columns)
 
     def forget(self, intervals: Floats, arms: Ints) -> None:
         """Let intervals say nothing of these arms but what was refuted, nor of how others differ from them."""
@@ -387,12 +417,13 @@ class Differences:
 def evidence_of(
     compared: Compared, threat: Threat, counted: Sequence[Statistic], *, delta: float,
     spread: SpreadBound | Any | None = None, t_bar: float = 0.49, paired: bool = False, items: int = 0,
-    independent: bool = False, foreseen: bool = True, limited: bool = False,
+    blocks: bool = False, independent: bool = False, foreseen: bool = True, limited: bool = False,
 ) -> tuple[IntervalRule, Differences]:  # fmt: skip
     """Return the rule of intervals and the evidence on differences that hold together with probability 1 − δ.
 
-    Arms are measured each by itself, in blocks (`paired`; of a list of so many `items`), or independently: then
-    `foreseen` says whether the accuracy was fixed before anything was measured, and `limited` whether there are limits.
+    Arms are measured each by itself, on the same things (`paired`; of a list of so many `items`), in randomised
+    `blocks`, or independently: then `foreseen` says whether the accuracy was fixed before anything was measured, and
+    `limited` whether there are limits.
 
     >>> from frontguard import Prescient
     >>> medians = [Statistic(), Statistic()]
@@ -411,6 +442,10 @@ def evidence_of(
         from frontguard.evidence.pairs import WithinBlocks
 
         differences = WithinBlocks(compared, threat, counted, delta=delta, items=items)
+    elif blocks:
+        from frontguard.evidence.ratios import Ratios
+
+        differences = Ratios.where_usable(compared, threat, counted, delta=delta)
     share = differences.of_intervals * delta
     rule = interval_rule(
         threat, arms=compared.arms, objectives=len(counted), delta=share, spread=spread, t_bar=t_bar,

@@ -37,7 +37,7 @@ class Statistic(NamedTuple):
 
     kind: int = 0  # its place among `statistics.KINDS`
     level: float = 0.5  # of a quantile, among inner values
-    scale: tuple[float, float, float, float, float] = (0.0, 1.0, 1.0, 0.0, 1.0)  # of a mean, see `AT_ZERO`
+    scale: tuple[float, float, float, float, float] = (0.0, 1.0, 1.0, 0.0, 1.0)  # see `AT_ZERO`
     spread: bool = True  # whether a bound R, where there is one, speaks of these values
 
 

@@ -28,7 +28,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, unrefuted_mean
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.confidence_sequences import taken_away_each, threshold_of
-from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Compared, Differences, Sampled
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Blocks, Compared, Differences, Sampled
 from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.lists import (
     NEVER,
@@ -45,15 +45,13 @@ from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
-"""Of δ, what differences within pairs get where there are any; intervals have the rest."""
+"""Of δ, what differences within pairs, or blocks, get where there are any; intervals have the rest."""
 
 HITS_SHARE = 1 / 3
 """Of δ of the intervals of a list, what is kept for how many measurements were replaced, where chance decides that."""
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
-
-_ROOM = 64  # blocks at first
 
 
 class PairRule(NamedTuple):
@@ -145,13 +143,12 @@ class WithinBlocks(Differences):
 
     def begin(self) -> None:
         """Forget all measurements."""
-        self.blocks = np.full((self._width, self.compared.arms, _ROOM), np.nan)  # values by block
-        self.back = np.zeros((self.compared.arms, _ROOM), np.bool_)  # which of them are back
+        self.blocks = Blocks(self._width, self.compared.arms)
 
     def copy(self) -> Self:
         """Return the same evidence, to go on with by itself."""
         other = super().copy()
-        other.blocks, other.back = self.blocks.copy(), self.back.copy()
+        other.blocks = self.blocks.copy()
         return other
 
     def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
@@ -162,34 +159,26 @@ class WithinBlocks(Differences):
         if reps.min() < 1 or (self.items and last > self.items):
             wanted = f"from 1 to {self.items}" if self.items else "from 1"
             raise BadInput(f"reps must be {wanted}; got {int(reps.min())} to {last}")
-        if last >= self.back.shape[1]:  # one place is always left, at which nothing is back
-            more = last + 1 + last // 2
-            blocks, back = self.blocks, self.back
-            self.blocks = np.full((self._width, self.compared.arms, more), np.nan)
-            self.back = np.zeros((self.compared.arms, more), np.bool_)
-            self.blocks[:, :, : back.shape[1]], self.back[:, : back.shape[1]] = blocks, back
-        if self.back[arms, reps - 1].any():
-            raise BadInput("every block of an arm is told once; got one again")
-        self.blocks[:, arms, reps - 1] = values.T
-        self.back[arms, reps - 1] = True
+        self.blocks.add(arms, reps, values)
 
     def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences, and the intervals of a list, up to date; return whether one was found false."""
-        complete, touched = self.back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
+        values, back = self.blocks.values, self.blocks.back
+        complete, touched = back.argmin(axis=1), np.zeros(self.compared.arms, np.bool_)
         touched[now.touched] = True
         found_false = False
         if self.items:
             found_false = bool(
                 refresh_lists(
-                    now.intervals, self.blocks, complete, now.asked, touched, now.samples, self._intervals, self.items,
+                    now.intervals, values, complete, now.asked, touched, now.samples, self._intervals, self.items,
                     self.rule.hits,
                 )
             )  # fmt: skip
         its = self.compared.baseline
         sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
-        have, taken = np.logical_and.accumulate(self.back, axis=1), taken_away_each(self.rule.taken, now.asked)
+        have, taken = np.logical_and.accumulate(back, axis=1), taken_away_each(self.rule.taken, now.asked)
         for d in np.flatnonzero(self.usable).tolist():
-            most, least = (np.where(np.isnan(self.blocks[d]), instead, self.blocks[d]) for instead in (1.0, 0.0))
+            most, least = (np.where(np.isnan(values[d]), instead, values[d]) for instead in (1.0, 0.0))
             for arms in sets:
                 found = np.full((len(arms), len(arms)), np.inf)
                 compare_pairs(found, most, least, have, arms, touched, taken, 1.0, self.rule)
@@ -200,8 +189,9 @@ class WithinBlocks(Differences):
 
     def notices(self) -> tuple[Notice, ...]:
         """Return on how many blocks arms are compared."""
-        complete = self.back.argmin(axis=1)
-        failed = np.isnan(np.where(self.back, self.blocks, 0.0)).any(axis=(0, 2))
+        values, back = self.blocks.values, self.blocks.back
+        complete = back.argmin(axis=1)
+        failed = np.isnan(np.where(back, values, 0.0)).any(axis=(0, 2))
         whole, items = (complete == self.items) & ~failed, self.items
         hidden = hidden_share(self.rule.hits, self.rule.taken) if items else 0.0
         least, most = int(complete.min()), int(complete.max())

@@ -242,8 +242,10 @@ class Quantile(Kind):
 
     @classmethod
     def of(cls, objective: Objective) -> Statistic | None:
-        """Return its level among inner values, if a quantile counts."""
-        return Statistic(level=objective.inner_quantile) if objective.has_quantile else None
+        """Return its level among inner values, and whether these are logarithms, if a quantile counts."""
+        if not objective.has_quantile:
+            return None
+        return Statistic(level=objective.inner_quantile, scale=(0.0, 1.0, 1.0, float(objective.relative), 1.0))
 
     @classmethod
     def rows(cls, statistic: Statistic, shifts: Sequence[tuple[float, float]]) -> list[RankBound]:

@@ -186,10 +186,30 @@ def sharper(intervals: Floats, j: int, i: int, d: int, every: bool) -> bool:
 
 
 @inlined
+def floor_of_pair(intervals: Floats, j: int, i: int, d: int) -> float:
+    """Return what is left for ever of H_j − L_i, or of what pairs say, where that is known and less."""
+    K, alone = intervals.shape[0], intervals[j, HIGH_FLOOR, d] - intervals[i, LOW_FLOOR, d]
+    if alone < np.inf and intervals.shape[1] > COLUMNS + 2 * K:
+        alone = min(alone, intervals[j, COLUMNS + 2 * K + i, d])
+    floor: float = alone
+    return floor
+
+
+@inlined
 def lasting_difference(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
     """Return what more pulls can bring that bound down to, if the samples go on as they are."""
-    alone: float = intervals[j, HIGH_FLOOR, d] - intervals[i, LOW_FLOOR, d]
-    return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
+    floor: float = floor_of_pair(intervals, j, i, d)
+    return min(floor, _by_pairs(intervals, j, i, d, every)) if floor < np.inf else floor
+
+
+def lasting_intervals(intervals: Floats) -> Floats:
+    """Return the intervals that endless samples which go on as they are would leave, and what pairs would say."""
+    K, lasting = intervals.shape[0], intervals.copy()
+    # In the long run R may promise more than can be: an empty interval.
+    lasting[:, [LOW, HIGH]] = np.sort(intervals[:, [LOW_FLOOR, HIGH_FLOOR]], axis=1)
+    if intervals.shape[1] > COLUMNS + 2 * K:
+        lasting[:, COLUMNS : COLUMNS + K] = intervals[:, COLUMNS + 2 * K :]
+    return lasting
 
 
 @inlined

@@ -32,7 +32,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, LOW
 from frontguard.pareto.relations import (
     CERTIFIED,
     GIVEN_UP,
@@ -45,6 +45,7 @@ from frontguard.pareto.relations import (
     beaten,
     dominated,
     find_strongest_rivals,
+    lasting_intervals,
     lead,
     near,
     shortfall,
@@ -542,17 +543,11 @@ def decide(standing: Standing, goal: Goal) -> None:
         keep_to_budget(standing)
 
 
-def floors(intervals: Floats) -> Floats:
-    """Return the intervals (K, M, 2) that endless samples which go on as they are would leave."""
-    ends = np.stack([intervals[:, LOW_FLOOR], intervals[:, HIGH_FLOOR]], axis=-1)
-    return np.sort(ends, axis=-1)  # in the long run R may promise more than can be: an empty interval
-
-
 def reachable(standing: Standing, goal: Goal) -> tuple[float, float]:
     """Return the slacks of accuracy and coverage that candidates would have for ever, if samples go on as they are."""
     alive = standing.alive[: standing.control["alive"][0]]
-    lasting = floors(standing.intervals[alive])
-    low, high = lasting[..., 0], lasting[..., 1]
+    lasting = lasting_intervals(standing.intervals)[alive]
+    low, high = lasting[:, LOW], lasting[:, HIGH]
     returned = standing.arms["candidate"][alive] != NOT_RETURNED
     _, short = find_strongest_rivals(low[returned], high, goal.accuracy, np.flatnonzero(returned))
     return float(np.max(short, initial=-np.inf)), worst_uncovered(high[~returned], low[returned], goal.coverage)

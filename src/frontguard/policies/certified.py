@@ -53,6 +53,7 @@ from frontguard.pareto.relations import (
     BUDGET,
     CERTIFIED,
     CONTROL,
+    NOT_RETURNED,
     RUNNING,
     STOPS,
     Goal,
@@ -60,6 +61,7 @@ from frontguard.pareto.relations import (
     Standing,
     checked_tolerance,
     keeping_of,
+    lasting_intervals,
     new_standing,
     veil,
 )
@@ -129,6 +131,7 @@ class Certified(Holding):
     blocks
         Pulls come in randomised blocks, each arm that is not beaten once in each, and intervals are those of the
         present samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
+        Medians with a tolerance in percent are compared by ratios within blocks as well (`evidence.ratios`).
     independent, foreseen
         Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
         by their evidence together (`evidence.apart`). `foreseen`: γ was fixed before anything was measured.
@@ -201,7 +204,7 @@ class Certified(Holding):
         items = checked_count(items, "items") if items else 0
         self.rule, self.differences = evidence_of(
             Compared(self.arms, self.objectives, baseline), threat, counted, delta=self.delta, spread=spread,
-            t_bar=t_bar, paired=paired, items=items, independent=independent, foreseen=foreseen,
+            t_bar=t_bar, paired=paired, items=items, blocks=blocks, independent=independent, foreseen=foreseen,
             limited=len(self.limits.columns) > 0,
         )  # fmt: skip
         self.limits.check(self.width)
@@ -453,12 +456,11 @@ class Certified(Holding):
         """The arms and columns (K, C) whose measurements contradict what is assumed: nothing is known of them."""
         return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
 
-    def refute(self, which: Bools) -> None:
-        """Forget all about these arms and columns (K, C); what they beat is looked at anew."""
+    def give_up(self, which: Bools) -> None:
+        """Forget all about these arms and columns (K, C), and go on with the other arms, as with arms excluded."""
         for arm, d in np.argwhere(which).tolist():
             refute(self.standing.intervals[arm, :, d])
-        self.standing.control["revive"] = 1
-        self._calls = None
+        self.exclude(np.flatnonzero(which.any(axis=1)).tolist())
 
     @property
     def excluded(self) -> Ints:
@@ -638,7 +640,12 @@ class Certified(Holding):
 
         The attacker can hide that much for ever: no number of pulls shrinks an interval below its floors.
         """
-        return self._with_slacks(*reachable(self.read_by_rule(), self.goal))
+        standing, alive = self.read_by_rule(), self._alive
+        if standing.intervals.shape[1] == COLUMNS:
+            return self._with_slacks(*reachable(standing, self.goal))
+        lasting = lasting_intervals(standing.intervals)[:, :, : self.objectives]
+        returned = standing.arms["candidate"][alive] != NOT_RETURNED
+        return self._certificate(*promised_of_pairs(lasting, alive, returned, self.goal))
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """Return the answer so far, final once `done`; where no arm is kept, with a guess beside it.
@@ -655,8 +662,9 @@ class Certified(Holding):
             return found
         alive = (codes != Verdict.BEATEN) & (codes != Verdict.EXCLUDED)
         front = front_of_estimates(self.standing.intervals[:, ESTIMATE], alive, **self._aims)
-        # After how many pulls something can be said at least, blocks do not tell beforehand.
-        least = (None, None) if self.differences.in_blocks else first_and_whole(self._first_bounded())
+        # After how many pulls something can be said at least, pairs do not tell beforehand.
+        in_pairs = self.differences.in_blocks and not self.blocks
+        least = (None, None) if in_pairs else first_and_whole(self._first_bounded())
         return replace(found, guess=Guess(front, *least))
 
     def _judged_now(self, found: Answer) -> Answer:

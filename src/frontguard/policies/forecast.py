@@ -42,6 +42,7 @@ from frontguard.pareto.relations import (
     LimitRule,
     Standing,
     bound_of,
+    floor_of_pair,
     lasting_difference,
     sharper,
     shortfall,
@@ -178,7 +179,7 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Flo
         gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
         if sharper(start, j, i, d, every):
             bound = bound_of(start, j, i, d, every)
-            gain = max(0.0, bound - (start[j, HIGH_FLOOR, d] - start[i, LOW_FLOOR, d]))
+            gain = max(0.0, bound - floor_of_pair(start, j, i, d))
         if gain < np.inf:
             apart = 2.0 * DOUBT * gain
             eased[d] += 0.5 * (np.sqrt(slack * slack + apart * apart) - slack)
@@ -189,17 +190,18 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Flo
 def _shrink_pair(thought: Thought, i: int, j: int) -> None:
     """Shrink what evidence on pairs, and on rivals, says of i and j, if they had their pulls of the thought.
 
-    They come down to what the floors of the arms leave by a power of the pulls between that of wide differences, 1/2,
+    They come down to what floors leave by a power of the pulls between that of wide differences, 1/2,
     and that of narrow ones, 1; on a list, to that itself once all items are measured.
     """
     arms, pulls, intervals = thought.standing.arms, thought.pulls, thought.standing.intervals
+    K = intervals.shape[0]
     now, then = min(arms[i].pulls, arms[j].pulls), min(pulls[i], pulls[j])
     left = 0.0 if then >= thought.standing.control[0].max_per_arm else (now / then) ** SHRINKING
     for d in range(intervals.shape[2]):
         for side in range(2):
             a, b = (i, j) if side == 0 else (j, i)
-            floor = thought.start[a, HIGH_FLOOR, d] - thought.start[b, LOW_FLOOR, d]
-            for column in range(COLUMNS + b, intervals.shape[1], intervals.shape[0]):
+            floor = floor_of_pair(thought.start, a, b, d)
+            for column in range(COLUMNS + b, min(intervals.shape[1], COLUMNS + 2 * K), K):
                 bound = thought.start[a, column, d]
                 if floor < bound < np.inf:
                     intervals[a, column, d] = floor + (bound - floor) * left

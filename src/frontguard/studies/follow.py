@@ -298,7 +298,7 @@ class Follower:
         if alive * alive > PAIRS and pulls <= state.told < STEP * pulls and not state.stopped:
             fewer = None if left is None else max(1, left - (state.told - pulls))
             return fewer, None if cost is None or not left or fewer is None else cost * fewer / left
-        found = forecast(state.policy)
+        found = forecast(state.believed)
         left, cost = found.pulls_left, state.cost_of(found)
         self._foreseen = (state.told, left, cost)
         return left, cost

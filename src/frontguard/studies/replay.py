@@ -89,8 +89,9 @@ class Replay:
         self._last_pull = 0
         self.planned = 0  # pulls of all plans so far ...
         self._arm_of = np.empty(64, np.int64)  # ... and their arms, with room to grow ...
-        self._rep_of = np.empty(64, np.int64)  # ... which pull of the arm each is, from 1 ...
-        self._asked = np.zeros(len(settings.arms), np.int64)  # ... and how many each arm has
+        self._rep_of = np.empty(64, np.int64)  # ... which pull of the arm each is, or of which block ...
+        self._asked = np.zeros(len(settings.arms), np.int64)  # ... how many each arm has ...
+        self._blocks = 0  # ... and in how many blocks, where they come in these
         self._ahead: list[Told] = []  # told pulls that were read and that no plan counts yet, in pieces ...
         self._passed = 0  # ... of the first piece those that a plan counts ...
         self._count_ahead = 0  # ... how many the others are ...
@@ -143,7 +144,7 @@ class Replay:
         return arms
 
     def reps_of(self, pulls: npt.ArrayLike) -> Ints:
-        """Which pull of its arm each of these planned pulls is, from 1."""
+        """Which pull of its arm each of these planned pulls is, from 1; in randomised blocks, which block it is in."""
         reps: Ints = self._rep_of[np.asarray(pulls, np.int64) - 1]
         return reps
 
@@ -203,7 +204,8 @@ class Replay:
         self._arm_of[before : self.planned] = plan.arms
         order = np.argsort(plan.arms, kind="stable")
         ranks = np.arange(1, len(order) + 1) - np.searchsorted(plan.arms[order], plan.arms[order])
-        self._rep_of[before + order] = self._asked[plan.arms[order]] + ranks
+        self._rep_of[before + order] = ranks + (self._blocks if self.policy.blocks else self._asked[plan.arms[order]])
+        self._blocks += int(ranks.max(initial=0))
         self._asked = self._asked + np.bincount(plan.arms, minlength=len(self._asked))
         self.policy.expect(plan.arms)
         self.plans, self.status = plan.number, plan.status
@@ -288,8 +290,8 @@ class Replay:
         """
         after = self._with_ahead()
         after._decide()
-        policy = after.policy
         after._refuse_slips()
+        policy = after.believed
         waiting = after.planned - after.told
         budget = self.settings.question
         left = (budget.max_pulls or np.iinfo(np.int64).max) - after.planned
@@ -298,8 +300,8 @@ class Replay:
         over = "certified" if status == "certified" else "budget"  # if a budget is, while estimates are polished
         if len(policy.excluded) == policy.arms:
             status = "unreachable"
-        elif after._doubted(after.watch.alarms()).any():
-            status = "unreachable"  # no pulls of theirs decide these arms, nor others against them
+        elif status == "certified" and policy is not after.policy:
+            status = "unreachable"  # the others are decided, and no pulls decide those that were given up
         elif not policy.done and left <= 0:
             status = over
         elif not policy.done:
@@ -372,13 +374,13 @@ class Replay:
 
     def _with_ahead(self) -> Replay:
         """A copy that has taken all that was read, and decided nothing on it yet; this one is left as it is."""
-        question = self.settings.question
+        question, by_rep = self.settings.question, self.policy.differences.in_blocks
         if self._noted is None:
             self._noted = _Noted(self._taken.copy(), Pending(len(self.settings.arms), len(question.columns.boxed)))
         noted = self._noted
         for piece in self._pieces_ahead()[noted.pieces :]:
             pulls, inner, left_out = noted.taken.take(piece, self.arm_of)
-            noted.pending.add(self.arms_of(pulls), inner, self.reps_of(pulls) if question.paired else None)
+            noted.pending.add(self.arms_of(pulls), inner, self.reps_of(pulls) if by_rep else None)
             noted.pending.dismiss(left_out)
             noted.pieces += 1
         after = Replay.__new__(Replay)
@@ -410,13 +412,17 @@ class Replay:
                     found[self.settings.arms.index(alarm.arm), names.index(alarm.objective)] = True
         return found
 
+    @property
+    def believed(self) -> Certified:
+        """The policy, gone on without arms whose measurements contradict what is assumed, where there are any."""
+        return self._believed(self._doubted(self.watch.alarms()))
+
     def _believed(self, doubted: Bools) -> Certified:
-        """The policy without what is doubted (K, C): other arms are judged against ones of which nothing is known."""
         if not doubted.any():
             return self.policy
         policy = self.policy.copy()
         policy.carry_on()
-        policy.refute(doubted)
+        policy.give_up(doubted)
         policy.decide()
         return policy
 
@@ -434,11 +440,13 @@ class Replay:
                 reasons=tuple(reasons[arm].most_common()),
                 last=self._taken.said.get(arm, ""),
             )
-            for arm in policy.excluded.tolist()
+            for arm in self.policy.excluded.tolist()
         )
         status = self.status_now
-        if doubted.any() and status == "certified":
-            status = "unreachable"
+        if doubted.any():
+            codes = np.where(doubted.any(axis=1), Verdict.UNDECIDED, result.verdict_codes)
+            result = replace(result, verdict_codes=codes)
+            status = "unreachable" if status == "certified" else status
         arms = arms_that_matter(result.verdict_codes, result.decided_by, result.pulls_per_arm)
         not_counted = int(self._taken.counted.left_out.sum())  # because of their clusters
         hint = dirtier_than(settings.question.threat.eps, self._samples(arms))
@@ -595,7 +603,7 @@ def answer_of(
         name=study,
         failures=state.failures,
         said={names[arm]: said for arm, said in state._taken.said.items()},
-        reachable=state.policy.reachable().in_units(asked.objectives) if final else None,
+        reachable=state.believed.reachable().in_units(asked.objectives) if final else None,
         pulls_left=pulls,
         pulls_left_range=None if pulls is None else likely(pulls, found.pulls),
         cost_left=cost,

@@ -165,7 +165,7 @@ def whole(found: Answer, width: int = 120) -> str:
 def _why_not(found: Answer, how: How) -> str:
     """Return why there is no certificate."""
     if found.status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
-        return f"Not certified: {refuted}."
+        return f"Not certified: {refuted}. Other arms are compared without them."
     if found.log is not None and found.study is None:
         return ""
     if found.status == "unreachable":

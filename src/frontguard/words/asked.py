@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from frontguard.limits import Gate
-from frontguard.notices import InClusters, IndependentArms, InPairs, Notice, TakenAsRate
+from frontguard.notices import InClusters, IndependentArms, InPairs, InRatios, Notice, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.phrases import are, article, between, joined, number, number_of, percent
 from frontguard.results import Answer, Kept
@@ -164,7 +164,7 @@ def declared(metrics: Sequence[Objective]) -> list[str]:
 
 def granted(notices: Sequence[Notice]) -> list[str]:
     """Return what was taken for granted of measurements: what depends on what, and what counts unasked."""
-    kinds = TakenAsRate | InClusters | InPairs | IndependentArms
+    kinds = TakenAsRate | InClusters | InPairs | IndependentArms | InRatios
     said = dict.fromkeys(str(each).rstrip(".") for each in notices if isinstance(each, kinds))
     return [f"{each[0].upper()}{each[1:]}." for each in said]
 

@@ -9,7 +9,7 @@ from decimal import ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import ContaminationRefuted, InPairs
+from frontguard.notices import ContaminationRefuted, InPairs, InRatios
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, cost_in_words, duration, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Answer, Certificate, CostSoFar
@@ -448,6 +448,8 @@ def _why(result: Answer, i: int) -> str:
 def _by_pairs(result: Answer, which: Bools) -> str:
     """Return what shows it, where intervals alone do not."""
     pairs = result.noticed(InPairs)
+    if which.any() and result.noticed(InRatios) is not None:
+        return Statement.BY_RATIOS()
     return Statement.BY_PAIRS(columns=joined(pairs.columns)) if which.any() and pairs is not None else ""
 
 

@@ -1,0 +1,133 @@
+"""Ratios within randomised blocks: how arms differ, whatever the machine does to all of them; docs/theory.md, (aa).
+
+A block has one run of each arm that is not out, in an order that was drawn. In inner values, which are logarithms where
+tolerances are percentages, let D_b = Y_{j,b} − Y_{i,b}. What slows both arms alike cancels, and what slows one of the
+two is as likely to have hit the other: the median of D_b is how they differ, and ranks of D_1, …, D_n bound it as those
+of a sample bound its median. A run is replaced with probability ε, so one of two with 2ε at most.
+
+Bounds are those of the blocks so far: they are not intersected with earlier ones, as intervals in blocks are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away_each
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Blocks, Compared, Differences, Sampled
+from frontguard.evidence.kinds import LARGEST, RELATIVE, Statistic
+from frontguard.evidence.pairs import MOST_ARMS, SHARE
+from frontguard.evidence.statistics import QUANTILE, kinds_and_scales
+from frontguard.notices import InRatios, Notice, RatiosContradicted
+from frontguard.theory.threats import Threat
+
+
+def ratios_of(statistics: Sequence[Statistic]) -> Bools:
+    """Of which objectives (M,) ratios within blocks are bounded: medians whose tolerance is a percentage."""
+    kinds, scales = kinds_and_scales(statistics)
+    medians = np.array([each.level == 0.5 for each in statistics])
+    return np.asarray((kinds == QUANTILE) & medians & (scales[:, RELATIVE] == 1.0))
+
+
+class Ratios(Differences):
+    """How arms differ within the blocks that two of them are in."""
+
+    columns = 3
+    in_blocks = True
+
+    @classmethod
+    def where_usable(
+        cls, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float
+    ) -> Differences:
+        """Return this evidence; none for a gate, for these statistics, or for more arms than are looked at in pairs."""
+        usable = ratios_of(statistics[: compared.objectives])
+        few = 1 < compared.arms <= MOST_ARMS and compared.baseline is None
+        if not usable.any() or 2.0 * threat.eps >= 0.5 or not few:
+            return Differences(compared)
+        return cls(compared, threat, usable, len(statistics), delta=delta)
+
+    def __init__(self, compared: Compared, threat: Threat, usable: Bools, width: int, *, delta: float) -> None:
+        super().__init__(compared)
+        self.usable, self._width, self.of_intervals = usable, width, 1.0 - SHARE
+        self.kept, self.taken = type(threat)(2.0 * threat.eps).keep(0.5), threat.taken
+        share = SHARE * delta / (compared.ordered_pairs * int(usable.sum()))
+        self.ranks = rank_table(self.kept, share, largest=LARGEST)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all measurements."""
+        self.blocks = Blocks(self._width, self.compared.arms)
+        self.contradicted = np.zeros(self.compared.arms, np.bool_)
+
+    def copy(self) -> Self:
+        """Return the same evidence, to go on with by itself."""
+        other = super().copy()
+        other.blocks, other.contradicted = self.blocks.copy(), self.contradicted.copy()
+        return other
+
+    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
+        """Put values (n, C) of arms where their blocks are."""
+        if len(arms):
+            self.blocks.add(arms, reps, values)
+
+    def refresh(self, now: Sampled) -> bool:
+        """Bring bounds of differences up to date, of all pairs with an arm that was touched."""
+        K = self.compared.arms
+        out = now.asked - self.blocks.back.sum(axis=1)
+        alive = np.zeros(K, np.bool_)
+        alive[now.alive] = True
+        self.contradicted[now.touched] = False
+        for d in np.flatnonzero(self.usable).tolist():
+            for i in now.touched.tolist():
+                bound, lasting = self._apart(d, i, now.asked, out)
+                now.intervals[i, COLUMNS : COLUMNS + K, d] = -bound[0]
+                now.intervals[i, COLUMNS + 2 * K :, d] = -lasting[0]
+                now.intervals[:, COLUMNS + i, d] = bound[1]
+                now.intervals[:, COLUMNS + 2 * K + i, d] = lasting[1]
+            self._withdraw(now.intervals, alive, d)
+        return False
+
+    def _apart(self, d: int, i: int, asked: Ints, out: Ints) -> tuple[Floats, Floats]:
+        """Return both ends (2, K) of how each arm exceeds arm i, now and for ever.
+
+        Of the pulls that were `asked` for (K,), so many are `out` (K,) and may be anything.
+        """
+        last = int(self.blocks.back[i].nonzero()[0].max(initial=-1)) + 1
+        values, back = self.blocks.values[d, :, :last], self.blocks.back[:, :last]
+        together = back & back[i]
+        # One that failed, and one that is out, is in n, and comes after all that was seen from either side.
+        differences = np.sort(np.where(together, values - values[i], np.nan), axis=1)  # NaN comes last
+        seen = (~np.isnan(differences)).sum(axis=1)
+        n = together.sum(axis=1) + out + out[i]
+        taken = 2 * taken_away_each(self.taken, np.minimum(asked, asked[i]))  # from either
+        found = []
+        for ranks in (np.array([read_rank(self.ranks, each) for each in n.tolist()]), np.ceil(self.kept * n)):
+            place = n - np.minimum(ranks, n).astype(np.int64) + taken  # from either end
+            known = (place < seen) & (ranks > taken)
+            known[i] = False
+            at = np.where(known, place, 0)
+            rows = np.arange(len(n))
+            low = np.where(known, differences[rows, np.maximum(seen - 1 - at, 0)], -np.inf)
+            high = np.where(known, differences[rows, at], np.inf)
+            found.append(np.stack([low, high]))
+        return found[0], found[1]
+
+    def _withdraw(self, intervals: Floats, alive: Bools, d: int) -> None:
+        """Let ratios say nothing of two arms where they contradict their intervals: what they rest on is false."""
+        K = self.compared.arms
+        alone = intervals[:, None, HIGH, d] - intervals[None, :, LOW, d]
+        most = np.minimum(alone, intervals[:, COLUMNS : COLUMNS + K, d])
+        false = (most + most.T < 0.0) & alive & alive[:, None]
+        self.contradicted |= false.any(axis=1)
+        for column in (COLUMNS, COLUMNS + 2 * K):
+            intervals[:, column : column + K, d][false] = np.inf
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return that arms are compared by their ratios, and where these contradict intervals."""
+        said: list[Notice] = [InRatios(self.compared.arms)]
+        if self.contradicted.any():
+            said.append(RatiosContradicted(int(self.contradicted.sum()), self.compared.arms))
+        return tuple(said)
