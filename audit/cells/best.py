@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.cells.contract import Answers, Rng, Told, analysed, begun, cell, watched
-from audit.worlds import FAR, World, normal
+from audit.worlds import FAR, World, normal, two_sided
 from frontguard import Malicious, Objective, Prescient, Threat
 from frontguard.studies.study import Pull
 
@@ -14,6 +14,12 @@ _QUALITY = Objective("quality", "maximize", tolerance=0.5)
 def _world(best: float) -> World:
     """Arms that are alike, but for the first."""
     return World((_QUALITY,), tuple((normal(best if arm == 0 else 3.0, 1.0),) for arm in range(_ARMS)))
+
+
+def _steady() -> World:
+    """Arms that hardly vary, but for the best, of whose values just under half are far below the others."""
+    best = two_sided(0.0, 3.6, 0.49), *[normal(3.0, 0.01)] * (_ARMS - 1)
+    return World((_QUALITY,), tuple((law,) for law in best))
 
 
 def _told(world: World, threat: Threat, rng: Rng, arm: int, *, up: bool) -> list[float]:
@@ -37,6 +43,12 @@ def _drives(rng: Rng, world: World, threat: Threat, *, blocks: bool = False, goa
 
 @cell
 def best_of_many_pushed_down(rng: Rng) -> Answers:
+    """The best of eight arms, by more than is tolerated, has a median that can hardly be told."""
+    yield from _drives(rng, _steady(), Prescient(0.0))
+
+
+@cell
+def best_of_many_hit_by_value(rng: Rng) -> Answers:
     """The best of eight arms, by a little more than is tolerated, is pushed down and the others up."""
     yield from _drives(rng, _world(3.51), Malicious(0.15))
 
@@ -71,8 +83,8 @@ def best_of_many_excluded(rng: Rng) -> Answers:
 
 @cell
 def best_of_many_in_a_log(rng: Rng) -> Answers:
-    """A log of eight arms, of which the best is pushed down and the others up."""
-    world, threat = _world(3.51), Malicious(0.15)
+    """A log of eight arms, of which the best has a median that can hardly be told."""
+    world, threat = _steady(), Prescient(0.0)
     log: dict[str, list[object]] = {"arm": [], "quality": []}
     for arm, name in enumerate(world.arms):
         for _ in range(2 * _PULLS):
