@@ -19,7 +19,7 @@ from frontguard._common.checks import checked_count
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.statistics import statistic_of
-from frontguard.evidence.two_sample import MOST_EXACT, checkable, region, u_tail
+from frontguard.evidence.two_sample import MOST_EXACT, region, u_tail
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.question import Question
 
@@ -75,10 +75,10 @@ def plan_sessions(
     (9, 8)
     """
     checked_count(tests, "tests")
-    if len(question.objectives) != 1 or question.limits or not checkable(question.objectives):
-        raise BadArgument("tests", "sessions of a suite are planned for one metric whose quantile counts, and no limit")
     metric = question.objectives[0]
-    if metric.exact or not metric.inner_tolerance:
+    if len(question.objectives) != 1 or question.limits or not metric.has_quantile:
+        raise BadArgument("tests", "sessions of a suite are planned for one metric whose quantile counts, and no limit")
+    if not metric.inner_tolerance:
         raise BadArgument("tolerance", must="be the difference that does not matter, such as '5%'", got="none")
     given = 2.0 * parse_tolerance(metric.tolerance).amount if slower is None else _amount(slower, "slower", metric)
     spread, behind = _amount(noise, "noise", metric), given
