@@ -46,7 +46,7 @@ def test_the_answer_comes_first(tmp_path: Path, snapshot: SnapshotAssertion) -> 
 
 def test_sessions_of_a_suite(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     suite = ("--tests", "50", "--noise", "1%", "--tolerance", "5%")
-    ran = plan(*suite, "--slower", "10%", cwd=tmp_path)
+    ran = plan(*suite, "--slower", "10%", "--sessions", "12", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert said(ran.stdout) == snapshot
     made = json.loads(plan(*suite, "--contamination", "0", "--json", cwd=tmp_path).stdout)

@@ -12,7 +12,7 @@ from frontguard import BadInput, Objective, Question
 from frontguard.comparisons.outcomes import Outcome, outcomes_of_checks
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.two_sample import check_bounds, least_observations
-from frontguard.planning.sessions import FARTHEST, least_found, plan_sessions
+from frontguard.planning.sessions import FARTHEST, plan_sessions
 from tests.support.snapshots import refused
 
 
@@ -67,14 +67,15 @@ def test_more_noise_takes_more_and_too_much_is_out_of_sight() -> None:
 
 
 def test_what_is_found_with_so_many_sessions() -> None:
-    question = asked(contamination="0")
-    least = least_found(question, 50, 9, 0.01)
-    assert least is not None
-    assert math.log(1.05) < least < math.log(1.10)
-    more = least_found(question, 50, 30, 0.01)
-    assert more is not None
-    assert more < least
-    assert least_found(question, 50, 3, 0.01) is None
+    found = [
+        plan_sessions(50, asked(contamination="0"), noise="1%", slower="10%", sessions=sessions).least
+        for sessions in (3, 9, 30)
+    ]
+    assert found[0] is None
+    assert found[1] is not None
+    assert found[2] is not None
+    assert 0.05 < found[2] < found[1] < 0.10
+    assert plan_sessions(50, asked(contamination="0"), noise="1%", slower=f"{100 * found[1]}%").finds == 9
 
 
 def test_absolute_amounts_are_as_the_tolerance() -> None:

@@ -42,6 +42,8 @@ class SuitePlan:
     slower: float  # likewise
     passes: int | None  # with which a gate of equal tests passes
     finds: int | None  # with which one that is so much slower is found
+    sessions: int | None = None  # that there are, and ...
+    least: float | None = None  # ... by how much a test is worse that they find; None where they find none
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -58,16 +60,25 @@ class SuitePlan:
             "share_of_gates": OFTEN,
             "sessions_pass": self.passes,
             "sessions_find": self.finds,
+            "sessions": self.sessions,
+            "least_found": self.least,
         }
 
 
 def plan_sessions(
-    tests: int, question: Question, *, noise: str | float, slower: str | float | None = None, seed: int = 0
+    tests: int,
+    question: Question,
+    *,
+    noise: str | float,
+    slower: str | float | None = None,
+    sessions: int | None = None,
+    seed: int = 0,
 ) -> SuitePlan:
     """Say how many sessions a side pass equal tests, and how many find one that is `slower`, in nine gates of ten.
 
     `noise` is the deviation of a test between sessions; both are as the tolerance of the metric that counts is: a
-    percentage or a number. Twice the tolerance, unless it is said, is what is to be found.
+    percentage or a number. Twice the tolerance, unless it is said, is what is to be found. With a number of `sessions`,
+    also what so many find.
 
     >>> asked = Question.of(minimize="seconds", tolerance="5%", contamination="10%")
     >>> made = plan_sessions(50, asked, noise="1%", slower="10%")
@@ -87,26 +98,15 @@ def plan_sessions(
     if not spread > 0.0 or not metric.inner_tolerance < behind:
         raise BadInput(f"noise must be above 0, and what is to be found more than {metric.tolerance} is")
     checks = _Checks(question, tests, spread, seed)
+    least = None if sessions is None else checks.least_found(checked_count(sessions, "sessions"))
+    if least is not None and metric.relative:
+        least = math.expm1(least)
     return SuitePlan(
         question, tests, spread, given,
         passes=_fewest(lambda n: checks.passed(n) ** tests),
         finds=_fewest(lambda n: checks.found(n, behind)),
+        sessions=sessions, least=least,
     )  # fmt: skip
-
-
-def least_found(question: Question, tests: int, sessions: int, noise: float, *, often: float = 0.8) -> float | None:
-    """Return by how much one of the tests has to be worse, in inner values, to be found `often`; None for never.
-
-    `noise` is the deviation of a session in inner values.
-    """
-    checks, tolerance = _Checks(question, tests, noise, 0), question.objectives[0].inner_tolerance
-    low, high = tolerance, tolerance + 30.0 * noise
-    if checks.found(sessions, high) < often:
-        return None
-    while high - low > 0.01 * (high - tolerance):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if checks.found(sessions, middle) < often else (low, middle)
-    return high
 
 
 def _amount(value: str | float, name: str, metric: Objective) -> float:
@@ -165,6 +165,16 @@ class _Checks:
         for k in range(sessions):
             wins += (base > change[:, k : k + 1]).sum(axis=1)
         return float((wins >= enough[0]).mean())
+
+    def least_found(self, sessions: int) -> float | None:
+        """Return by how much a test has to be worse to be called so `OFTEN`; None if it never is."""
+        low, high = self._tolerance, self._tolerance + 30.0 * self._noise
+        if self.found(sessions, high) < OFTEN:
+            return None
+        while high - low > 0.01 * (high - self._tolerance):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.found(sessions, middle) < OFTEN else (low, middle)
+        return high
 
     def _largest(self, y: Floats, x: Floats, sessions: int, delta: float) -> Floats:
         """Return the upper bounds (n,) of Q(y) − Q(x), as `two_sample.largest_difference`."""

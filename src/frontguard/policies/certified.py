@@ -625,6 +625,8 @@ class Certified(Holding):
         found_false = bool(refresh_all(intervals, touched, self.samples, asked[touched], self.rule))
         if self._carried is not None:
             self._carried.move(intervals, self.kinds != EXACT)
+        if self.rule.best < 0:  # from when on nothing is read that holds of the best arm, also of arms that come back
+            intervals[:, BEST_HIGH] = intervals[:, HIGH]
         if self.differences.columns:  # else there is nothing beside the intervals
             found_false |= self.differences.refresh(
                 Sampled(intervals, self.samples, asked, touched, np.sort(self._alive))

@@ -108,8 +108,16 @@ def sessions(made: SuitePlan) -> tuple[str, str]:
     noise, worse = (percentage(each) if metric.relative else f"{each:g}" for each in (made.noise, made.slower))
     passes, finds = (f"more than {FARTHEST:,}" if each is None else f"{each:,}" for each in (made.passes, made.finds))
     suite = "1 equal test" if made.tests == 1 else f"{made.tests:,} equal tests"
+    given = ""
+    if made.sessions is not None:
+        found = "none, however much worse"
+        if made.least is not None:
+            found = (
+                f"one that is {percentage(rounded_up(made.least, 2)) if metric.relative else f'{made.least:.2g}'} worse"
+            )
+        given = f" {made.sessions:,} find {found}."
     return (
-        f"{passes} sessions a side pass {suite}; {finds} find one that is {worse} worse.",
+        f"{passes} sessions a side pass {suite}; {finds} find one that is {worse} worse.{given}",
         f"Noise {noise} between sessions, {tolerance(metric)} tolerated, each in {percent(OFTEN)} of gates: "
         f"{percent(asked.confidence)} confidence, up to {percent(asked.threat.eps)} of the sessions wrong.",
     )
