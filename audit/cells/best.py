@@ -55,7 +55,7 @@ def best_of_many_hit_by_value(rng: Rng) -> Answers:
 
 @cell
 def front_of_one_metric_pushed_down(rng: Rng) -> Answers:
-    """The same in blocks, where all arms that may be within the tolerance are wanted."""
+    """The best of eight arms is pushed down, in blocks, and all that may be within the tolerance are wanted."""
     yield from _drives(rng, _world(3.51), Prescient(0.15), blocks=True, goal="front")
 
 
