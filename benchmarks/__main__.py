@@ -21,6 +21,7 @@ SHORT = ("start", "engine", "samples", "decisions", "opening", "analyze")
 LONG = (
     "cold",  # commands with no machine code on disk
     "certified",  # pulls beside R-PSI's
+    "best",  # pulls where one metric counts, beside equal parts of δ for all ends
     "limit",  # pulls beside what any method needs
     "apart",  # how often equal arms are told apart where they are taken as independent
     "choices",  # what the certified policy's own choices cost

@@ -16,11 +16,12 @@ measures and analyses are the real ones. Where to start:
 - `costs`: pulls that have costs, and studies that go on after their certificate.
 - `machines`: machines whose speed changes while they measure.
 - `independent`: studies that take arms as independent of each other.
+- `best`: many arms, and one metric.
 """
 
 from __future__ import annotations
 
-from audit.cells import clusters, costs, gates, independent, limits, lists, logs, machines, means, pairs, studies
+from audit.cells import best, clusters, costs, gates, independent, limits, lists, logs, machines, means, pairs, studies
 from audit.cells.contract import CELLS, DELTA, Cell, Rng
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "DELTA",
     "Cell",
     "Rng",
+    "best",
     "clusters",
     "costs",
     "gates",

@@ -429,6 +429,11 @@ class Question:
         return not ordered and any(metric.is_time for metric in self.columns.metrics)
 
     @property
+    def one_by_one(self) -> bool:
+        """True if all arms are compared with each other, by what is known of each alone."""
+        return self.baseline is None and not (self.paired or self.independent)
+
+    @property
     def delta(self) -> float:
         """δ."""
         return round(1.0 - self.confidence, 12)

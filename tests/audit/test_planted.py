@@ -13,6 +13,7 @@ import pytest
 from audit.cells import CELLS, Cell, Rng
 from audit.runner import run_cell
 from frontguard.evidence import apart as independent_arms
+from frontguard.evidence import intervals, readers, statistics
 from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.clusters import ClusterReader
 from frontguard.evidence.quantiles import log_priors_of
@@ -159,7 +160,20 @@ def rivals_are_soon_believed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(independent_arms, "apart_rule", apart_rule)
 
 
+def the_best_arm_is_soon_put_out(patch: pytest.MonkeyPatch) -> None:
+    """Hardly any evidence is asked for that an arm is not the best."""
+
+    def shares(*given: Any, **named: Any) -> Any:
+        found = statistics.shares_of_ends(*given, **named)
+        return found._replace(best=0.9) if found.best else found
+
+    for module in (intervals, readers):
+        patch.setattr(module, "shares_of_ends", shares)
+
+
 FAULTS: list[tuple[str, Planted]] = [
+    ("best-of-many-pushed-down", the_best_arm_is_soon_put_out),
+    ("best-of-many-in-a-log", the_best_arm_is_soon_put_out),
     ("workers-that-die", lost_pulls_are_measured_again),
     ("interruptions", interrupted_pulls_are_measured_again),
     ("log-of-what-is-back", what_is_under_way_is_left_out),

@@ -44,6 +44,16 @@ def test_the_answer_comes_first(tmp_path: Path, snapshot: SnapshotAssertion) -> 
     assert said(ran.stdout) == snapshot
 
 
+def test_sessions_of_a_suite(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    suite = ("--tests", "50", "--noise", "1%", "--tolerance", "5%")
+    ran = plan(*suite, "--slower", "10%", "--sessions", "12", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert said(ran.stdout) == snapshot
+    made = json.loads(plan(*suite, "--contamination", "0", "--json", cwd=tmp_path).stdout)
+    assert (made["sessions_pass"], made["sessions_find"]) == (7, 7)
+    assert (made["slower"], made["tests"], made["confidence"]) == (0.1, 50, 0.95)
+
+
 def test_a_plan_for_machines(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     options = ("--tolerance", "0.1", "--sigma", "0.2", "--threat", "malicious", "--confidence", "0.9", "--json")
     ran = plan(*PROBLEM, *options, cwd=tmp_path)
@@ -104,6 +114,9 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path, snapshot
         [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--arm", "x"],
         [*PROBLEM, *["--tolerance", "0.1"] * 3, "--sigma", "1"],
         ["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"],
+        ["--tests", "50", "--tolerance", "5%"],
+        ["--tests", "50", "--tolerance", "5%", "--noise", "1%", "--arms", "3"],
+        [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--noise", "1%"],
         [*ON_PILOT, "--tolerance", "1%", "--minimize", "second"],
         [*ON_PILOT, "--tolerance", "1%", "--minimize", "flags"],
         [*ON_PILOT, "--tolerance", "1%"],

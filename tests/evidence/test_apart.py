@@ -241,7 +241,7 @@ def test_boxes_pairs_and_rivals_share_delta() -> None:
     wanted_T = [-math.log(2.0 * 0.1 * NORMAL_PAIRS / 20), -math.log(0.1 * NORMAL_RIVALS / 5)]
     assert policy.differences.rule.thresholds[:, 0].tolist() == pytest.approx(wanted_T, abs=1e-8)
     delta = 0.1 * (1.0 - NORMAL_PAIRS - NORMAL_RIVALS)
-    intervals = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=delta, statistics=known)
+    intervals = Certified(5, 1, threat=Oblivious(0.0), accuracy=0.0, delta=delta, statistics=known, baseline=0)
     np.testing.assert_array_equal(policy.rule.thresholds, intervals.rule.thresholds)
 
 

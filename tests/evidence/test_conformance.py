@@ -23,7 +23,7 @@ from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyz
 from frontguard.errors import BadInput
 from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Differences
+from frontguard.evidence.intervals import BEST_HIGH, COLUMNS, HIGH, LOW, Differences
 from frontguard.evidence.normals import NORMAL_WEIGHT
 from frontguard.evidence.statistics import KINDS
 from frontguard.policies import Certified
@@ -32,10 +32,10 @@ from frontguard.theory.threats import Threat
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-ARMS, PULLS, RUNS, DELTA = 3, 60, 12, 0.2
+ARMS, PULLS, RUNS, DELTA = 5, 60, 12, 0.2
 MOST_MISSES = int(binom.ppf(1.0 - 1e-5, RUNS, DELTA))
-MIDDLES = np.array([0.3, 0.4, 0.6])
-NAMES = ["a", "b", "c"]
+MIDDLES = np.array([0.3, 0.4, 0.6, 0.3, 0.4])
+NAMES = list("abcde")
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,19 @@ class World:
     objective: Objective
     value: Callable[[Floats, Floats], Floats]  # of places u in [0, 1] and middles
     far: tuple[float, float]
-    twin: Callable[[Floats, int, Threat], tuple[float, float]]
+    twin: Callable[[Floats, int, Threat, float], tuple[float, float]]
     """The interval of values (n,), of which so many more failed, under a threat: at the δ' of one end."""
+    best: float = 0.5
+    """What the upper end of the best arm has of δ, where all arms are compared."""
 
 
-SHARE = DELTA / (2 * ARMS)
-
-
-def of_ranks(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+def of_ranks(values: Floats, failed: int, threat: Threat, share: float) -> tuple[float, float]:
     n, ordered = len(values) + failed, [-math.inf, *sorted(values.tolist())]
-    rank = read_rank(rank_table(threat.keep(0.5), SHARE), n) - failed - taken_away(threat.taken, n)
+    rank = read_rank(rank_table(threat.keep(0.5), share), n) - failed - taken_away(threat.taken, n)
     return ordered[max(rank, 0)], -[-math.inf, *sorted((-values).tolist())][max(rank, 0)]
 
 
-def of_bets(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+def of_bets(values: Floats, failed: int, threat: Threat, share: float) -> tuple[float, float]:
     n, taken = len(values) + failed, taken_away(threat.taken, len(values) + failed)
 
     def highest(xi: Floats) -> float:
@@ -66,7 +65,7 @@ def of_bets(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
 
         def refuted(c: float) -> bool:
             bets = LOG_WEIGHTS + np.log1p(-np.outer(THETAS, known)).sum(axis=1) - n * np.log1p(-THETAS * c)
-            return bool(np.logaddexp.reduce(bets) > -math.log(SHARE))
+            return bool(np.logaddexp.reduce(bets) > -math.log(share))
 
         low, high = 0.0, 1.0
         for _ in range(60):
@@ -77,16 +76,16 @@ def of_bets(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
     return 1.0 - highest(1.0 - values), highest(values)
 
 
-def of_mixture(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+def of_mixture(values: Floats, failed: int, threat: Threat, share: float) -> tuple[float, float]:
     n = len(values)
     if failed:
         return -math.inf, math.inf
     whole = n + NORMAL_WEIGHT
-    reach = math.sqrt(whole * (2.0 * math.log(0.5 / SHARE) + math.log(whole / NORMAL_WEIGHT))) / n
+    reach = math.sqrt(whole * (2.0 * math.log(0.5 / share) + math.log(whole / NORMAL_WEIGHT))) / n
     return values.mean() - reach, values.mean() + reach
 
 
-def of_itself(values: Floats, failed: int, threat: Threat) -> tuple[float, float]:
+def of_itself(values: Floats, failed: int, threat: Threat, share: float) -> tuple[float, float]:
     return (float(values[0]), float(values[0])) if len(values) else (-math.inf, math.inf)
 
 
@@ -103,12 +102,14 @@ WORLDS: dict[str, World] = {
         lambda u, m: m + norm.ppf(u),
         (-1e6, 1e6),
         of_mixture,
+        0.25,
     ),
     "exact value": World(Objective("x", "maximize", exact=True), lambda u, m: m + 0.0 * u, (-1e6, 1e6), of_itself),
 }
 
 ASKED: dict[str, dict[str, Any]] = {
     "rows": {},
+    "a baseline": {"baseline": 0},
     "pairs": {"paired": True},
     "items": {"items": PULLS},
     "blocks": {"blocks": True},
@@ -176,6 +177,9 @@ def missed(policy: Certified, truth: Floats) -> bool:
     """Whether an interval or a bound of a difference is false now."""
     intervals = policy.standing.intervals[..., 0]
     false = ((intervals[:, LOW] > truth + 1e-9) | (intervals[:, HIGH] < truth - 1e-9)).any()
+    if policy.against is None:
+        best = int(truth.argmax())
+        false |= intervals[best, BEST_HIGH] < truth[best] - 1e-9
     pairs = intervals[:, COLUMNS : COLUMNS + ARMS]
     return bool(false or (pairs.size and (pairs < truth[:, None] - truth - 1e-9).any()))
 
@@ -258,22 +262,28 @@ ROWS = [cell for cell in CELLS if cell[1] == "rows"]
 in_every_row = pytest.mark.parametrize(("statistic", "design", "threat"), ROWS, ids=lambda each: str(each))
 
 
-@in_every_row
+TWINNED = [cell for cell in CELLS if cell[1] in ("rows", "a baseline")]
+
+
+@pytest.mark.parametrize(("statistic", "design", "threat"), TWINNED, ids=lambda each: str(each))
 @pytest.mark.parametrize("failed", [0, 2])
 def test_intervals_are_those_of_a_naive_twin(statistic: str, design: str, threat: Threat, failed: int) -> None:
     policy, arms, reps, values = first_batch(statistic, design, threat)
     values[:failed] = np.nan
     policy.tell(arms, values, reps)
+    each = DELTA / (2 * ARMS)
+    shares = (0.5 * each, WORLDS[statistic].best * DELTA) if design == "rows" else (each, each)
     for arm in range(ARMS):
         mine = values[arms == arm, 0]
         good = mine[~np.isnan(mine)]
-        wanted = WORLDS[statistic].twin(good, len(mine) - len(good), threat)
-        np.testing.assert_allclose(policy.standing.intervals[arm, [LOW, HIGH], 0], wanted, atol=1e-7)
+        ends, best = (WORLDS[statistic].twin(good, len(mine) - len(good), threat, share) for share in shares)
+        found = policy.standing.intervals[arm, [LOW, HIGH, BEST_HIGH], 0]
+        np.testing.assert_allclose(found, [*ends, max(best[1], ends[0])], atol=1e-7)
 
 
 @in_every_row
 def test_a_log_of_the_same_values_says_no_less(statistic: str, design: str, threat: Threat) -> None:
-    policy, arms, reps, values = first_batch(statistic, design, threat)
+    policy, arms, reps, values = first_batch(statistic, "a baseline", threat)
     policy.tell(arms, values, reps)
     log = analyze(
         {"arm": [NAMES[arm] for arm in arms], "x": values[:, 0]}, arm="arm", objectives=[WORLDS[statistic].objective],

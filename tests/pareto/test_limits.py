@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from frontguard import Certified, Objective, Prescient
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
@@ -72,7 +73,7 @@ def policy_with(ends: Floats, limit: float, gamma: float) -> Certified:
     )  # fmt: skip
     intervals = policy.standing.intervals
     intervals[:, LOW], intervals[:, HIGH] = ends[:, 0], ends[:, 1]
-    intervals[:, LOW_FLOOR], intervals[:, HIGH_FLOOR] = ends[:, 0], ends[:, 1]
+    intervals[:, LOW_FLOOR], intervals[:, HIGH_FLOOR], intervals[:, BEST_HIGH] = ends[:, 0], ends[:, 1], ends[:, 1]
     intervals[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = ends[:, 1][:, None]
     policy._all_seen = True
     policy.standing.arms["pulls"] = 10

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Certified, Oblivious, Prescient
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
@@ -116,7 +117,7 @@ def test_an_arm_that_cannot_be_covered_is_listed_instead() -> None:
     policy = Certified(2, 2, threat=Prescient(0.1), accuracy=1.0, goal="list")
     intervals = policy.standing.intervals
     centre = np.array([[5.0, 3.0], [5.2, 1.0]])
-    for column, by in ((LOW, -0.6), (LOW_FLOOR, -0.6), (HIGH, 0.6), (HIGH_FLOOR, 0.6)):
+    for column, by in ((LOW, -0.6), (LOW_FLOOR, -0.6), (HIGH, 0.6), (HIGH_FLOOR, 0.6), (BEST_HIGH, 0.6)):
         intervals[:, column] = centre + by
     intervals[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = centre[:, None]
     policy.standing.arms["pulls"] = 10**4

@@ -16,7 +16,6 @@ from frontguard.policies.certified import BLOCK_GROWTH
 from frontguard.simulation.environments import gaussian
 from frontguard.statements import Statement
 from frontguard.storage.contract import open_storage
-from frontguard.verdicts import Verdict
 from frontguard.words.certificate import guarantee
 
 SECONDS = Objective("seconds", "minimize", tolerance="1%")
@@ -43,7 +42,7 @@ def test_whole_blocks_of_the_arms_that_are_not_out() -> None:
         asked = policy.ask()
         arms, counts = np.unique(asked, return_counts=True)
         assert len(set(counts.tolist())) == 1
-        assert set(arms.tolist()) == set(np.flatnonzero(policy.verdict_codes != Verdict.BEATEN).tolist())
+        assert set(arms.tolist()) == set(np.flatnonzero(policy.alive).tolist())
         seen.append(len(arms))
         policy.tell(asked, (middles[asked] + rng.normal(0.0, 0.5, len(asked)))[:, None])
     assert seen[0] == 4

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Certified, Gaussian, Malicious, Oblivious, Prescient, Share, Subgaussian, Threat, simulate
 from frontguard.errors import OutOfTurn
-from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
+from frontguard.evidence.intervals import BEST_HIGH, DOUBT_HIGH, DOUBT_LOW, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.notices import SpreadRefuted
 from frontguard.objectives import Objective, inward_matrix
 from frontguard.pareto import relations as records
@@ -88,6 +88,7 @@ def test_the_rule_is_what_the_definitions_say_over_all_pairs(
     centre = rng.integers(0, 5, (arms, objectives)).astype(float)  # whole numbers: ties and equal bounds abound
     intervals[:, LOW] = np.where(rng.random(centre.shape) < unknown, -np.inf, centre - rng.integers(0, width + 1))
     intervals[:, HIGH] = np.where(rng.random(centre.shape) < unknown, np.inf, centre + rng.integers(0, width + 1))
+    intervals[:, BEST_HIGH] = intervals[:, HIGH]
     intervals[:, LOW_FLOOR] = intervals[:, HIGH_FLOOR] = intervals[:, ESTIMATE] = centre
     intervals[:, DOUBT_LOW], intervals[:, DOUBT_HIGH] = centre - 0.25, centre + 0.25
     table["pulls"] = 10

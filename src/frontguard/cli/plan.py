@@ -27,6 +27,10 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     *("quantile", "mean", "exact", "threat", "goal"),
     arms=options.whole(2, "How many candidates (without a pilot)."),
     objectives=options.whole(1, "How many metrics (if they are not named)."),
+    tests=options.whole(1, "A gate of a suite of so many tests: how many sessions a side it takes."),
+    noise=options.text("AMOUNT", "With --tests: the deviation of a test between sessions, 1%."),
+    sessions=options.whole(1, "With --tests: what so many sessions a side find."),
+    slower=options.text("AMOUNT", "With --tests: what is to be found, 10%.", shown="twice the tolerance"),
     pilot=options.path("LOG", "Earlier measurements, a log as of frontguard analyze."),
     arm=options.text("COLUMN", "Column of the pilot that names the arm."),
     sigma=options.texts(
@@ -52,6 +56,10 @@ def plan(
     ] = None,
     *,
     arms: int | None,
+    tests: int | None,
+    noise: str | None,
+    slower: str | None,
+    sessions: int | None,
     pilot: Path | None,
     arm: str | None,
     sigma: list[str] | None,
@@ -66,6 +74,14 @@ def plan(
     from frontguard.planning.pilot import read_pilot
     from frontguard.words.terminal import ProgressDisplay
 
+    if tests is not None:
+        alone = {"spec": spec, "arms": arms, "pilot": pilot, "arm": arm, "sigma": sigma, "gaussian": gaussian}
+        alone |= {"span": span, **{name: given[name] for name in ("baseline", "objectives", "coverage", "cost")}}
+        options.refuse(alone, alone, "is of a study, and --tests of sessions of a suite")
+        _print_sessions(tests, {"noise": noise, "slower": slower, "sessions": sessions, "seed": seed}, given)
+        return
+    suite = {"noise": noise, "slower": slower, "sessions": sessions}
+    options.refuse(suite, suite, "is of a suite: give --tests")
     plain = [text for text in sigma or () if "=" not in text]
     given |= {"spec": spec, "arms": arms, "pilot": pilot, "sigma": [text for text in sigma or () if "=" in text]}
     question, named = _question(given)
@@ -96,6 +112,25 @@ def plan(
         print_json(told.items())
     else:
         _print(made)
+
+
+def _print_sessions(tests: int, suite: dict[str, Any], given: dict[str, Any]) -> None:
+    """Print how many sessions a gate of a suite takes."""
+    from frontguard.planning.sessions import plan_sessions
+    from frontguard.question import Question
+    from frontguard.words.plan import sessions
+
+    if suite["noise"] is None:
+        raise BadInput("--noise: wanted the deviation of a test between sessions, such as 1%; got none")
+    if not given["maximize"] and not given["minimize"]:
+        given["minimize"] = ["seconds"]
+    asked = Question.of(None, given["threat"], **options.asked(given))
+    made = plan_sessions(tests, asked, **suite)
+    if given["json"]:
+        print_json({"answer": " ".join(sessions(made)), **made.to_dict()}.items())
+        return
+    for line in sessions(made):
+        console().print(line)
 
 
 def _question(given: dict[str, Any]) -> tuple[Question, int | list[str] | None]:

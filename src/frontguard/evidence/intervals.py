@@ -35,20 +35,24 @@ from frontguard.evidence.statistics import (
     interval_of,
     kinds_and_scales,
     lasting_of,
-    noisy,
+    shares_of_ends,
 )
 from frontguard.notices import Notice
 from frontguard.theory.spread import SpreadBound, as_spread_bound
 from frontguard.theory.threats import Threat, checked_threat
 
-LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH = range(10)
+(
+    LOW, HIGH, LOW_FLOOR, HIGH_FLOOR, REFUTED, PLAIN_LOW, PLAIN_HIGH, ESTIMATE, DOUBT_LOW, DOUBT_HIGH, BEST_HIGH,
+) = range(11)  # fmt: skip
 """Columns of an array of intervals (K, COLUMNS, M), for every arm and objective:
 
 - `LOW`, `HIGH`: L and H, the interval so far;
 - `LOW_FLOOR`, `HIGH_FLOOR`: what would be left of it if the sample went on like this for ever;
 - `REFUTED`: what the data refute: 0 nothing, 1 the spread bound R, 2 the threat model;
 - `PLAIN_LOW`, `PLAIN_HIGH`: the interval so far without R;
-- `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it.
+- `ESTIMATE`: the point estimate, and `DOUBT_LOW`, `DOUBT_HIGH`: how far sampling noise may have moved it;
+- `BEST_HIGH`: the upper end that the rule reads. It is H or, where one metric counts, an end that is closer and holds
+  of the best arm, and says nothing of others.
 
 Where there is evidence on pairs of arms besides, K columns more follow, from `COLUMNS` on: the one of number
 COLUMNS + i of arm j is an upper bound of m_j − m_i that is not made of intervals, ∞ where there is none. Where there is
@@ -58,7 +62,7 @@ another K follow, from COLUMNS + 2K on (`evidence.ratios`). Rows and columns are
 are looked at.
 """
 
-COLUMNS = 10  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
+COLUMNS = 11  # before the objectives: a column of an arm is one piece of memory, as the rule reads it
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +80,8 @@ class ArmIntervals:
     doubt_high: Floats
     apart: Floats | None = None
     """Upper bounds (K, K, M) of m_j − m_i, by j and i, where there is evidence on pairs of arms; ∞ where not."""
+    best: Floats | None = None
+    """Upper ends (K, 1) that hold of the best arm, where one metric counts; they say nothing of others."""
 
     @property
     def alone(self) -> tuple[Floats, ...]:
@@ -85,14 +91,15 @@ class ArmIntervals:
     def of(self, arms: Ints) -> ArmIntervals:
         """Those of some arms only."""
         apart = None if self.apart is None else self.apart[np.ix_(arms, arms)]
-        return replace(ArmIntervals(*(array.take(arms, axis=0) for array in self.alone)), apart=apart)
+        best = None if self.best is None else self.best[arms]
+        return replace(ArmIntervals(*(array.take(arms, axis=0) for array in self.alone)), apart=apart, best=best)
 
     def as_columns(self) -> Floats:
         """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
         intervals = unknown_intervals(*self.lower.shape, beside=0 if self.apart is None else 1)
         for column in (LOW, LOW_FLOOR, PLAIN_LOW):
             intervals[:, column] = self.lower
-        for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH):
+        for column in (HIGH, HIGH_FLOOR, PLAIN_HIGH, BEST_HIGH):
             intervals[:, column] = self.upper
         intervals[:, [ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = np.stack(self.alone[2:], axis=1)
         if self.apart is not None:
@@ -105,7 +112,7 @@ def unknown_intervals(arms: int, objectives: int, *, beside: int = 0) -> Floats:
     intervals = np.zeros((arms, COLUMNS + arms * beside, objectives))
     intervals[:, COLUMNS:] = np.inf
     intervals[:, [LOW, LOW_FLOOR, PLAIN_LOW, ESTIMATE, DOUBT_LOW, DOUBT_HIGH]] = -np.inf
-    intervals[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH]] = np.inf
+    intervals[:, [HIGH, HIGH_FLOOR, PLAIN_HIGH, BEST_HIGH]] = np.inf
     return intervals
 
 
@@ -120,12 +127,13 @@ def interval_rule(
     quantiles: npt.ArrayLike = 0.5,
     statistics: Sequence[Statistic] | None = None,
     largest: int = LARGEST,
+    one_best: bool = False,
 ) -> IntervalRule:
     """Intervals of K arms and M objectives that all hold at once, for ever, with probability 1 − δ.
 
     What counts of each objective are `statistics`, or `quantiles` where none are given. R speaks of medians only:
-    objectives with another statistic do without it. δ is shared equally by arms, sides and those objectives that are
-    not exact; the shifts of a side have one part of it together, and weights by `UNSHIFTED_SHARE`.
+    objectives with another statistic do without it. `shares_of_ends` says how δ is shared; the shifts of a side have
+    one part of it together, and weights by `UNSHIFTED_SHARE`.
 
     >>> from frontguard import Prescient
     >>> rule = interval_rule(Prescient(0.1), arms=16, objectives=2, delta=0.1)
@@ -135,7 +143,10 @@ def interval_rule(
     checked_threat(threat)
     K, M = checked_count(arms, "arms (K)"), checked_count(objectives, "objectives (M)")
     counted = checked_statistics(statistics, quantiles, M, threat)
-    share = checked_delta(delta) / (2.0 * K * noisy(counted))
+    shares = shares_of_ends(checked_delta(delta), K, counted, one_best=one_best)
+    share = np.full(M, shares.each)
+    if shares.best:
+        counted, share = (*counted, *counted), np.array([shares.each, shares.best])
     kinds, scales = kinds_and_scales(counted)
     shifts = [] if spread is None else shifts_of(threat, as_spread_bound(spread), t_bar)
     rows = [KINDS[each.kind].rows(each, shifts) for each in counted]
@@ -145,23 +156,25 @@ def interval_rule(
         taken=np.where(kinds == EXACT, 0.0, threat.taken),
         kinds=kinds,
         scales=scales,
-        thresholds=np.where(kinds == NORMAL_MEAN, threshold_of(2.0 * share), threshold_of(share)),
+        thresholds=np.vectorize(threshold_of)(np.where(kinds == NORMAL_MEAN, 2.0 * share, share)),
+        best=M if shares.best else -1,
         surviving=np.array(threat.surviving),
     )
 
 
-def _ranks_of_rows(rows: list[list[RankBound]], threat: Threat, share: float, largest: int) -> dict[str, Any]:
+def _ranks_of_rows(rows: list[list[RankBound]], threat: Threat, shares: Floats, largest: int) -> dict[str, Any]:
     """What an `IntervalRule` has of the rows of each objective."""
     shape = (len(rows), max(1, *map(len, rows)))
     low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
-    length = len(rank_table(0.0, share, largest=largest))
+    length = len(rank_table(0.0, float(shares[0]), largest=largest))
     low_ranks, high_ranks = np.zeros((*shape, length), np.int64), np.zeros((*shape, length), np.int64)
     for d, own in enumerate(rows):
         for s, row in enumerate(own):
             costs[d, s], log_weights[d, s] = row.cost, np.log(row.weight)
+            share = float(shares[d]) * row.weight
             for probability, keep, ranks in ((row.below, low_keep, low_ranks), (row.above, high_keep, high_ranks)):
                 keep[d, s] = max(0.0, threat.keep(probability))
-                ranks[d, s] = rank_table(float(keep[d, s]), share * row.weight, largest=largest)
+                ranks[d, s] = rank_table(float(keep[d, s]), share, largest=largest)
     return {
         "low_ranks": low_ranks, "high_ranks": high_ranks, "costs": costs, "low_keep": low_keep, "high_keep": high_keep,
         "log_weights": log_weights, "log_priors": log_priors_of(low_keep),
@@ -194,7 +207,8 @@ def first_bounded(rule: IntervalRule) -> list[int | None]:
     >>> first_bounded(interval_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))
     [5, 83]
     """
-    return [end for d, kind in enumerate(rule.kinds.tolist()) for end in KINDS[kind].first_bounded(rule, d)]
+    kinds = rule.kinds.tolist()[: rule.best if rule.best >= 0 else None]
+    return [end for d, kind in enumerate(kinds) for end in KINDS[kind].first_bounded(rule, d)]
 
 
 def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
@@ -239,11 +253,31 @@ def tighten(interval: Floats, samples: Samples, record: Record, pulls: int, rule
         refute(interval)
         return
     if low > high and interval[REFUTED] == 0.0:
-        interval[REFUTED] = 1.0
+        interval[REFUTED], interval[BEST_HIGH] = 1.0, np.inf
     if interval[REFUTED] == 1.0:
         low, high = plain_low, plain_high
     interval[LOW], interval[HIGH] = low, high
+    interval[BEST_HIGH] = end_of_best(interval, samples, record, pulls, rule)
     interval[LOW_FLOOR], interval[HIGH_FLOOR] = lasting_bounds(interval, samples, record, pulls, rule, d)
+    interval[HIGH_FLOOR] = min(interval[HIGH_FLOOR], interval[BEST_HIGH])
+
+
+@kernel
+def end_of_best(interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule) -> float:
+    """The upper end so far that the rule reads of an interval (COLUMNS,): see `BEST_HIGH`."""
+    row, low = rule.best, float(interval[LOW])
+    high = float(interval[HIGH])
+    if row < 0:
+        return high
+    high = min(high, interval[BEST_HIGH])
+    if rule.kinds[row] == QUANTILE:
+        for s in range(usable_shifts(interval, rule)):
+            high = min(high, between_ranks(samples, record, pulls, rule, row, s)[1])
+        if interval[REFUTED] == 0.0:
+            high = with_all_shifts(samples, record, pulls, rule, row, float(pulls), low, high)[1]
+    else:
+        high = min(high, interval_of(samples, record, pulls, rule, row, float(pulls))[1])
+    return max(high, low)  # an arm whose interval were empty is not the best
 
 
 @kernel
@@ -295,7 +329,8 @@ def refresh(intervals: Floats, i: int, samples: Samples, pulls: int, rule: Inter
 def refute(interval: Floats) -> None:
     """Let nothing be known of an interval (COLUMNS,), for good: what it rests on is false."""
     interval[REFUTED] = 2.0
-    interval[LOW], interval[HIGH], interval[LOW_FLOOR], interval[HIGH_FLOOR] = -np.inf, np.inf, -np.inf, np.inf
+    interval[LOW], interval[LOW_FLOOR] = -np.inf, -np.inf
+    interval[HIGH], interval[HIGH_FLOOR], interval[BEST_HIGH] = np.inf, np.inf, np.inf
 
 
 @kernel(over="arms", deep=True)
@@ -449,6 +484,6 @@ def evidence_of(
     share = differences.of_intervals * delta
     rule = interval_rule(
         threat, arms=compared.arms, objectives=len(counted), delta=share, spread=spread, t_bar=t_bar,
-        statistics=counted,
+        statistics=counted, one_best=type(differences) is Differences and compared.baseline is None,
     )  # fmt: skip
     return differences.adapt(rule), differences

@@ -51,7 +51,10 @@ class RankBound(NamedTuple):
 
 
 class IntervalRule(NamedTuple):
-    """By what intervals are read off sorted samples: for each of M objectives S bounds by ranks, and the rest."""
+    """By what intervals are read off sorted samples: for each of M objectives S bounds by ranks, and the rest.
+
+    Behind those of the objectives there may be one more row, by which the upper end of a `best` arm is read.
+    """
 
     low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below, each with its weight's part of δ' ...
     high_ranks: Ints  # ... and from above
@@ -63,6 +66,7 @@ class IntervalRule(NamedTuple):
     kinds: Ints  # (M,): places in `statistics.KINDS`
     scales: Floats  # (M, 5): of means, see `AT_ZERO`
     thresholds: Floats  # (M,): log(1/δ') of each end, and log(1/(2δ')) of both of a mean with a known deviation
+    best: int  # that row; −1 where there is none, or none is read
     surviving: Floats  # (2,): keep(μ) = surviving[0] · μ − surviving[1]
     log_weights: Floats  # (M, S): of the evidence of each shift in the mean of all; −∞ for those that are not used
     log_priors: Floats  # (M, S): see `refuted_below`; of `low_keep`, which is the other where there are shifts

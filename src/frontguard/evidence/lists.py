@@ -26,6 +26,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.bets import BETS, LOG_WEIGHTS, THETAS, add_bets
 from frontguard.evidence.confidence_sequences import anytime_rank, taken_away
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     HIGH,
     HIGH_FLOOR,
     LOW,
@@ -222,6 +223,7 @@ def refresh_lists(
                 interval[REFUTED], found_false = 2.0, True
                 interval[LOW], interval[HIGH] = -np.inf, np.inf
             interval[PLAIN_LOW], interval[PLAIN_HIGH] = interval[LOW], interval[HIGH]
+            interval[BEST_HIGH] = interval[HIGH]
             interval[LOW_FLOOR], interval[HIGH_FLOOR] = lasting_bounds(
                 interval, samples, samples.columns[i * C + d], pulls[i], rule, d
             )

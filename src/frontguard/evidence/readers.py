@@ -2,8 +2,8 @@
 
 They are read of all arms at once, where a policy reads those of an arm whenever it was measured
 (`evidence.intervals`). The kinds of statistics say how: at one look, for numbers of pulls that were not chosen by
-looking at the values, or at any. With δ' = δ / (2 M K), where M counts the objectives that are not exact, all intervals
-hold at once with probability 1 − δ. Failed pulls count in n, and stand at −∞ for the lower end and at +∞ for the upper.
+looking at the values, or at any. All intervals hold at once with probability 1 − δ, shared as `shares_of_ends` says.
+Failed pulls count in n, and stand at −∞ for the lower end and at +∞ for the upper.
 
 What is stored are raw values in ascending order. Directions and logarithms are applied to the values that are read,
 never to all. For another ε only ranks change, and of a mean only what keep makes of the same bets.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from frontguard.errors import BadArgument
 from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.kinds import LogLook
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.statistics import KINDS, noisy, statistics_of
+from frontguard.evidence.statistics import KINDS, shares_of_ends, statistics_of
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat, checked_threat
 
@@ -32,7 +33,8 @@ class IntervalReader:
     """Reads intervals off one sorted log for any threat model; nothing is read twice from the source.
 
     With `anytime` they hold at every number of pulls, for a log that was looked at while it grew. `among` restricts
-    what is read to some arms; δ is shared by all arms of the log nevertheless.
+    what is read to some arms; δ is shared by all arms of the log nevertheless. With `one_best`, upper ends that hold of
+    the best arm are read too, where one metric counts.
 
     >>> from frontguard import Prescient
     >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
@@ -53,10 +55,11 @@ class IntervalReader:
         *,
         anytime: bool = False,
         among: Ints | None = None,
+        one_best: bool = False,
     ) -> None:
         self.objectives = tuple(objectives)
         self.ordered = ordered
-        self._anytime = anytime
+        self._anytime, self._one_best = anytime, one_best
         self._arms = np.arange(len(ordered.pulls)) if among is None else among
         self.pulls = ordered.pulls[self._arms]
         self.statistics = statistics_of(self.objectives)
@@ -69,8 +72,14 @@ class IntervalReader:
 
     def _share_out(self, delta: float) -> None:
         self._delta = delta
-        everything = 2.0 * noisy(self.statistics) * max(1, len(self.ordered.pulls))
-        self._share = self.of_intervals * checked_delta(delta) / everything
+        arms, delta = max(1, len(self.ordered.pulls)), self.of_intervals * checked_delta(delta)
+        shares = shares_of_ends(delta, arms, self.statistics, one_best=self._one_best)
+        self._of_best: IntervalReader | None = None  # of upper ends that hold of the best arm
+        if shares.best:
+            self._share = shares.best
+            self._begin()
+            self._of_best = copy(self)
+        self._share = shares.each
         self._begin()
 
     def _begin(self) -> None:
@@ -82,7 +91,8 @@ class IntervalReader:
 
     def among(self, arms: Ints) -> Self:
         """The same for some arms only."""
-        return type(self)(self.ordered, self.objectives, self._delta, anytime=self._anytime, among=arms)
+        settings = {"anytime": self._anytime, "one_best": self._one_best}
+        return type(self)(self.ordered, self.objectives, self._delta, among=arms, **settings)
 
     def with_delta(self, delta: float) -> Self:
         """The same with another δ; what does not depend on it is read once."""
@@ -102,7 +112,7 @@ class IntervalReader:
         look = LogLook(checked_threat(threat), self.pulls)
         if self._centres is None:
             self._centres = self._read_centres(look)
-        return self._designed(self._with_centres(look, self._centres), look)
+        return self._with_ends(look, self._centres)
 
     def foresee(self, threat: Threat, least: int) -> ArmIntervals:
         """The intervals if every arm had `least` pulls at least, its sample having gone on in the same proportions.
@@ -112,7 +122,7 @@ class IntervalReader:
         by n'/n.
         """
         look = LogLook(threat, self.pulls, least)
-        return self._designed(self._with_centres(look, self._read_centres(look)), look)
+        return self._with_ends(look, self._read_centres(look))
 
     def unknown(self, intervals: ArmIntervals, first: int) -> Bools:
         """The arms (K,) of whose pulls those of the first objectives tell nothing at all."""
@@ -128,11 +138,16 @@ class IntervalReader:
         estimates = self._centres[0]
         return np.isfinite(estimates) & ((estimates < intervals.lower) | (estimates > intervals.upper))
 
-    def _with_centres(self, look: LogLook, centres: tuple[Floats, Floats, Floats]) -> ArmIntervals:
+    def _with_ends(self, look: LogLook, centres: tuple[Floats, Floats, Floats]) -> ArmIntervals:
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d, kind in enumerate(self.kinds):
             lower[:, d], upper[:, d] = kind.interval(look, self._share)
-        return ArmIntervals(lower, upper, *centres)
+        found = self._designed(ArmIntervals(lower, upper, *centres), look)
+        if self._of_best is None:
+            return found
+        best = self._of_best._with_ends(look, centres).upper
+        # An arm whose interval were empty is not the best.
+        return replace(found, best=np.clip(best, found.lower, found.upper))
 
     def _read_centres(self, look: LogLook) -> tuple[Floats, Floats, Floats]:
         """Point estimates (n, M) and their doubt."""

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,6 +82,33 @@ def least_level(statistic: Statistic) -> float:
 def noisy(statistics: Iterable[Statistic]) -> int:
     """How many of them are not exact, and so share δ; at least one, so that it can be divided by."""
     return max(1, sum(each.kind != EXACT for each in statistics))
+
+
+MANY = 5
+"""Arms from which on it pays that the best one has an end of its own."""
+
+
+class Shares(NamedTuple):
+    """Shares of δ: the probabilities with which ends of intervals may be false."""
+
+    each: float  # of either end, for each arm and each statistic that is not exact
+    best: float = 0.0  # of the upper end that holds of the best arm; 0 where there is none
+
+
+def shares_of_ends(delta: float, arms: int, counted: Sequence[Statistic], *, one_best: bool = False) -> Shares:
+    """Share δ equally by arms, sides and statistics that are not exact.
+
+    With `one_best`, and one statistic of several arms, half of δ is for an upper end that holds of the best arm: as one
+    arm is the best, whichever it is, that end costs nothing for the number of arms (docs/theory.md, (dd)).
+
+    >>> shares_of_ends(0.1, 5, [Statistic()]), shares_of_ends(0.1, 5, [Statistic()], one_best=True)
+    (Shares(each=0.01, best=0.0), Shares(each=0.005, best=0.05))
+    """
+    each = delta / (2.0 * arms * noisy(counted))
+    if not one_best or arms < MANY or len(counted) > 1 or counted[0].kind == EXACT:
+        return Shares(each)
+    # Both ends of a mean with a known deviation rest on one event, of which either may have all.
+    return Shares(0.5 * each, (0.25 if counted[0].kind == NORMAL_MEAN else 0.5) * delta)
 
 
 def kinds_and_scales(statistics: Iterable[Statistic]) -> tuple[Ints, Floats]:

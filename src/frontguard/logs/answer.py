@@ -72,12 +72,16 @@ def as_designed(
 
 
 def interval_reader(
-    ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool
+    ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool, one_best: bool = False
 ) -> IntervalReader:
-    """Return the reader of intervals for the design of this log."""
+    """Return the reader of intervals for the design of this log.
+
+    `one_best`: all its arms are compared with each other, whichever are there, so that one of them is the best.
+    """
     kinds = ((PairedLog, PairReader), (Clustered, ClusterReader), (IndependentLog, IndependentReader))
     kind = next((reader for log, reader in kinds if isinstance(ordered, log)), IntervalReader)
-    return kind(ordered, objectives, delta, anytime=anytime)
+    alone = kind in (IntervalReader, ClusterReader)  # elsewhere pairs say what it takes
+    return kind(ordered, objectives, delta, anytime=anytime, one_best=one_best and alone)
 
 
 def answer(
@@ -90,9 +94,12 @@ def answer(
     notes: tuple[Notice, ...] = (),
     come_back: Ordered | None = None,
     columns_of_arm: Sequence[str] = (),
+    one_best: bool | None = None,
 ) -> Answer:
     """The analysis of sorted measurements; `delta` is what is left of δ for the intervals.
 
+    `one_best`: which arms there are depends neither on what was measured nor on when one looks; of a log that grows,
+    that is not known.
     `come_back`: the pulls that are not under way, from which it is foreseen what more would bring. `columns_of_arm`:
     those that were joined to the names of arms.
     """
@@ -100,7 +107,8 @@ def answer(
     delta = question.delta if delta is None else delta
     goal = goal_of(question)
     boxed, M = question.columns.boxed, len(question.objectives)
-    reader = interval_reader(ordered, boxed, delta, anytime=bool(question.anytime))
+    one_best = not question.anytime if one_best is None else one_best
+    reader = interval_reader(ordered, boxed, delta, anytime=bool(question.anytime), one_best=one_best)
     intervals = reader.read(question.threat)
     refuse_forgotten_percent(question.objectives, intervals.estimates[:, :M], "the largest estimate")
     verdicts = judge(intervals, **goal)
@@ -115,7 +123,7 @@ def answer(
             return None
         ahead = reader
         if come_back is not None:
-            ahead = interval_reader(come_back, boxed, delta, anytime=bool(question.anytime))
+            ahead = interval_reader(come_back, boxed, delta, anytime=bool(question.anytime), one_best=one_best)
         return needed(ahead, question.threat, verdicts, **goal)
 
     def seen() -> tuple[tuple[Floats, Floats], Guess | None, Bools]:

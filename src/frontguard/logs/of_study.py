@@ -21,7 +21,7 @@ from frontguard.errors import BadInput
 from frontguard.evidence.apart import IndependentLog
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import pairs_of
-from frontguard.evidence.statistics import statistics_of
+from frontguard.evidence.statistics import shares_of_ends, statistics_of
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_reader, mean_front, means
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
@@ -149,14 +149,19 @@ def own_answer(
         return replace(result, log=details), Differing()
     question, goal = log.question, goal_of(log.question)
     ordered, delta = measured(log, kept, question)
-    reader = interval_reader(ordered, columns.boxed, delta, anytime=True)
+    whole = len(kept) == len(settings.arms)
+    counted = statistics_of(columns.boxed)
+    shared = shares_of_ends(delta, len(settings.arms), counted, one_best=question.one_by_one)
+    if shared.best and not whole:  # the best of those that are left is not known
+        delta *= 0.5
+    reader = interval_reader(ordered, columns.boxed, delta, anytime=True, one_best=whole)
     place = np.full(len(settings.arms) + 1, -1)  # the last stands for "none", which is −1
     place[kept] = np.arange(len(kept))
     codes = result.verdict_codes[kept]
     own = Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.KEEP, np.inf, np.inf)
     if ahead and own.undecided.any():
         come_back = sorted_log(log, kept, question, begun=False)
-        foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True)
+        foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True, one_best=whole)
         more = needed(foreseen, question.threat, own, **goal)
         details = replace(details, needed=more.among(kept))
     if not wanted:
@@ -203,8 +208,11 @@ def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = N
     notes += check.notices()
     ordered, delta = measured(log, kept, question)
     come_back = sorted_log(log, kept, question, begun=False)
-    found = answer(ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back)
-    found = found if len(kept) == len(log.settings.arms) else _with_excluded(found, log, kept)
+    whole = len(kept) == len(log.settings.arms)
+    found = answer(
+        ordered, question, delta=delta, profiled=profiled, notes=tuple(notes), come_back=come_back, one_best=whole
+    )
+    found = found if whole else _with_excluded(found, log, kept)
     return replace(found, parts=log.result.parts)
 
 

@@ -146,9 +146,17 @@ def judge(
     return _judge_pairs(intervals, asked) if intervals.apart is not None else _judge_alone(intervals, asked, briefly)
 
 
+def _as_read(intervals: ArmIntervals, asked: Goal) -> ArmIntervals:
+    """Return the intervals by which arms are kept and matched: with ends of the best arm, where these say enough."""
+    if intervals.best is None or (asked.coverage < asked.accuracy).any():
+        return intervals
+    return replace(intervals, upper=intervals.best)
+
+
 def _judge_alone(intervals: ArmIntervals, asked: Goal, briefly: bool) -> Verdicts:
+    decided_by = _put_out(intervals.lower, intervals.upper)
+    intervals = _as_read(intervals, asked)
     lower, upper = intervals.lower, intervals.upper
-    decided_by = _put_out(lower, upper)
     codes = np.where(decided_by >= 0, int(Verdict.BEATEN), int(Verdict.UNDECIDED))
     alive = np.flatnonzero(decided_by < 0)
     if len(alive) > _MANY:  # neighbours one after another find in the cache what the one before them used
@@ -434,9 +442,8 @@ def promised_now(
     if intervals.apart is not None:
         columns = intervals.as_columns()[:, :, :M]
         return promised_of_pairs(columns, alive, verdicts.front[alive], wanted)
-    return promised_amounts(
-        intervals.lower[alive, :M], intervals.upper[alive, :M], verdicts.front[alive], wanted, exact
-    )
+    read = _as_read(intervals, wanted)
+    return promised_amounts(read.lower[alive, :M], read.upper[alive, :M], verdicts.front[alive], wanted, exact)
 
 
 def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:

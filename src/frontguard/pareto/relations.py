@@ -29,6 +29,7 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -174,14 +175,14 @@ def bound_of(intervals: Floats, j: int, i: int, d: int, every: bool) -> float:
     Bounds of best rivals say whether an arm is kept, and nothing else: they are left aside where `every` objective must
     come down. Of an arm that has no interval (any more, or that the rule may read) nothing is believed that pairs say.
     """
-    alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
+    alone: float = intervals[j, BEST_HIGH, d] - intervals[i, LOW, d]
     return min(alone, _by_pairs(intervals, j, i, d, every)) if alone < np.inf else alone
 
 
 @inlined
 def sharper(intervals: Floats, j: int, i: int, d: int, every: bool) -> bool:
     """Tell whether evidence on pairs says more of m_j − m_i in objective d than intervals do."""
-    alone: float = intervals[j, HIGH, d] - intervals[i, LOW, d]
+    alone: float = intervals[j, BEST_HIGH, d] - intervals[i, LOW, d]
     return bound_of(intervals, j, i, d, every) < alone
 
 
@@ -207,6 +208,7 @@ def lasting_intervals(intervals: Floats) -> Floats:
     K, lasting = intervals.shape[0], intervals.copy()
     # In the long run R may promise more than can be: an empty interval.
     lasting[:, [LOW, HIGH]] = np.sort(intervals[:, [LOW_FLOOR, HIGH_FLOOR]], axis=1)
+    lasting[:, BEST_HIGH] = lasting[:, HIGH]
     if intervals.shape[1] > COLUMNS + 2 * K:
         lasting[:, COLUMNS : COLUMNS + K] = intervals[:, COLUMNS + 2 * K :]
     return lasting
@@ -222,7 +224,7 @@ def gain_below(intervals: Floats, i: int, d: int) -> float:
 @inlined
 def gain_above(intervals: Floats, j: int, d: int) -> float:
     """Return by how much more pulls can still lower H_j in one objective; ∞ as long as nothing is known."""
-    gain = intervals[j, HIGH, d] - intervals[j, HIGH_FLOOR, d]
+    gain = intervals[j, BEST_HIGH, d] - intervals[j, HIGH_FLOOR, d]
     return gain if gain == gain else (0.0 if intervals[j, REFUTED, d] == 2.0 else np.inf)
 
 

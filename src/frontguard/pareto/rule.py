@@ -32,7 +32,7 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.intervals import COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, LOW
+from frontguard.evidence.intervals import BEST_HIGH, COLUMNS, DOUBT_LOW, ESTIMATE, HIGH, LOW
 from frontguard.pareto.relations import (
     CERTIFIED,
     GIVEN_UP,
@@ -245,7 +245,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
     """
     arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = standing.control[0].alive
-    size = strongest(intervals, HIGH, alive, count, front)
+    size = strongest(intervals, BEST_HIGH, alive, count, front)
     for a in range(count):
         i = alive[a]
         if arms[i].candidate == NOT_RETURNED and not every:

@@ -517,7 +517,7 @@ def ends_of(task: Task, spread: SpreadBound | None) -> list[int | None]:
     """Return for both ends of each interval of the certified policy the pulls before which it is not bounded."""
     rule = interval_rule(
         task.threat, arms=task.arms, objectives=task.width, delta=task.question.delta, spread=spread, t_bar=T_BAR,
-        statistics=task.statistics,
+        statistics=task.statistics, one_best=task.question.one_by_one,
     )  # fmt: skip
     return first_bounded(rule)
 

@@ -260,15 +260,18 @@ class Policy(ABC):
     @property
     def verdict_codes(self) -> Ints:
         """The `Verdict` of every arm (K,) as a number."""
-        codes: Ints = self.standing.arms["status"].copy()
-        return codes
+        return self._verdicts()[0]
+
+    def _verdicts(self) -> tuple[Ints, Ints]:
+        """Return the verdicts (K,), and who decided them (K,): −1 where no arm did."""
+        return self.standing.arms["status"].copy(), self.standing.arms["decided_by"].copy()
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
         """Return the answer so far; final once `done`."""
         pulls = self.pulls_per_arm
         seen = (pulls > 0)[:, None]
         lower, upper = self._bounds()
-        names, codes = _names(arm_names, self.arms, "arm"), self.verdict_codes
+        names, (codes, decided_by) = _names(arm_names, self.arms, "arm"), self._verdicts()
         excluded = tuple(names[i] for i in np.flatnonzero(codes == Verdict.EXCLUDED).tolist())
         return Answer(
             policy=self.name,
@@ -282,7 +285,7 @@ class Policy(ABC):
                 upper=np.where(seen, upper, np.inf),
             ),
             pulls_per_arm=pulls,
-            decided_by=self.standing.arms["decided_by"].copy(),
+            decided_by=decided_by,
             certificate=replace(self.certificate(), arms=self.arms - len(excluded), excluded=excluded),
             notices=self._notices(),
             outlook=self.outlook(),

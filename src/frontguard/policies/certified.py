@@ -18,6 +18,7 @@ from frontguard._common.checks import checked_count, checked_delta, one_for_each
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     COLUMNS,
     DOUBT_HIGH,
     DOUBT_LOW,
@@ -207,12 +208,15 @@ class Certified(Holding):
             t_bar=t_bar, paired=paired, items=items, blocks=blocks, independent=independent, foreseen=foreseen,
             limited=len(self.limits.columns) > 0,
         )  # fmt: skip
+        self.kinds = self.rule.kinds[: len(counted)]
         self.limits.check(self.width)
         self.baseline = baseline
         allowed = checked_tolerance(accuracy, self.objectives, "accuracy")
         covering = allowed if coverage is None else checked_tolerance(coverage, self.objectives, "coverage")
         beaten = None if margin is None else checked_tolerance(margin, self.objectives, "margin")
         self.goal = Goal.of(allowed, covering, goal, beaten)
+        # Of an arm that may not be matched within γ, what holds of the best one does not say enough.
+        self._best = self.rule.best if (covering >= allowed).all() else -1
         self.costs = one_for_each(
             1.0 if costs is None else costs, self.arms, "costs", lambda array: array >= 0.0, "finite and not negative",
             of="arm",
@@ -244,6 +248,7 @@ class Certified(Holding):
 
     def _begin(self) -> None:
         super()._begin()
+        self.rule = self.rule._replace(best=self._best)
         self.differences = self.differences.copy()
         self.differences.begin()
         self.against = None
@@ -252,7 +257,7 @@ class Certified(Holding):
         self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
         self.standing.arms["cost"] = relative_costs(self.costs)
         self._carried = Carried.nothing(self.standing.intervals) if self.blocks else None
-        self._hold_nothing(counted=self.rule.kinds == BOUNDED_MEAN)
+        self._hold_nothing(counted=self.kinds == BOUNDED_MEAN)
         self._touched = np.zeros(self.arms, np.bool_)  # arms with values that no decision has seen
         self._told_since = 0  # pulls told since the last decision
         self._certified = 0  # 1 once what is returned is certified, and better estimates are waited for
@@ -318,7 +323,7 @@ class Certified(Holding):
     @property
     def width(self) -> int:
         """Values of a pull: one for each objective, and those that are only limited."""
-        return int(self.rule.kinds.shape[0])
+        return len(self.kinds)
 
     @property
     def accuracy(self) -> Floats:
@@ -392,6 +397,35 @@ class Certified(Holding):
         return np.repeat(wanted, np.maximum(level - asked, 0))
 
     @property
+    def alive(self) -> Bools:
+        """The arms (K,) of which more pulls may be wanted: neither put out nor excluded."""
+        there = np.zeros(self.arms, np.bool_)
+        there[self._alive] = True
+        return there
+
+    def _verdicts(self) -> tuple[Ints, Ints]:
+        """Return what may be said of the arms: of those that cannot be the best, that they are beaten, or matched.
+
+        The rule puts an arm out by an end that holds of the best arm. That it is beaten takes H, which holds of all; if
+        not, a kept arm is as good as the best one, within γ, and so as this one (docs/theory.md, (dd)).
+        """
+        codes, decided_by = super()._verdicts()
+        alive, out = self._alive, np.flatnonzero(codes == Verdict.BEATEN)
+        if self.rule.best < 0 or not len(alive) or not len(out):
+            return codes, decided_by
+        ends = self.standing.intervals[:, :, 0]
+        first = int(alive[ends[alive, LOW].argmax()])
+        low, high = np.full(len(out), ends[first, LOW]), ends[out, HIGH]
+        if self._carried is not None:  # as they were when they were put out
+            low, high = self._carried.its[out, LOW, 0], self._carried.own[out, HIGH, 0]
+        kept = alive[codes[alive] == Verdict.KEEP]
+        by = int(kept[ends[kept, LOW].argmax()]) if len(kept) else first
+        beaten = high < low
+        codes[out] = np.where(beaten, Verdict.BEATEN, Verdict.MATCHED if len(kept) else Verdict.UNDECIDED)
+        decided_by[out] = np.where(beaten, decided_by[out] if self._carried is not None else first, by)
+        return codes, decided_by
+
+    @property
     def _alive(self) -> Ints:
         """The arms that are neither beaten nor excluded."""
         return self.standing.alive[: int(self.standing.control["alive"][0])]
@@ -444,6 +478,9 @@ class Certified(Holding):
         self.standing.control["alive"] = len(alive)
         if len(self.excluded):
             self.differences.exclude(self.standing.intervals)
+            if self.rule.best >= 0:  # which of the others is the best may depend on what was measured
+                self.rule = self.rule._replace(best=-1)
+                self._touched[:] = True
         self._calls = None
 
     @property
@@ -454,7 +491,7 @@ class Certified(Holding):
     @property
     def refuted(self) -> Bools:
         """The arms and columns (K, C) whose measurements contradict what is assumed: nothing is known of them."""
-        return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.rule.kinds != EXACT))
+        return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.kinds != EXACT))
 
     def give_up(self, which: Bools) -> None:
         """Forget all about these arms and columns (K, C), and go on with the other arms, as with arms excluded."""
@@ -589,7 +626,9 @@ class Certified(Holding):
             self.differences.forget(intervals, touched)  # the present samples count
         found_false = bool(refresh_all(intervals, touched, self.samples, asked[touched], self.rule))
         if self._carried is not None:
-            self._carried.move(intervals, self.rule.kinds != EXACT)
+            self._carried.move(intervals, self.kinds != EXACT)
+        if self.rule.best < 0:  # from when on nothing is read that holds of the best arm, also of arms that come back
+            intervals[:, BEST_HIGH] = intervals[:, HIGH]
         if self.differences.columns:  # else there is nothing beside the intervals
             found_false |= self.differences.refresh(
                 Sampled(intervals, self.samples, asked, touched, np.sort(self._alive))
@@ -614,8 +653,8 @@ class Certified(Holding):
             intervals = standing.intervals[:, :, : self.objectives]
             returned = standing.arms["status"][alive] == Verdict.KEEP
             return self._certificate(*promised_of_pairs(intervals, alive, returned, self.goal))
-        lower, upper = (bounds[alive] for bounds in self._bounds())
-        inside, exact = standing.arms["status"][alive] == Verdict.KEEP, self.rule.kinds[: self.objectives] == EXACT
+        lower, upper = (standing.intervals[alive, column, : self.objectives] for column in (LOW, BEST_HIGH))
+        inside, exact = standing.arms["status"][alive] == Verdict.KEEP, self.kinds[: self.objectives] == EXACT
         return self._certificate(*promised_amounts(lower, upper, inside, self.goal, exact))
 
     def outlook(self) -> Certificate:
@@ -679,7 +718,7 @@ class Certified(Holding):
         codes, decided_by = found.verdict_codes.copy(), found.decided_by.copy()
         codes[kept] = verdicts.codes
         decided_by[kept] = np.where(verdicts.decided_by >= 0, kept[verdicts.decided_by], -1)
-        exact = self.rule.kinds[: self.objectives] == EXACT
+        exact = self.kinds[: self.objectives] == EXACT
         now = self._certificate(*promised_now(intervals, verdicts, **self._aims, exact=exact))
         promised = replace(found.certificate, accuracy=now.accuracy, coverage=now.coverage)
         return replace(found, verdict_codes=codes, decided_by=decided_by, certificate=promised)

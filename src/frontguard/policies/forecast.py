@@ -19,6 +19,7 @@ from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
 from frontguard.evidence.confidence_sequences import read_rank, taken_away
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     COLUMNS,
     HIGH,
     HIGH_FLOOR,
@@ -138,30 +139,41 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 
 
 @kernel
+def _read_ends(thought: Thought, i: int, d: int, row: int, low: float, high: float) -> tuple[float, float]:
+    """Return ends of arm i in column d, now `low` and `high`, by a row of the rule, if it had its pulls of the thought.
+
+    These are pulls in the proportions of its sample.
+    """
+    samples, rule, pulls = thought.samples, thought.rule, thought.pulls[i]
+    interval, have = thought.known[i, :, d], thought.standing.arms[i].pulls
+    record: Record = samples.columns[i * thought.known.shape[2] + d]
+    if rule.kinds[row] != QUANTILE:
+        if interval[REFUTED] == 0.0 and have > 0:
+            found_low, found_high = interval_of(samples, record, have, rule, row, pulls)
+            low, high = max(low, found_low), min(high, found_high)
+        return low, high
+    scale, failed = have / pulls, have - record.count
+    taken = taken_away(rule.taken[row], int(pulls))
+    for s in range(usable_shifts(interval, rule)):
+        rank = scale * (read_rank(rule.low_ranks[row, s], int(pulls)) - taken)
+        low = max(low, _at_rank(samples, record, failed, rank, False) - rule.costs[row, s])
+        rank = scale * (read_rank(rule.high_ranks[row, s], int(pulls)) - taken)
+        high = min(high, -_at_rank(samples, record, failed, rank, True) + rule.costs[row, s])
+    if interval[REFUTED] == 0.0:
+        low, high = with_all_shifts(samples, record, have, rule, row, pulls, low, high)
+    return low, high
+
+
+@kernel
 def _read_intervals(thought: Thought, i: int) -> None:
-    """Read the intervals of arm i if it had its pulls of the thought in the proportions of its sample."""
-    intervals, samples, rule, pulls = thought.known, thought.samples, thought.rule, thought.pulls[i]
-    have = thought.standing.arms[i].pulls
-    scale = have / pulls
+    """Read the intervals of arm i if it had its pulls of the thought."""
+    intervals, rule = thought.known, thought.rule
     for d in range(intervals.shape[2]):
         interval = intervals[i, :, d]
-        record: Record = samples.columns[i * intervals.shape[2] + d]
-        if rule.kinds[d] != QUANTILE:
-            if interval[REFUTED] == 0.0 and have > 0:
-                low, high = interval_of(samples, record, have, rule, d, pulls)
-                interval[LOW], interval[HIGH] = max(interval[LOW], low), min(interval[HIGH], high)
-            continue
-        failed = have - record.count
-        taken = taken_away(rule.taken[d], int(pulls))
-        for s in range(usable_shifts(interval, rule)):
-            rank = scale * (read_rank(rule.low_ranks[d, s], int(pulls)) - taken)
-            interval[LOW] = max(interval[LOW], _at_rank(samples, record, failed, rank, False) - rule.costs[d, s])
-            rank = scale * (read_rank(rule.high_ranks[d, s], int(pulls)) - taken)
-            interval[HIGH] = min(interval[HIGH], -_at_rank(samples, record, failed, rank, True) + rule.costs[d, s])
-        if interval[REFUTED] == 0.0:
-            interval[LOW], interval[HIGH] = with_all_shifts(
-                samples, record, have, rule, d, pulls, interval[LOW], interval[HIGH]
-            )
+        interval[LOW], interval[HIGH] = _read_ends(thought, i, d, d, interval[LOW], interval[HIGH])
+        interval[BEST_HIGH] = min(interval[HIGH], interval[BEST_HIGH])
+        if rule.best >= 0:
+            interval[BEST_HIGH] = _read_ends(thought, i, d, rule.best, interval[LOW], interval[BEST_HIGH])[1]
     if thought.limits.columns.shape[0] > 0:
         veil_arm(intervals, i, thought.limits, thought.standing.arms, thought.standing.intervals)
 
@@ -176,7 +188,7 @@ def _eased(start: Floats, tolerance: Floats, i: int, j: int, every: bool) -> Flo
     eased = tolerance.copy()
     for d in range(tolerance.shape[0]):
         slack = tolerance[d] - lasting_difference(start, j, i, d, every)
-        gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, HIGH, d] - start[j, HIGH_FLOOR, d]
+        gain = start[i, LOW_FLOOR, d] - start[i, LOW, d] + start[j, BEST_HIGH, d] - start[j, HIGH_FLOOR, d]
         if sharper(start, j, i, d, every):
             bound = bound_of(start, j, i, d, every)
             gain = max(0.0, bound - floor_of_pair(start, j, i, d))
@@ -322,7 +334,7 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
         if taken > dearest:
             dearest, answer[1], answer[2] = taken, i, k
     # A rival that another one exceeds everywhere need not be looked at; candidates are, each may hide what is below it.
-    rivals = standing.front[: strongest(intervals, HIGH, alive, alive.size, standing.front)]
+    rivals = standing.front[: strongest(intervals, BEST_HIGH, alive, alive.size, standing.front)]
     rivals = np.concatenate((returned, _meant(arms, rivals, False)))
     for i in returned:
         if arms[i].status == KEEP:

@@ -12,6 +12,7 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.intervals import (
+    BEST_HIGH,
     DOUBT_HIGH,
     DOUBT_LOW,
     ESTIMATE,
@@ -131,7 +132,8 @@ class Holding(Policy):
 # Beaten arms in blocks ------------------------------------------------------------------------------------------------
 
 
-LOWER, UPPER, MIDDLE = (LOW, LOW_FLOOR, PLAIN_LOW), (HIGH, HIGH_FLOOR, PLAIN_HIGH), (ESTIMATE, DOUBT_LOW, DOUBT_HIGH)
+LOWER, UPPER = (LOW, LOW_FLOOR, PLAIN_LOW), (HIGH, HIGH_FLOOR, PLAIN_HIGH, BEST_HIGH)
+MIDDLE = ESTIMATE, DOUBT_LOW, DOUBT_HIGH
 
 
 class Carried(NamedTuple):

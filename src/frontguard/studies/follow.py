@@ -27,7 +27,6 @@ from frontguard.studies.measurement import is_lost
 from frontguard.studies.pulls import NOT_USABLE, counted_and_held, reasons_of
 from frontguard.studies.replay import Replay, answer_of
 from frontguard.studies.settings import Settings
-from frontguard.verdicts import Verdict
 
 Progress = Callable[[int, int], None]
 
@@ -292,8 +291,7 @@ class Follower:
 
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
         """How many pulls are left by the forecast, and what they cost."""
-        codes = state.policy.verdict_codes
-        alive = int((codes != Verdict.BEATEN).sum())
+        alive = int(state.policy.alive.sum())
         pulls, left, cost = self._foreseen
         if alive * alive > PAIRS and pulls <= state.told < STEP * pulls and not state.stopped:
             fewer = None if left is None else max(1, left - (state.told - pulls))

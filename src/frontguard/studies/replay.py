@@ -252,7 +252,7 @@ class Replay:
         """
         pulls = self.policy.pulls_per_arm - self._taken.stopped
         failures = self._taken.failed - self._taken.stopped[:, None]
-        there = (pulls >= PROBE) & (self.policy.verdict_codes != Verdict.BEATEN)
+        there = (pulls >= PROBE) & self.policy.alive
         suspects = np.flatnonzero((failures > 0).any(axis=1) & there)
         excluded = set(self.policy.excluded.tolist())
         eps = self.settings.question.threat.eps
@@ -333,7 +333,7 @@ class Replay:
         """
         policy, asked = self.policy, self.settings.question
         first = int(policy.standing.control["first"][0])
-        seen = (policy.pulls_per_arm >= first) | np.isin(policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
+        seen = (policy.pulls_per_arm >= first) | ~policy.alive
         if not seen.all():
             return
         if len(seen) > 1:
@@ -538,7 +538,7 @@ class Replay:
         """How steady estimates are, where that is asked for and there is a certificate."""
         if not self.settings.question.polish or status != "certified":
             return ()
-        there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
+        there = self.policy.alive
         unsteady, apart = len(self.policy.unsteady), bool((self.policy.accuracy == 0.0).any())
         return (Polished(int(there.sum()), unsteady, self.policy.polish, self.stopped, apart),)
 
@@ -568,7 +568,7 @@ class Replay:
         if asked.max_pulls is not None and self.planned >= asked.max_pulls:
             return (BudgetOver("max_pulls", asked.max_pulls),)
         if asked.max_cost is not None and asked.cost is not None and spending is not None:
-            there = ~np.isin(self.policy.verdict_codes, (Verdict.BEATEN, Verdict.EXCLUDED))
+            there = self.policy.alive
             dearest = float(spending.expected[there].max(initial=0.0))
             if float(spending.by_arm.sum()) + dearest > asked.max_cost * (1.0 + SLACK):  # not even one more pull
                 return (BudgetOver("max_cost", asked.max_cost, asked.cost.unit),)

@@ -12,6 +12,7 @@ from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost
 from frontguard.planning.reach import means_below_floor
+from frontguard.planning.sessions import FARTHEST, OFTEN, SuitePlan
 from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
@@ -99,6 +100,27 @@ def answer(made: CostPlan) -> str:
             if other.certified < other.runs:
                 said += _but(other)
     return f"{said}."
+
+
+def sessions(made: SuitePlan) -> tuple[str, str]:
+    """How many sessions a suite takes, and what that rests on."""
+    metric, asked = made.question.objectives[0], made.question
+    noise, worse = (percentage(each) if metric.relative else f"{each:g}" for each in (made.noise, made.slower))
+    passes, finds = (f"more than {FARTHEST:,}" if each is None else f"{each:,}" for each in (made.passes, made.finds))
+    suite = "1 equal test" if made.tests == 1 else f"{made.tests:,} equal tests"
+    given = ""
+    if made.sessions is not None:
+        found = "none, however much worse"
+        if made.least is not None:
+            found = (
+                f"one that is {percentage(rounded_up(made.least, 2)) if metric.relative else f'{made.least:.2g}'} worse"
+            )
+        given = f" {made.sessions:,} find {found}."
+    return (
+        f"{passes} sessions a side pass {suite}; {finds} find one that is {worse} worse.{given}",
+        f"Noise {noise} between sessions, {tolerance(metric)} tolerated, each in {percent(OFTEN)} of gates: "
+        f"{percent(asked.confidence)} confidence, up to {percent(asked.threat.eps)} of the sessions wrong.",
+    )
 
 
 def _but(row: SimulatedCost) -> str:
