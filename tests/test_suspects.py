@@ -140,7 +140,7 @@ SHAPES: dict[str, Draw] = {
 def test_clean_samples_raise_no_hint(shape: str) -> None:
     rng = np.random.default_rng(4)
     for size, samples in ((30, 300), (50, 200), (100, 150), (300, 60), (1000, 30)):
-        found = [dirtier_than(0.0, [("a", "x", look_at(SHAPES[shape](rng, size)))]) for _ in range(samples)]
+        found = [dirtier_than({"x": 0.0}, [("a", "x", look_at(SHAPES[shape](rng, size)))]) for _ in range(samples)]
         assert found == [None] * samples
 
 
@@ -159,18 +159,18 @@ def test_many_gross_outliers_at_a_declared_zero_do(share: float, shape: str, lie
         }[lies]
         values = clean.copy()
         values[: round(share * size)] = replaced[: round(share * size)]
-        found = dirtier_than(0.0, [("clean", "x", look_at(clean)), ("dirty", "x", look_at(values))])
+        found = dirtier_than({"x": 0.0}, [("clean", "x", look_at(clean)), ("dirty", "x", look_at(values))])
         assert found is not None
         assert (found.arm, found.arms, found.of) == ("dirty", 1, 2)
         assert found.share == pytest.approx(share, abs=0.06)
-        assert dirtier_than(share, [("dirty", "x", look_at(values))]) is None  # declared
+        assert dirtier_than({"x": share}, [("dirty", "x", look_at(values))]) is None  # declared
 
 
 def test_one_value_among_others_that_all_differ_is_a_sign(snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(6)
     values = rng.normal(5.0, 2.0, 200)
     values[:60] = 5.0  # in the midst of the others: a stuck sensor
-    found = dirtier_than(0.0, [("a", "x", look_at(values))])
+    found = dirtier_than({"x": 0.0}, [("a", "x", look_at(values))])
     assert found is not None
     assert (found.sign, found.share) == ("ties", 0.3)
     assert said(found) == snapshot

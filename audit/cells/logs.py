@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from audit.cells.contract import CONFIDENCE, NO_ATTACK, Answers, Rng, analysed, cell
 from audit.cells.means import PRICE, SOLVED, stars_and_cost
 from audit.cells.studies import slow_or_fast
-from audit.worlds import FAR, World, exactly, normal, rate
+from audit.worlds import FAR, LEVELS, World, exactly, normal, rate
 from frontguard import Malicious, Objective, Share, Study, analyze
 from frontguard._common.typing import Floats
 
@@ -79,3 +80,51 @@ def means_in_a_log(rng: Rng) -> Answers:
     every = np.concatenate(columns)
     log = {"arm": np.repeat(world.arms, rows)} | {each.name: every[:, d] for d, each in enumerate(world.objectives)}
     yield from analysed(world, log, threat)
+
+
+@cell
+def contamination_found_by_looking(rng: Rng) -> Answers:
+    """A log at whose declared contamination arms are open, asked again at the largest at which it says more."""
+    eps, rows = 0.04, 300
+    world = World((SOLVED,), ((rate(0.6),), (rate(0.69),), (rate(0.78),)))
+    samples = []
+    for arm, to in enumerate((1.0, 1.0, 0.0)):
+        values = world.sample(arm, rows, rng)[:, 0]
+        values[rng.random(rows) < eps] = to
+        samples.append(values)
+    log = {"arm": np.repeat(world.arms, rows), "solved": np.concatenate(samples)}
+    asked: dict[str, Any] = {"arm": "arm", "objectives": world.objectives, "confidence": CONFIDENCE}
+    found = analyze(log, contamination=0.15, **asked)
+    yield world.truth, found
+    for each in () if found.log is None else found.log.if_cleaner:
+        if eps <= each.contamination < 0.15:  # else what it says rests on less contamination than there is
+            yield world.truth, analyze(log, contamination=each.contamination, **asked)
+
+
+@cell
+def log_with_an_attacker_for_each_metric(rng: Rng) -> Answers:
+    """A malicious attacker hits more of the seconds than of the answers, and those that matter most."""
+    rows, shares = 400, {"seconds": 0.15, "solved": 0.03}
+    metrics = Objective("seconds", "minimize", tolerance=0.5), SOLVED
+    world = World(
+        metrics, ((normal(1.0, 0.3), rate(0.5)), (normal(1.6, 0.3), rate(0.62)), (normal(2.3, 0.3), rate(0.5)))
+    )
+    columns: list[Floats] = []
+    for arm in range(len(world.laws)):
+        values = world.sample(arm, rows, rng)
+        up = arm == 2  # the arm below the others is made to look better, and the others worse
+        seconds, solved = values.T
+        edge = np.quantile(world.laws[arm][0](LEVELS), 1.0 - shares["seconds"] if up else shares["seconds"])
+        seconds[seconds > edge if up else seconds < edge] = -FAR if up else FAR
+        useful = solved == 0.0 if up else solved == 1.0
+        chance = shares["solved"] / float((world.laws[arm][1](LEVELS) == (0.0 if up else 1.0)).mean())
+        solved[useful & (rng.random(rows) < chance)] = float(up)
+        columns.append(np.stack([seconds, solved], axis=1))
+    every = np.concatenate(columns)
+    log = {"arm": np.repeat(world.arms, rows), "seconds": every[:, 0], "solved": every[:, 1]}
+    for anytime in (False, True):
+        yield (
+            world.truth,
+            analyze(log, arm="arm", objectives=world.objectives, threat="malicious", contamination=shares,
+                    confidence=CONFIDENCE, anytime=anytime, profile=False),
+        )  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from audit.cells.contract import Answers, Rng, Told, begun, cell, one_run, watched
-from audit.worlds import LEVELS, Law, World, between, categories, exactly, normal, rate
-from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Threat
+from audit.cells.contract import CONFIDENCE, Answers, Rng, Told, begun, cell, one_run, watched
+from audit.worlds import FAR, LEVELS, Law, World, between, categories, exactly, normal, rate
+from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, Threat
 from frontguard._common.typing import Bools, Floats
 from frontguard.studies.study import Pull
 
@@ -188,3 +188,24 @@ def known_deviation(rng: Rng) -> Answers:
             if position % 12 == 5:
                 yield truth, study.result()
     yield truth, study.result()
+
+
+@cell
+def an_attacker_of_one_metric(rng: Rng) -> Answers:
+    """Seconds are replaced just where an answer was right, which is taken as it is; some answers fail."""
+    seconds = Objective("seconds", "minimize", tolerance=0.3, contamination=0.25)
+    answers = Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
+    laws = ((1.0, 0.5), (1.4, 0.7), (1.35, 0.45), (1.75, 0.65))  # two on the front, and one below each of them
+    world = World((seconds, answers), tuple((normal(middle, 0.3), rate(chance)) for middle, chance in laws))
+
+    def measured(pull: Pull) -> Told:
+        values: list[float | None] = world.measure(pull.index, rng).tolist()
+        if values[1] and rng.random() < 0.25 / laws[pull.index][1]:  # a quarter of all, whatever the seconds were
+            values[0] = FAR if pull.index < 2 else -FAR
+        if rng.random() < 0.02:
+            values[1] = None
+        return values
+
+    study = Study(world.arms, world.objectives, "prescient", confidence=CONFIDENCE, seed=int(rng.integers(2**31)),
+                  max_pulls=600)  # fmt: skip
+    yield from watched(world, study, measured, at_once=16)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from frontguard._common.checks import read_amount, real_number
+from frontguard._common.checks import checked_share, read_amount, real_number
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.objectives import Counted, Direction, Objective, checked_statistic, parse_tolerance
@@ -31,6 +31,7 @@ class Limit:
     The statistic is a `quantile`, or with `statistic="mean"` the mean of values between `bounds` (0 and 1 unless given,
     or those of the objective of that name). Without either it is what counts of the objective of that name, and else
     the median. An arm keeps to it if it is certainly no further beyond than the `tolerance`, an amount or a percentage.
+    `contamination` is the ε of its metric; an objective of that name has its own.
 
     >>> Limit("latency", at_most=300, quantile=0.95) == Limit.read("p95(latency) <= 300")
     True
@@ -45,6 +46,7 @@ class Limit:
     statistic: Counted | None = None
     bounds: tuple[float, float] | None = None
     tolerance: float | str = 0.0
+    contamination: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no limit; bring numbers to floats."""
@@ -61,6 +63,8 @@ class Limit:
             raise BadInput(f"tolerance of {name} can be a percentage of a positive limit only; got {value:g}")
         spelled = "".join(str(self.tolerance).split()) if tolerance.relative else tolerance.amount
         object.__setattr__(self, "tolerance", spelled)
+        if self.contamination is not None:
+            object.__setattr__(self, "contamination", checked_share(self.contamination, f"contamination of {name}"))
         counted = self._counted(None)  # which refuses what no metric can have
         for key in ("quantile", "statistic", "bounds"):
             if getattr(self, key) is not None or (key == "statistic" and self.quantile is not None):
@@ -149,7 +153,8 @@ def parse_limits(limits: Iterable[Limit | str]) -> tuple[Limit, ...]:
     """Limits, and texts of such, as limits; each of them once.
 
     >>> parse_limits(["bytes<=1000"])
-    (Limit(metric='bytes', at_most=1000.0, at_least=None, quantile=None, statistic=None, bounds=None, tolerance=0.0),)
+    (Limit(metric='bytes', at_most=1000.0, at_least=None, quantile=None, statistic=None, bounds=None, tolerance=0.0,
+    contamination=None),)
     """
     if isinstance(limits, (str, Limit, Mapping)) or not isinstance(limits, Iterable):
         raise BadInput(f"limits must be a list of Limit(...) or texts such as {_EXAMPLES}, even if it is one; "
@@ -173,7 +178,7 @@ def with_limits(limits: Iterable[Limit], more: Iterable[Limit]) -> tuple[Limit, 
 
 def _but_for_its_number(limit: Limit) -> Limit:
     at_most, at_least = (None if end is None else 0.0 for end in (limit.at_most, limit.at_least))
-    return replace(limit, at_most=at_most, at_least=at_least, tolerance=0.0)
+    return replace(limit, at_most=at_most, at_least=at_least, tolerance=0.0, contamination=None)
 
 
 @dataclass(frozen=True)

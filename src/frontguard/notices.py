@@ -424,12 +424,10 @@ class FailuresAlarm(Alarm):
             if self.diluted
             else f"{self.failed} of {self.of} pulls {failed}{why}"
         )
-        against, eps = "without contamination none would", percent(self.contamination)
-        if self.contamination and self.allowed is not None:
+        eps, chance = percent(self.contamination), f"{self.chance:.2g}"
+        against = Statement.TOO_MANY_FAILED(contamination=eps, failed=self.failed, chance=chance)
+        if self.allowed is not None:
             against = Statement.MORE_FAILED_THAN_A_SHARE(contamination=eps, allowed=self.allowed)
-        elif self.contamination:
-            chance = f"{self.chance:.2g}"
-            against = Statement.TOO_MANY_FAILED(contamination=eps, failed=self.failed, chance=chance)
         return f"arm {self.arm!r}: {seen}; {against}"
 
 

@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.checks import read_amount, real_number
+from frontguard._common.checks import checked_share, read_amount, real_number
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument, BadInput
 from frontguard.phrases import did_you_mean
@@ -191,6 +191,7 @@ class Objective:
     The median counts; another `quantile`; or, with `statistic="mean"`, the mean of values that lie between `bounds`, or
     that have a known deviation `sigma` (no value may be replaced then). `exact` is for what is the same whenever it is
     measured. With a `statistic` of None the median is refused where it says little, as of values that are 0 or 1.
+    `contamination` is its ε, where it differs from that of other metrics; `usual_contamination` says which is usual.
 
     >>> latency = Objective("seconds", "minimize", tolerance="2%", quantile=0.95)
     >>> latency.relative, round(latency.inner_tolerance, 6), round(latency.inner_quantile, 6)
@@ -209,6 +210,7 @@ class Objective:
     bounds: tuple[float, float] | None = None
     sigma: float | None = None
     exact: bool = False
+    contamination: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no objective; bring numbers to floats and percentages to one spelling."""
@@ -231,11 +233,21 @@ class Objective:
         )
         for field, value in counted._asdict().items():
             object.__setattr__(self, field, value)
+        if self.contamination is not None:
+            eps = checked_share(self.contamination, f"contamination of objective {self.name!r}")
+            if self.exact and eps > 0.0:
+                raise BadArgument(f"contamination of objective {self.name!r}", must="be 0 where values are exact")
+            object.__setattr__(self, "contamination", eps)
 
     @property
     def level(self) -> float:
         """The level of the quantile that counts, the median's unless said otherwise; no matter where a mean counts."""
         return 0.5 if self.quantile is None else self.quantile
+
+    @property
+    def usual_contamination(self) -> float:
+        """ε where nobody said one: 10% of the values of a quantile; other values are taken as they are."""
+        return 0.1 if self.has_quantile else 0.0
 
     @property
     def by_default(self) -> bool:

@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--frontguard-tolerance", metavar="AMOUNT", default="5%", help="By how much worse is still good.")
     group.addoption(
-        "--frontguard-contamination", metavar="SHARE", default="10%", help="Share of measurements that may be anything."
+        "--frontguard-contamination", metavar="SHARE", help="Share of measurements that may be anything (10%)."
     )
     group.addoption(
         "--frontguard-confidence", metavar="LEVEL", default="95%", help="Probability with which all of it holds."

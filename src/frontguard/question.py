@@ -22,6 +22,7 @@ from frontguard._common.checks import (
     checked_count,
     checked_goal,
     checked_seconds,
+    checked_share,
     checked_truth,
     real_number,
 )
@@ -31,7 +32,7 @@ from frontguard.limits import Columns, Limit, columns_for, parse_limits
 from frontguard.objectives import Counted, Objective, parse_objectives
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, SpreadBound, Subgaussian, Uniform
-from frontguard.theory.threats import USUAL, Threat, threat_of
+from frontguard.theory.threats import Threat, threat_of
 
 Kind = TypeVar("Kind")
 Entry = Objective | str | tuple[str, str]
@@ -47,6 +48,9 @@ MOST_COST = 1e30
 
 TOLERANCE = "5%"
 """The difference that does not matter of a metric that is only named, where one is wanted."""
+
+BY_METRIC, AUTO = "usual", "auto"
+"""What is said of contamination: nothing, so that each metric has its usual one; or that none is declared."""
 
 UNITS, SECONDS = "units", "seconds"
 """What costs are counted in where nobody named it; and the unit that is written as times are."""
@@ -185,7 +189,9 @@ class Asked(TypedDict, total=False):
         Constraints on arms: `Limit`s, or texts such as `"p95(latency)<=300"`, of any metrics. The front is that of the
         feasible arms.
     contamination
-        ε, the probability with which each measurement may be anything: 0.1 or `"10%"`.
+        ε, the probability with which each measurement may be anything: 0.1 or `"10%"`, for all metrics or by name.
+        Usual are 10% of what has a quantile counted, and 0 of rates, means and exact values. Of a log also `"auto"`:
+        none is declared, and each verdict comes with the largest ε that it holds up to.
     confidence
         Probability with which all of the answer holds: 0.95 or `"95%"`.
     goal
@@ -241,7 +247,7 @@ class Asked(TypedDict, total=False):
     sigma: float | Mapping[str, float] | None
     exact: str | Sequence[str] | None
     limits: Iterable[Limit | str] | None
-    contamination: float | str | None
+    contamination: float | str | Mapping[str, float | str] | None
     confidence: float | str | None
     goal: str | None
     baseline: str | None
@@ -301,6 +307,10 @@ _absent = _if(lambda given: given in ("failed", "random"), "be 'failed' or 'rand
 _spread = _if(lambda given: isinstance(given, SpreadBound), "be a spread bound, such as Gaussian(0.2)")
 
 
+def _contamination(given: Any, name: str) -> float | str:
+    return given if isinstance(given, str) and given in (BY_METRIC, AUTO) else checked_share(given, name)
+
+
 def _items(given: Any, name: str) -> int:
     listed = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
     count = checked_count(len(given) if listed else given, name)
@@ -321,7 +331,8 @@ class Question:
     """
 
     objectives: tuple[Objective, ...] = field(default=(), metadata=_by(lambda given, _: parse_objectives(given)))
-    threat: Threat = field(default=USUAL, metadata=_by(lambda given, _: threat_of(given), "study"))
+    threat: Threat = field(default=None, metadata=_by(lambda given, _: threat_of(given), "study"))  # type: ignore
+    contamination: float | str = field(default=None, metadata=_by(_contamination, "study"))  # type: ignore
     confidence: float = field(default=0.95, metadata=_by(checked_confidence, "study"))
     limits: tuple[Limit, ...] = field(default=(), metadata=_by(lambda given, _: parse_limits(given)))
     goal: str = field(default="list", metadata=_by(checked_goal, "study"))
@@ -357,7 +368,7 @@ class Question:
             raise BadArgument("question", must="be a Question", got=shown(question, 120))
         said: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         entries = entries_of(said.pop("maximize", ()), said.pop("minimize", ()), objectives)
-        known = () if question is None else question.objectives
+        known, limits = ((), ()) if question is None else (question.objectives, question.limits)
         metrics = known if entries is None and known else _as_known(known, () if entries is None else entries)
         of_metrics = {name: said.pop(name) for name in _OF_METRICS if name in said}
         tolerance = of_metrics.pop("tolerance", None) if usual else None
@@ -368,8 +379,20 @@ class Question:
             )
             metrics = adjusted(metrics, tolerance)
         said["objectives"] = metrics
-        before = USUAL if question is None else question.threat
-        said["threat"] = threat_of(threat, said.pop("contamination", None), before)
+        eps = said.pop("contamination", None)
+        if isinstance(eps, Mapping):
+            said["objectives"], said["limits"] = _contaminated(metrics, said.get("limits", limits), eps)
+        elif eps is not None:
+            said["contamination"] = eps
+        if question is not None and "contamination" in said:  # then it is said anew, of all
+            said["objectives"] = tuple(replace(each, contamination=None) for each in metrics)
+            asked_of = parse_limits(said.get("limits", limits))
+            said["limits"] = tuple(replace(each, contamination=None) for each in asked_of)
+        if threat is not None:
+            said["threat"] = threat
+            if isinstance(threat, Threat):
+                threat_of(threat, None if isinstance(eps, Mapping) else eps)  # which refuses another ε beside its own
+                said.setdefault("contamination", None)
         if question is None:
             return cls(**said)
         said.setdefault("coverage", question._coverage_of(said["objectives"]))
@@ -383,10 +406,14 @@ class Question:
 
     def __post_init__(self) -> None:
         """Read every field; refuse what cannot be asked together."""
+        if self.contamination is None:
+            of_all = self.threat.eps if isinstance(self.threat, Threat) else BY_METRIC
+            object.__setattr__(self, "contamination", of_all)
         for each in fields(self):
             value = getattr(self, each.name)
             if value is not None or each.default is not None:
                 object.__setattr__(self, each.name, each.metadata["read"](value, each.name))
+        self._settle_threat()
         if self.items is not None or self.pair:
             object.__setattr__(self, "paired", True)
         if self.max_cost is not None:
@@ -399,6 +426,38 @@ class Question:
             if getattr(self, one) and getattr(self, other) not in (False, (), ("none",)):
                 raise BadArgument(one, f"{why}; leave {one} or {other} out")
 
+    def _settle_threat(self) -> None:
+        """Make of the threat model the one with the ε of each column; of exact ones it says nothing."""
+        model, boxed = threat_of(self.threat), self.columns.boxed
+        each = [self.contaminations.get(metric.name) for metric in boxed]
+        known = [eps for eps in each if eps is not None]
+        of_all = self.contamination if isinstance(self.contamination, float) else 0.0 if boxed else model.eps
+        most = max(known, default=of_all)
+        object.__setattr__(self, "threat", type(model)(most, tuple(most if eps is None else eps for eps in each)))
+
+    @cached_property
+    def contaminations(self) -> dict[str, float]:
+        """The ε of each metric that is not exact: its own, that of all, or the usual one of the first that counts.
+
+        >>> Question.of(minimize=["ms", "bytes"], exact="bytes", limits=["mean(solved)>=0.5"]).contaminations
+        {'ms': 0.1, 'solved': 0.0}
+        """
+        own: dict[str, float] = {}
+        for name, eps in (
+            *((each.name, each.contamination) for each in self.objectives),
+            *((each.metric, each.contamination) for each in self.limits),
+        ):
+            if eps is not None and own.setdefault(name, eps) != eps:
+                raise BadArgument("contamination", must=f"be one for {shown(name)}", got=f"{own[name]:g} and {eps:g}")
+        found: dict[str, float] = {}
+        for each in self.columns.boxed:
+            of_all = each.usual_contamination if self.contamination == BY_METRIC else 0.0
+            if isinstance(self.contamination, float):
+                of_all = self.contamination
+            if not each.exact:
+                found.setdefault(each.name, own.get(each.name, of_all))
+        return found
+
     def _check_metrics(self) -> None:
         """Refuse more metrics than tables hold, and statistics that the threat, or a list of coverages, rules out."""
         objectives, limits = len(self.objectives), len(self.limits)
@@ -408,12 +467,13 @@ class Question:
         if self.coverage is not None and len(self.coverage) != objectives:
             must = f"be one number for each of {objectives} objectives"
             raise BadArgument("coverage", must=must, got=f"{len(self.coverage)}")
-        if self.threat.eps > 0.0 and any(each.sigma is not None for each in self.columns.boxed):
-            raise BadInput(
-                "a mean with a known deviation (sigma) needs contamination 0: one replaced measurement moves a mean as "
-                "far as it likes; give bounds instead of sigma, or count a quantile; got contamination "
-                f"{self.threat.eps:g}"
-            )
+        for eps in (self.contaminations[each.name] for each in self.columns.boxed if each.sigma is not None):
+            if eps > 0.0:
+                raise BadInput(
+                    "a mean with a known deviation (sigma) needs contamination 0: one replaced measurement moves a "
+                    "mean as far as it likes; give bounds instead of sigma, or count a quantile; got contamination "
+                    f"{eps:g}"
+                )
 
     @cached_property
     def columns(self) -> Columns:
@@ -470,7 +530,6 @@ class Question:
         """All of it, in a form that JSON can hold: what `from_dict` reads."""
         found = asdict(self, dict_factory=lambda pairs: {name: plain(value) for name, value in pairs}) | {
             "threat": self.threat.name,
-            "contamination": self.threat.eps,
         }
         return found | {"spread": None if self.spread is None else _spread_to_dict(self.spread)}
 
@@ -482,8 +541,7 @@ class Question:
         >>> Question.from_dict(asked.to_dict()) == asked
         True
         """
-        known = ["contamination", *(each.name for each in fields(cls))]
-        said = dict(_known_keys(read, known, "a question"))
+        said = dict(_known_keys(read, [each.name for each in fields(cls)], "a question"))
         for name, kind in (("objectives", Objective), ("limits", Limit)):
             listed = said.get(name, ())
             if not isinstance(listed, (list, tuple)):
@@ -493,8 +551,7 @@ class Question:
             said["cost"] = made(Cost, said["cost"], "cost")
         if said.get("spread") is not None:
             said["spread"] = _spread_from_dict(said["spread"])
-        eps = real_number(said.pop("contamination", USUAL.eps), "contamination")
-        return cls(**said | {"threat": threat_of(said.get("threat"), eps)})
+        return cls(**{"contamination": BY_METRIC, **said})
 
 
 def keys_of(table: str) -> tuple[str, ...]:
@@ -592,6 +649,24 @@ def adjusted(
         if what in of_all and all(getattr(each, what) is None for each in found):
             raise BadArgument(what, must="come with statistic='mean', which is what needs it; no metric has that")
     return found
+
+
+def _contaminated(
+    objectives: Sequence[Objective], limits: Iterable[Limit | str], given: Mapping[str, float | str]
+) -> tuple[tuple[Objective, ...], tuple[Limit, ...]]:
+    """The objectives and limits with what was said of the ε of metrics by their names."""
+    asked = parse_limits(limits)
+    names = list(dict.fromkeys([*(each.name for each in objectives), *(each.metric for each in asked)]))
+    for name in given:
+        if name not in names:
+            near = did_you_mean(str(name), names)
+            why = f"{shown(name)} is not one of the metrics{near}; they are {quoted(names)}"
+            raise BadArgument("contamination", why)
+    said = {name: checked_share(eps, "contamination") for name, eps in given.items()}
+    return (
+        tuple(replace(each, contamination=said.get(each.name, each.contamination)) for each in objectives),
+        tuple(replace(each, contamination=said.get(each.metric, each.contamination)) for each in asked),
+    )
 
 
 def _with(objective: Objective, own: Mapping[str, Any], of_all: Mapping[str, Any]) -> Objective:

@@ -98,6 +98,8 @@ class CertificateEntries(Described):
     """Arms that were excluded, and are not spoken of."""
     limits: list[Text] = []
     """Limits that the arms it speaks of must keep to."""
+    by_column: list[Share] = []
+    """Contamination of each objective, and of what else is limited, where these differ."""
 
     @model_validator(mode="after")
     def _known_threat(self) -> Self:
@@ -227,10 +229,9 @@ class ProfileEntries(Described):
         return self
 
 
-class WhatIfEntries(Described):
-    """The arms that would be decided at another confidence or contamination, had it been chosen beforehand."""
+class IfCleanerEntries(Described):
+    """The arms that are decided, and how, if there is no more than a smaller contamination than was declared."""
 
-    confidence: Probability
     contamination: Share
     verdicts: dict[Text, VerdictWord]
 
@@ -254,8 +255,9 @@ class LogEntries(Described):
     """For each open arm how many more pulls of it would settle it, or why no number would."""
     more_pulls_of_rival: dict[Text, Count] = {}
     """For each open arm how many more pulls the arm that decides it would need."""
-    what_if: list[WhatIfEntries] = []
-    """Verdicts at a lower confidence or contamination, where no arm is decided."""
+    if_cleaner: list[IfCleanerEntries] = []
+    """Where arms are open: for the largest smaller contamination that decides more, and that which decides all it
+    can."""
 
 
 class StudyEntries(Described):
@@ -312,6 +314,8 @@ class LimitCheckEntries(SpanEntries):
     outcome: OutcomeWord
     holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
+    if_cleaner: CleanerEntries | None = None
+    """Of an open one, what is certain if there is no more than a smaller contamination than was declared."""
 
 
 class PairEntries(Described):
@@ -385,6 +389,8 @@ class AnswerEntries(Described):
     certificate: CertificateEntries
     outlook: CertificateEntries | None = None
     """While it goes on: the certificate with which the present candidates could be returned."""
+    contaminations: dict[Text, Share] = {}
+    """The contamination that is allowed for, by metric; exact ones have none."""
     question: AskedQuestion | None = None
     """All that was asked, as `Question.to_dict` has it; null of a policy that was run by itself."""
     pulls: Count = 0
@@ -509,8 +515,8 @@ class AnyAnswer(AnswerEntries, Made):
         for entry in ("holds_up_to", "more_pulls", "more_pulls_of_rival", "failed_pulls"):
             self.check_arms(("log", entry), getattr(log, entry) or ())
         self.check_named(("log", "mean_set"), enumerate(log.mean_set))
-        for each in log.what_if:
-            self.check_arms(("log", "what_if"), each.verdicts)
+        for each in log.if_cleaner:
+            self.check_arms(("log", "if_cleaner"), each.verdicts)
 
     def _check_lengths(self, entry: str, columns: str, wanted: str) -> None:
         """Refuse what arms have for each of some columns unless every arm has as many."""

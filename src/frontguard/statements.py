@@ -31,6 +31,11 @@ class Statement(Enum):
     PROMISE = "With probability {confidence}, {threat}{scope}: {said}.", "(e)"
     CERTIFICATE = "with probability {confidence}, {threat}{scope}: {accuracy}, and {coverage}", "(e)"
     CERTAINTY = "{confidence} confidence with up to {eps} wrong measurements", "(e)"
+    CERTAINTY_BY_METRIC = "{confidence} confidence with up to {shares} wrong{rest}", "(e)"
+    CERTAINTY_UNDECLARED = (
+        "{confidence} confidence for each verdict up to the share of wrong measurements beside it",
+        ("robustness"),
+    )
     CERTAINTY_IF_CLEAN = "{confidence} confidence if no measurement is wrong", "(e)"
     LOOKED_ONCE = ", at one look (more: --anytime)", "(b)"
     CLEAN = "if no measurement lies", "(a)"
@@ -39,6 +44,7 @@ class Statement(Enum):
         "(a)",
     )
     BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
+    BY_METRIC = "({shares})", "(a)"
     SCOPE = ", among the {arms} that could be measured (excluded: {excluded})", "(f)"
     AMONG_WITHIN = " among the arms with {limits}", "(p)"
     ANYTIME = "This holds however often the log was looked at while it grew.", "(b)"
@@ -183,6 +189,11 @@ class Statement(Enum):
     NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
 
     # How robust it is
+    IF_CLEANER = "{verdicts}, if {condition} ({confidence} confidence; {declared} was declared{never}).", "robustness"
+    GATE_IF_CLEANER = "{outcome}{by} if {condition} ({declared} was declared)", "robustness"
+    AT_MOST_WRONG = "at most {eps} of {what} are wrong", "robustness"
+    NONE_WRONG = "no measurement is wrong", "robustness"
+    NO_PULLS_THERE = "; at that, more pulls do not settle this if the samples go on as they are", "(i)"
     HOLDS = "The {answer} holds up to {eps}.", "robustness"
     HOLDS_BELOW_HALF = "The {answer} holds below 50%.", "robustness"
     HOLDS_UP_TO = "{verdict} up to {eps}", "robustness"

@@ -21,10 +21,12 @@ from scipy.stats import binom, norm
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
 from frontguard.errors import BadInput
+from frontguard.evidence.apart import Apart
 from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
 from frontguard.evidence.intervals import BEST_HIGH, COLUMNS, HIGH, LOW, Differences
 from frontguard.evidence.normals import NORMAL_WEIGHT
+from frontguard.evidence.pairs import WithinBlocks
 from frontguard.evidence.statistics import KINDS
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
@@ -294,3 +296,65 @@ def test_a_log_of_the_same_values_says_no_less(statistic: str, design: str, thre
     assert (log.inner.upper[:, 0] <= intervals[:, HIGH] + 1e-7).all()
     if statistic != "quantile":
         np.testing.assert_allclose(log.inner.lower[:, 0], intervals[:, LOW], atol=1e-7)
+
+
+MODELS = (Oblivious, Prescient, Malicious, Share)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("design", ASKED)
+def test_a_study_bounds_each_metric_by_its_own_contamination(design: str, model: type[Threat]) -> None:
+    statistic = "bounded mean" if design in ("pairs", "items") else "quantile"
+    objectives = [replace(WORLDS[statistic].objective, name=name) for name in "xy"]
+    shares = (0.05, 0.15)  # none is 0: of a list it would have a larger part of δ, as no hits are counted
+    mixed, *alone = (
+        Certified.for_objectives(ARMS, objectives, threat=threat, delta=DELTA, **ASKED[design])
+        for threat in (model(0.15, shares), *map(model, shares))
+    )
+    for d, own in enumerate(alone):
+        for field in set(mixed.rule._fields) - {"best"}:
+            np.testing.assert_array_equal(getattr(mixed.rule, field)[d], getattr(own.rule, field)[d])
+        if isinstance(mixed.differences, WithinBlocks) and isinstance(own.differences, WithinBlocks):
+            for one, other in zip(mixed.differences.rules[d], own.differences.rules[d], strict=True):
+                np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(mixed.differences.hits[d], own.differences.hits[d])
+    assert mixed.rule.low_keep[0, 0] > mixed.rule.low_keep[1, 0] or statistic != "quantile" or model is Share
+
+
+def test_where_replacements_foretell_another_metric_its_evidence_is_that_of_all_time() -> None:
+    objectives = [WORLDS["quantile"].objective, replace(WORLDS["normal mean"].objective, name="volts")]
+    lasting, usable = zip(
+        *(
+            (bool(evidence.rule.lasting[0]), evidence.usable.tolist())
+            for threat in (Oblivious(0.1, (0.1, 0.0)), Prescient(0.1, (0.1, 0.0)), Prescient(0.0))
+            for evidence in [made_apart(objectives, threat)]
+        ),
+        strict=True,
+    )
+    assert lasting == (False, True, False)
+    assert usable == ([True, True], [True, False], [True, True])
+
+
+def made_apart(objectives: list[Objective], threat: Threat) -> Apart:
+    evidence = Certified.for_objectives(ARMS, objectives, threat=threat, delta=DELTA, independent=True).differences
+    assert isinstance(evidence, Apart)
+    return evidence
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("asked", [{}, {"independent": True}, {"pair": "item"}, {"cluster": "item"}], ids=str)
+def test_a_log_reads_each_metric_with_its_own_contamination(asked: dict[str, Any], model: type[Threat]) -> None:
+    rng = np.random.default_rng(4)
+    rows = {"arm": np.repeat(NAMES, 80), "item": np.tile(np.arange(40), 2 * ARMS)}
+    rows |= {"ms": rng.normal(5.0, 1.0, 240), "ok": (rng.random(240) < 0.7).astype(float)}
+    how = {"minimize": "ms", "maximize": "ok", "statistic": {"ok": "mean"}, "bounds": {"ok": (0, 1)}, "arm": "arm"}
+    mixed = analyze(rows, **how, **asked, threat=model.name, profile=False)
+    for d, eps in enumerate((0.1, 0.0)):
+        alone = analyze(rows, **how, **asked, threat=model(eps), profile=False)
+        place = mixed.objectives.index(("ms", "ok")[d])
+        for one, other in ((mixed.inner.lower, alone.inner.lower), (mixed.inner.upper, alone.inner.upper)):
+            np.testing.assert_array_equal(one[:, place], other[:, place])
+        if mixed.pairs is not None and alone.pairs is not None:
+            np.testing.assert_array_equal(mixed.pairs[..., place], alone.pairs[..., place])
+    assert mixed.question is not None
+    assert mixed.question.contaminations == {"ms": 0.1, "ok": 0.0}

@@ -121,7 +121,9 @@ def test_what_is_seen_does_not_depend_on_memory_nor_on_the_number_of_files(tmp_p
             batches = [Batch(names[a:b], [late[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
             ordered = ordered_from(batches, ["x"], memory=memory, folder=tmp_path, watched=watched)
             shown = [f"{number}.csv" for number in range(files)]
-            (hint,) = differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], 0.1)
+            (hint,) = differences(
+                watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], {"x": 0.1}
+            )
             assert (hint.arm, hint.arms, hint.of) == ("arm 2", 1, 5)
             assert hint.between == ("files" if files > 1 else "rows")
             found.add((files, hint))
@@ -152,7 +154,7 @@ def clean_logs(shape: str, logs: int) -> Iterator[tuple[Notice, ...]]:
         batches = [Batch(names[a:b], [values[a:b]], n) for n, (a, b) in enumerate(pairwise(cut))]
         ordered = ordered_from([each for each in batches if len(each)], ["x"], memory=1 << 30, watched=watched)
         shown = [f"{number}.csv" for number in range(files)]
-        yield differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], 0.1)
+        yield differences(watched, shown, ordered.arms, ordered.metrics, [Objective("x", "maximize")], {"x": 0.1})
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))

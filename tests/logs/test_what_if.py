@@ -1,4 +1,4 @@
-"""Where nothing is certain: a best guess, how many pulls an arm needs at least, and what would be decided otherwise."""
+"""Where nothing is certain: a best guess, how many pulls an arm needs at least, what is certain if less is wrong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, Study, analyze
+from frontguard.errors import BadArgument
 from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
-from frontguard.logs.robustness import CONFIDENCES
 from frontguard.results import Answer
 from frontguard.theory.threats import Threat
+from frontguard.verdicts import Verdict
 
 
 def a_log(arms: int, repeats: int, seed: int = 0, spread: float = 0.05) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def test_the_best_guess_is_the_front_by_medians(seed: int) -> None:
 def test_there_is_no_guess_where_an_arm_is_in() -> None:
     found = asked(a_log(6, 60), tolerance="5%")
     assert found.pareto_set
-    assert (found.best_guess, found.guess, found.log.what_if) == ([], None, ())
+    assert (found.best_guess, found.guess, found.log.if_cleaner) == ([], None, ())
     assert found.to_dict()["best_guess"] is None
 
 
@@ -113,34 +114,75 @@ def test_where_no_number_of_pulls_would_do_there_is_none() -> None:
     assert guess.whole is None
 
 
-# What if --------------------------------------------------------------------------------------------------------------
+# If cleaner -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_would_be_decided_otherwise_is_what_asking_so_gives() -> None:
-    met = set()
-    for repeats in (5, 7, 8, 9, 10):
-        log = a_log(6, repeats, seed=repeats)
-        found = asked(log, tolerance="5%")
-        if (found.verdict_codes != found.verdict_codes[0]).any() or found.pareto_set:
-            continue
-        expected = []
-        for options in (
-            [{"confidence": level} for level in CONFIDENCES],
-            [{"contamination": round(0.01 * step, 2)} for step in range(9, -1, -1)],
-        ):
-            tried = ((each, asked(log, tolerance="5%", profile=False, **each)) for each in options)
-            decided = ((each, {a: v for a, v in got.verdicts.items() if v != "undecided"}) for each, got in tried)
-            hit = next(((each, verdicts) for each, verdicts in decided if verdicts), None)
-            if hit is not None:
-                expected.append({"confidence": 0.95, "contamination": 0.1} | hit[0] | {"verdicts": hit[1]})
-        assert found.to_dict()["log"]["what_if"] == expected
-        met.add(len(expected))
-    assert met >= {0, 1, 2}
+def test_what_is_certain_at_a_smaller_contamination_is_what_asking_so_gives() -> None:
+    """The largest that says more, of all that are tried, and the largest that says as much as none."""
+    said_more = 0
+    for gap in (0.0, 0.06, 0.12, 0.2):
+        rng = np.random.default_rng(7)
+        rates = np.repeat([0.5, 0.5 + gap, 0.9], 300)
+        log = {"arm": np.repeat(["a", "b", "c"], 300), "ok": rng.random(900) < rates}
+        how: dict[str, Any] = {"maximize": "ok", "tolerance": 0.02, "threat": "malicious"}
+        found, clean = analyze(log, **how, contamination=0.15), analyze(log, **how, contamination=0, profile=False)
+        given = found.log.if_cleaner
+        levels = np.round(np.arange(150) / 1000.0, 12)[::-1]
+        answers = {eps: analyze(log, **how, contamination=float(eps), profile=False) for eps in levels[::10]}
+        for each in given:
+            again = analyze(log, **how, contamination=each.contamination, profile=False)
+            np.testing.assert_array_equal(each.codes, again.verdict_codes)
+            looser = analyze(log, **how, contamination=round(each.contamination + 0.001, 12), profile=False)
+            assert open_in(looser) > open_in(again)
+        fewest = [eps for eps, each in answers.items() if open_in(each) <= open_in(clean)]
+        assert bool(given) == (open_in(clean) < open_in(found))
+        if given:
+            said_more += 1
+            assert open_in(clean) == int((given[-1].codes == Verdict.UNDECIDED).sum())
+            assert given[-1].contamination >= max(fewest)
+            back = Answer.from_dict(found.to_dict())
+            assert [each.contamination for each in back.log.if_cleaner] == [each.contamination for each in given]
+            assert str(back) == str(found)
+    assert said_more >= 2
 
 
-def test_a_guess_and_what_if_survive_json() -> None:
-    found = asked(a_log(6, 9), tolerance="5%", threat=Prescient(0.1))
-    assert found.log.what_if
+def open_in(found: Answer) -> int:
+    return int((found.verdict_codes == Verdict.UNDECIDED).sum())
+
+
+def test_a_lowered_contamination_leaves_metrics_with_a_smaller_one_as_they_are() -> None:
+    rng = np.random.default_rng(3)
+    log = {"arm": np.repeat(["a", "b"], 400), "ok": rng.random(800) < np.repeat([0.7, 0.5], 400)}
+    log |= {"ms": rng.normal(np.repeat([1.0, 1.04], 400), 0.1)}
+    how: dict[str, Any] = {"maximize": "ok", "minimize": "ms", "tolerance": {"ok": 0.02, "ms": 0.001}}
+    found = analyze(log, **how, contamination={"ok": 0.01})
+    (given,) = found.log.if_cleaner
+    assert 0.01 < given.contamination < 0.1
+    again = analyze(log, **how, contamination={"ok": 0.01, "ms": given.contamination}, profile=False)
+    np.testing.assert_array_equal(given.codes, again.verdict_codes)
+
+
+def test_without_a_declared_contamination_each_verdict_has_the_one_it_holds_up_to() -> None:
+    rng = np.random.default_rng(7)
+    log = {"arm": np.repeat(["a", "b"], 400), "ok": rng.random(800) < np.repeat([0.6, 0.8], 400)}
+    found = analyze(log, maximize="ok", tolerance=0.02, contamination="auto", profile=False)
+    assert found.question.contaminations == {"ok": 0.0}
+    assert found.verdicts == {"a": "beaten", "b": "keep"}
+    per_arm = found.log.profile.per_arm
+    for arm, eps in zip(("a", "b"), per_arm.tolist(), strict=True):
+        verdicts = [
+            analyze(log, maximize="ok", tolerance=0.02, contamination=level, profile=False).verdicts[arm]
+            for level in (eps, round(eps + 0.001, 12))
+        ]
+        assert verdicts[0] == found.verdicts[arm] != verdicts[1]
+    with pytest.raises(BadArgument) as error:
+        Study(["a", "b"], [Objective("ok", "maximize")], contamination="auto")
+    assert error.value.argument == "contamination"
+
+
+def test_a_guess_and_what_is_certain_if_there_is_less_survive_json() -> None:
+    found = asked(a_log(6, 10), tolerance="5%", threat=Prescient(0.1))
+    assert found.log.if_cleaner
     back = Answer.from_dict(found.to_dict())
     for entry in ("best_guess", "least_pulls", "log", "notices"):
         assert back.to_dict()[entry] == found.to_dict()[entry]

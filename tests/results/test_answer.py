@@ -39,7 +39,7 @@ def test_the_plain_values_follow_the_contract() -> None:
     assert values["verdicts"] == {"<b>a</b>": "keep", "b": "keep", "c": "beaten", "d": "matched"}
     assert values["certificate"] == {
         "accuracy": 0.5, "coverage": 0.25, "confidence": 0.9, "threat": "oblivious", "contamination": 0.1,
-        "void": "", "arms": None, "excluded": [], "limits": [],
+        "void": "", "arms": None, "excluded": [], "limits": [], "by_column": [],
     }  # fmt: skip
     assert values["pulls"] == 35
     assert values["intervals"]["b"] == {"speed": [2.8, 3.2], "quality": [0.8, 1.2]}

@@ -19,7 +19,7 @@ from frontguard.evidence.confidence_sequences import anytime_rank
 from frontguard.notices import Alarm, FailuresAlarm
 from frontguard.objectives import parse_objectives
 from frontguard.studies.alarms import RATE, Watch, fewest_changes
-from frontguard.theory.threats import Threat
+from frontguard.theory.threats import USUAL, Threat
 from tests.support.snapshots import said
 
 Rng = np.random.Generator
@@ -367,12 +367,19 @@ def test_a_pull_told_again_stays_as_it_was():
     assert watch.alarms() == []
 
 
-def test_without_contamination_a_single_failure_is_proof(snapshot: SnapshotAssertion):
-    found = alarms(["a"], [("x", "maximize")], Prescient(0.0), [[[1.0], [NAN], [2.0]]], [["", "signal 11", ""]])
-    assert found == [
-        FailuresAlarm("a", None, 2, 0.0, failed=1, of=3, reasons=(("signal 11", 1),), chance=0.0),
-    ]
-    assert said(found[0]) == snapshot
+@pytest.mark.parametrize("model", [Prescient, Share])
+def test_where_values_are_taken_as_they_are_failures_are_held_against_the_usual_share(model: type[Threat]):
+    for failed in (1, 12):
+        values = [[NAN] if n < failed else [1.0] for n in range(40)]
+        found, wanted = (alarms(["a"], [("x", "maximize")], model(eps), [values]) for eps in (0.0, USUAL.eps))
+        assert found == wanted
+        assert bool(found) == (failed == 12 or model is Share)  # the first of all: of one pull a share allows none
+
+
+def test_each_metric_is_held_against_its_own_contamination():
+    values = [[NAN, NAN] if n % 4 == 0 else [1.0, 1.0] for n in range(40)]
+    (found,) = alarms(["a"], [("x", "maximize"), ("y", "maximize")], Prescient(0.3, (0.3, 0.05)), [values])
+    assert (found.kind, found.contamination) == ("failures", 0.05)
 
 
 def test_the_evidence_names_the_reasons_most_frequent_first(snapshot: SnapshotAssertion):

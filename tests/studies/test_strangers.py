@@ -282,7 +282,7 @@ WRONG: list[dict[str, Any]] = [
     {"limits": ["mb<=9"]},
     {"threat": ["prescient"]},
     {"threat": "nobody"},
-    {"contamination": "0.1"},
+    {"contamination": "much"},
     {"contamination": 7.0},
     {"confidence": 1.5},
     {"confidence": None},

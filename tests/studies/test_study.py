@@ -36,7 +36,8 @@ def test_it_certifies_the_front_and_says_so_in_the_users_units() -> None:
         assert low <= size <= high
     certificate = result.to_dict()["certificate"]
     assert set(certificate) == {
-        "accuracy", "coverage", "confidence", "threat", "contamination", "void", "arms", "excluded", "limits"
+        "accuracy", "coverage", "confidence", "threat", "contamination", "void", "arms", "excluded", "limits",
+        "by_column",
     }  # fmt: skip
     assert certificate["accuracy"][0] <= 0.1 + 1e-12  # a share, as the tolerance was given
     assert certificate["accuracy"][1] <= 5.0

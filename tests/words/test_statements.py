@@ -21,7 +21,7 @@ from frontguard.comparisons.outcomes import Check, GatePair, LimitCheck, Outcome
 from frontguard.limits import Limit, columns_for
 from frontguard.planning.cost import CostPlan
 from frontguard.planning.task import Task
-from frontguard.results import Intervals, Kept, Needed, Profile, StudyDetails
+from frontguard.results import IfCleaner, Intervals, Kept, Needed, Profile, StudyDetails
 from frontguard.statements import NOTHING, Statement
 from frontguard.verdicts import Feasibility, Verdict
 from frontguard.words import answers, gate, plan
@@ -73,6 +73,10 @@ _FAILED = {"a": Counter({"exit code 1": 2})}
 
 def _of_certificates() -> Iterator[str]:
     five = [KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS]
+    each = Question.of(minimize="seconds", limits=["mean(solved)>=0.5"])
+    mixed = replace(result(five, [SECONDS], status="budget"), question=each)
+    yield certainty(replace(mixed, question=each.but(contamination="auto")))
+    yield from (certainty(mixed), guarantee(mixed), sentence(replace(mixed.certificate, by_column=(0.1, 0.0))))
     for metrics in ([SECONDS], FEASIBLE[:1], [*FEASIBLE], [SECONDS, Objective("bytes", "minimize")]):
         for promise in (certificate(), certificate(0.4, 0.3, threat="share"), certificate(0.0, math.inf)):
             found = result(five, metrics, status="budget", promise=promise)
@@ -131,6 +135,7 @@ def _of_gates() -> Iterator[str]:
     )
     (memory,) = columns_for((SECONDS,), (Limit("memory", at_most=4.0),)).gates
     kept, broken = (LimitCheck(memory, Span(3.0, 2.0, 3.5), outcome) for outcome in (Outcome.NOT_WORSE, Outcome.WORSE))
+    opened = replace(opened, if_cleaner=(Outcome.WORSE, 0.04))
     cases = [([worse], ()), ([fine], ()), ([opened], ()), ([fine, fine], ()), ([worse, fine], ())]
     for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
         pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
@@ -186,6 +191,9 @@ def _of_logs() -> Iterator[str]:
         yield picture.description
         yield from (look.label for look in picture.legend)
         yield answers.holds_now(means) or ""
+    for level, status in ((0.04, "unreachable"), (0.0, "budget")):
+        cleaner = (IfCleaner(level, np.array([int(KEEP), int(BEATEN), int(OPEN)])),)
+        yield answers.answer(result([KEEP, OPEN, OPEN], status=status, log=of_log(3, if_cleaner=cleaner)))
     from frontguard.cli.demo import bombed_in_words  # what the demonstration says of its bombed movie
 
     yield from (bombed_in_words(result([verdict, KEEP]), "a") for verdict in (KEEP, BEATEN))

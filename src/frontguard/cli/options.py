@@ -101,8 +101,10 @@ SHARED: dict[str, Option] = {
     "maximize": texts("METRIC", "Metric to be maximised; repeat for several."),
     "tolerance": texts("AMOUNT", "Difference that does not matter: 0.5 or 2%, or METRIC=2%, repeated."),
     "limit": texts("LIMIT", "What arms must keep to, 'p95(latency)<=300'; repeat for several."),
-    "contamination": text(
-        "SHARE", "Up to this share of the measurements may be wrong: 0.1 or 10%.", shown="the study's, or 0.1"
+    "contamination": texts(
+        "SHARE",
+        "Up to this share of the measurements may be wrong: 10%, or METRIC=10%, repeated; of a log also auto.",
+        shown="the study's, or 10% of quantiles, 0 of rates and means",
     ),
     "confidence": text("LEVEL", "Probability with which all of the answer must hold.", shown="the study's, or 0.95"),
     "max_time": text("TIME", 'Begin no pull after this, "30 min"; those under way are waited for.'),
@@ -125,7 +127,7 @@ SHARED: dict[str, Option] = {
     ),
     "sigma": texts(
         "METRIC=NUMBER",
-        "Metric whose mean counts, and the deviation of its values (with contamination 0 only).",
+        "Metric whose mean counts, and the deviation of its values; none of them may be wrong.",
         STATISTICS,
     ),
     "threat": text(
@@ -228,13 +230,15 @@ def asked(options: Mapping[str, Any], metrics: Sequence[str] = ()) -> Asked:
     """
     from frontguard.question import Asked
 
-    names = Asked.__annotations__.keys() - {"baseline", "coverage", "tolerance", "quantile", "sigma"}
+    names = Asked.__annotations__.keys() - {"baseline", "coverage", "tolerance", "quantile", "sigma", "contamination"}
     said = {name: value for name, value in options.items() if name in names and _said(name, value)}
     if options.get("limit"):
         said["limits"] = read_limits(options["limit"])
     if options.get("tolerance"):
         named = metrics or [*(options.get("maximize") or ()), *(options.get("minimize") or ())]
         said["tolerance"] = by_metric("tolerance", options["tolerance"], lambda _, text: text, named)
+    if options.get("contamination"):
+        said["contamination"] = by_metric("contamination", options["contamination"], lambda _, text: text)
     if options.get("quantile"):
         said["quantile"] = by_metric("quantile", options["quantile"], read_number)
     means = by_metric("mean", [text if "=" in text else f"{text}=0,1" for text in options.get("mean") or ()], _bounds)

@@ -90,7 +90,7 @@ def run(
     from frontguard.storage.contract import open_storage
 
     with open_storage(where) as opened:
-        ended = driven(wanted, begun_study(wanted, opened, without_password(where)))
+        ended = looked_back(driven(wanted, begun_study(wanted, opened, without_password(where))), opened)
         beside = ended.answer.beside(beside_it)
         if given["json"]:
             from frontguard.notices import warnings_in_short
@@ -159,7 +159,12 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
 def _quick_name(spec: Spec) -> str:
     """A name for a study without a file: the same for the same arms, so that the same command goes on with it."""
     question = spec.question
-    asked = [[each.measured for each in question.columns.boxed], repr(question.threat), question.confidence]
+    asked = [
+        [each.measured for each in question.columns.boxed],
+        question.threat.name,
+        question.contaminations,
+        question.confidence,
+    ]
     text = dumps([spec.identity(), asked, spec.seed], sort_keys=True)
     return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -264,6 +269,18 @@ def _stop(cancel: threading.Event, give_up: threading.Event, number: int) -> Non
     cancel.set()
 
 
+def looked_back(ended: Ended, storage: Storage) -> Ended:
+    """Return the end with what its log tells besides, where arms are open: up to which smaller ε more is certain."""
+    found = ended.answer
+    if found.status == "certified" or ended.how == "cancelled" or not found.pulls:
+        return ended
+    from frontguard.logs.of_study import own_answer, read_study
+    from frontguard.studies.study import Study
+
+    log = own_answer(read_study(Study.open(storage, found.state.name)))[0].log
+    return replace(ended, answer=replace(found, log=log))
+
+
 # The end --------------------------------------------------------------------------------------------------------------
 
 
@@ -274,7 +291,7 @@ def _print(ended: Ended, storage: Storage, where: str, beside: Beside, *, explai
     found = ended.answer
     print_answer(screen, ended.said, table(found), "--report FILE.csv")
     print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv")
-    said = remarks(found, explain=explain, where=where) + (_what_if(ended, storage) if explain else [])
+    said = remarks(found, explain=explain, where=where)
     print_remarks(screen, said, () if _in_one_log() else ended.notices)
     if (step := next_step(found, ended.how, where, several=len(storage.studies()) > 1)) is not None:
         screen.print(f"Next: {step}")
@@ -286,15 +303,3 @@ def _in_one_log() -> bool:
         return not sys.stderr.isatty() and os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
     except (OSError, ValueError):  # streams that are no files
         return False
-
-
-def _what_if(ended: Ended, storage: Storage) -> list[str]:
-    """Say, where no arm is decided, what would be at a lower confidence or contamination."""
-    from frontguard.logs.of_study import own_answer, read_study
-    from frontguard.studies.study import Study
-    from frontguard.words.answers import what_if
-
-    if ended.answer.guess is None:
-        return []
-    found, _ = own_answer(read_study(Study.open(storage, ended.answer.state.name)))
-    return what_if(found)

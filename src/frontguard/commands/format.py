@@ -238,7 +238,7 @@ BUDGET = _table(
 class StudyToml(Table):
     """[study]."""
 
-    others = ("contamination", *keys_of("study"))
+    others = keys_of("study")
 
     name: Annotated[str | None, TEXT] = None
     seed: Annotated[int, NATURAL] = 0

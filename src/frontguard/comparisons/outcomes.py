@@ -34,7 +34,7 @@ from frontguard.objectives import Objective
 from frontguard.question import Question
 
 if TYPE_CHECKING:
-    from frontguard.schema import CheckEntries, GateEntries, PairEntries
+    from frontguard.schema import CheckEntries, GateEntries, LimitCheckEntries, PairEntries
 
 
 class Outcome(Worded):
@@ -112,6 +112,9 @@ def worst_of(outcomes: Iterable[Outcome]) -> Outcome:
     return max(outcomes, default=Outcome.OPEN)
 
 
+Cleaner = tuple[Outcome, float]
+
+
 @dataclass(frozen=True)
 class Check:
     """One metric of a candidate: how it compares with the baseline, and up to which ε that would be certain as well.
@@ -121,8 +124,8 @@ class Check:
 
     effect: Effect
     holds_up_to: float | None = None
-    if_cleaner: tuple[Outcome, float] | None = None
-    """Of an open one, what would be certain at a smaller contamination, and up to which."""
+    if_cleaner: Cleaner | None = None
+    """Of an open one, what is certain if there is less contamination than was declared, and up to which."""
     in_some_quantile: bool = False
     """Whether a worse one is certain to be so in some quantile, and not in the one that counts."""
 
@@ -134,9 +137,7 @@ class Check:
     @classmethod
     def of(cls, metric: Objective, given: CheckEntries) -> Check:
         """Return the check that was written down."""
-        told = given.if_cleaner
-        cleaner = None if told is None else (Outcome.called(told.outcome), told.contamination)
-        return cls(Effect.of(metric, given), given.holds_up_to, cleaner, given.in_some_quantile)
+        return cls(Effect.of(metric, given), given.holds_up_to, _cleaner(given), given.in_some_quantile)
 
     @property
     def metric(self) -> Objective:
@@ -145,11 +146,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        cleaner = None
-        if self.if_cleaner is not None:
-            cleaner = {"outcome": self.if_cleaner[0].word, "contamination": self.if_cleaner[1]}
-        told = {"outcome": self.outcome.word, "holds_up_to": self.holds_up_to, "if_cleaner": cleaner}
-        return self.effect.to_dict() | told | {"in_some_quantile": self.in_some_quantile}
+        return self.effect.to_dict() | _standing(self) | {"in_some_quantile": self.in_some_quantile}
 
 
 @dataclass(frozen=True)
@@ -160,11 +157,24 @@ class LimitCheck:
     span: Span
     outcome: Outcome
     holds_up_to: float | None = None
+    if_cleaner: Cleaner | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        told = {"limit": str(self.limit), "outcome": self.outcome.word, "holds_up_to": self.holds_up_to}
-        return told | self.span.to_dict()
+        return {"limit": str(self.limit), **_standing(self), **self.span.to_dict()}
+
+
+def _standing(check: Check | LimitCheck) -> dict[str, Any]:
+    """What is certain of a check, and up to which ε, as plain values."""
+    cleaner = None
+    if check.if_cleaner is not None:
+        cleaner = {"outcome": check.if_cleaner[0].word, "contamination": check.if_cleaner[1]}
+    return {"outcome": check.outcome.word, "holds_up_to": check.holds_up_to, "if_cleaner": cleaner}
+
+
+def _cleaner(given: CheckEntries | LimitCheckEntries) -> Cleaner | None:
+    told = given.if_cleaner
+    return None if told is None else (Outcome.called(told.outcome), told.contamination)
 
 
 @dataclass(frozen=True)
@@ -212,7 +222,7 @@ class GatePair:
             checks=tuple(Check.of(metric, each) for metric, each in checks),
             excluded=tuple(given.excluded),
             limits=tuple(
-                LimitCheck(gate, Span.of(each), Outcome.called(each.outcome), each.holds_up_to)
+                LimitCheck(gate, Span.of(each), Outcome.called(each.outcome), each.holds_up_to, _cleaner(each))
                 for gate, each in zip(gates, given.limits, strict=True)
             ),
         )
@@ -227,13 +237,14 @@ def gate_pair(
     apart: Floats,
     outcomes: Ints,
     lasts: Floats | None = None,
+    cleaner: Sequence[Cleaner | None] | None = None,
 ) -> GatePair:
     """Return a candidate against its baseline.
 
     `gates` are the limits of the question, by the columns of `ends` (2, C) of the baseline and the candidate. `names`:
     what the pair is called, the candidate, its baseline; `pulls` of the candidate and of the baseline. `apart` (2, M)
     bounds the candidate less its baseline, and the other way round. `outcomes` are of each metric and limit (M + Q,),
-    and so is `lasts`, up to which ε each stands; NaN where it is open.
+    and so are `lasts`, up to which ε each stands, NaN where it is open, and what is certain of these if there is less.
     """
     name, candidate, baseline = names
     M = len(question.objectives)
@@ -244,12 +255,13 @@ def gate_pair(
         question.confidence, bounds,
     )  # fmt: skip
     stands = [None] * (M + len(gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
+    less = [None] * (M + len(gates)) if cleaner is None else list(cleaner)
     effects = against(intervals, 0, np.array([1])).of(0).effects
-    checks = tuple(Check(effect, last) for effect, last in zip(effects, stands[:M], strict=True))
+    checks = tuple(Check(*each) for each in zip(effects, stands[:M], less[:M], strict=True))
     mine = ends.at(slice(1, None))
     limits = tuple(
-        LimitCheck(gate, _span(gate, mine), Outcome(code), last)
-        for gate, code, last in zip(gates, outcomes[M:].tolist(), stands[M:], strict=True)
+        LimitCheck(gate, _span(gate, mine), Outcome(code), last, cleaner)
+        for gate, code, last, cleaner in zip(gates, outcomes[M:].tolist(), stands[M:], less[M:], strict=True)
     )
     return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
 

@@ -93,10 +93,14 @@ class ApartRule(NamedTuple):
     lasting: Bools  # (1,): whether what counts is the largest evidence of all time
 
 
-def comparable(statistics: Sequence[Statistic]) -> Bools:
-    """In which objectives (M,) independent arms are compared: quantiles, and means with a known σ but no percentage."""
+def comparable(statistics: Sequence[Statistic], threat: Threat) -> Bools:
+    """In which objectives (M,) independent arms are compared: quantiles, and means with a known σ but no percentage.
+
+    The latter not where replacements of another metric may give away what their values will be.
+    """
     kinds, scales = kinds_and_scales(statistics)
-    return np.asarray((kinds == QUANTILE) | ((kinds == NORMAL_MEAN) & (scales[:, RELATIVE] == 0.0)))
+    foretold = threat.eps > 0.0 and threat.foresees
+    return np.asarray((kinds == QUANTILE) | ((kinds == NORMAL_MEAN) & (scales[:, RELATIVE] == 0.0) & (not foretold)))
 
 
 def check_arms(arms: int) -> None:
@@ -121,13 +125,15 @@ def lasting_threshold(delta: float) -> float:
         T = following
 
 
-def shares_of(statistics: Sequence[Statistic], compared: Compared, *, rivals: bool = True) -> tuple[float, float]:
+def shares_of(
+    statistics: Sequence[Statistic], threat: Threat, compared: Compared, *, rivals: bool = True
+) -> tuple[float, float]:
     """Return what of δ evidence on pairs gets where these statistics count, and that on rivals.
 
     Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says. With a baseline
     nobody asks for rivals.
     """
-    kinds = kinds_and_scales(statistics)[0][comparable(statistics)]
+    kinds = kinds_and_scales(statistics)[0][comparable(statistics, threat)]
     normal = kinds.size and (kinds == NORMAL_MEAN).all()
     of_pairs, of_rivals = (NORMAL_PAIRS, NORMAL_RIVALS) if normal else (PAIRS, RIVALS)
     some = rivals and compared.arms > 2 and compared.baseline is None
@@ -143,9 +149,9 @@ def apart_rule(
     In all comparable objectives. `rule` is that of the intervals, of as many statistics. Without `rivals` their share
     is given away.
     """
-    usable = comparable(statistics)
-    objectives = int(usable.sum())
     lasting = threat.eps > 0.0 and threat.foresees
+    usable = comparable(statistics, threat)
+    objectives = int(usable.sum())
     least = lasting_threshold if lasting else threshold_of
     of_pairs = delta * shares[0] / max(1, compared.ordered_pairs * objectives)
     of_rivals = delta * shares[1] / max(1, compared.arms * objectives) if rivals else 0.0
@@ -174,14 +180,14 @@ class Apart(Differences):
         super().__init__(compared)
         check_arms(compared.arms)
         counted = tuple(statistics)[: compared.objectives]
-        self.usable = comparable(counted)
+        self.usable = comparable(counted, threat)
         if not self.usable.any():
             raise BadArgument(
                 "independent",
                 "arms are compared by quantiles, and by means with a known deviation (sigma) whose "
                 "tolerance is no percentage; got no such objective: leave it away",
             )
-        self._shares = shares_of(counted, compared, rivals=not limited)
+        self._shares = shares_of(counted, threat, compared, rivals=not limited)
         self.of_intervals = 1.0 - self._shares[0] - self._shares[1]
         self._made_of = threat, counted, delta, foreseen
 
@@ -531,9 +537,9 @@ class IndependentReader(IntervalReader):
             if self._anytime or look.least:  # more rows are foreseen by levels, which need no values at new ranks
                 apart[:, :, d] = self._by_levels(d, look)
             elif self.statistics[d].kind == QUANTILE and len(np.unique(self.pulls)) <= MOST_SIZES:
-                apart[:, :, d] = self._by_regions(d, look.threat)
+                apart[:, :, d] = self._by_regions(d, look.threat.of(d))
             elif self.statistics[d].kind == NORMAL_MEAN and not self.objectives[d].relative:
-                apart[:, :, d] = self._by_means(d, intervals, look.threat)
+                apart[:, :, d] = self._by_means(d, intervals, look.threat.of(d))
             else:
                 apart[:, :, d] = self._by_levels(d, look)
         return replace(intervals, apart=apart)
@@ -541,7 +547,8 @@ class IndependentReader(IntervalReader):
     def _by_regions(self, d: int, threat: Threat) -> Floats:
         if d not in self._samples:
             self._samples[d] = [sample_of(self.ordered, self.objectives[d], arm) for arm in self._arms.tolist()]
-        samples, order = self._samples[d], self.ordered.declared
+        declared = self.ordered.declared
+        samples, order = self._samples[d], None if declared is None else declared.of(d)
         high, low = [each.high for each in samples], [each.low for each in samples]
         return largest_differences(high, low, threat, self.statistics[d].level, self._of_pair, order)
 
@@ -566,7 +573,7 @@ class IndependentReader(IntervalReader):
             share = math.exp(-STEP * (step + 1))
             # Of a mixture for both sides, one may have the whole probability of being false.
             one = 0.5 * share if self._anytime and self.statistics[d].kind == NORMAL_MEAN else share
-            low[step], high[step] = self.kinds[d].interval(look, one)
+            low[step], high[step] = self.kinds[d].interval(look.of(d), one)
         return _largest_left(np.minimum.accumulate(low), np.maximum.accumulate(high))
 
 

@@ -301,14 +301,15 @@ class ClusterReader(IntervalReader):
         if not len(self._dependent):
             return super().first_bounded(threat)
         found: list[int | None] = []
-        for each in self.statistics:
+        for d, each in enumerate(self.statistics):
             if each.kind == EXACT:
                 found += [1, 1]
                 continue
-            times, less = threat.surviving
+            own = threat.of(d)
+            times, less = own.surviving
             for level in (each.level, 1.0 - each.level):
-                kept = times - less if each.kind == BOUNDED_MEAN else threat.keep(level)
-                fewest = first_useful_clusters(kept, self._threshold, threat.taken, _FARTHEST)
+                kept = times - less if each.kind == BOUNDED_MEAN else own.keep(level)
+                fewest = first_useful_clusters(kept, self._threshold, own.taken, _FARTHEST)
                 found.append(int(fewest) if fewest >= 0 else None)
         return found
 
@@ -320,12 +321,12 @@ class ClusterReader(IntervalReader):
         if not len(self._dependent):
             return intervals
         intervals, pulls = replace(intervals, estimates=intervals.estimates.copy()), self.pulls[self._dependent]
-        taken, times = taken_away_each(look.threat.taken, pulls), look.pulls[self._dependent] / pulls
+        times = look.pulls[self._dependent] / pulls
         for d, each in enumerate(self.statistics):
             if each.kind == EXACT:
                 continue
-            ends = self._quantile if each.kind == QUANTILE else self._mean
-            low, high = ends(d, look.threat, taken, times)
+            ends, threat = self._quantile if each.kind == QUANTILE else self._mean, look.threat.of(d)
+            low, high = ends(d, threat, taken_away_each(threat.taken, pulls), times)
             intervals.lower[self._dependent, d], intervals.upper[self._dependent, d] = low, high
             # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
             # (`outside`, which is said).

@@ -147,22 +147,28 @@ def interval_rule(
     share = np.full(M, shares.each)
     if shares.best:
         counted, share = (*counted, *counted), np.array([shares.each, shares.best])
+    threats = [threat.of(d % M) for d in range(len(counted))]
     kinds, scales = kinds_and_scales(counted)
-    shifts = [] if spread is None else shifts_of(threat, as_spread_bound(spread), t_bar)
-    rows = [KINDS[each.kind].rows(each, shifts) for each in counted]
+    bound = None if spread is None else as_spread_bound(spread)
+    rows = [
+        KINDS[each.kind].rows(each, [] if bound is None else shifts_of(own, bound, t_bar))
+        for each, own in zip(counted, threats, strict=True)
+    ]
     return IntervalRule(
-        **_ranks_of_rows(rows, threat, share, largest),
+        **_ranks_of_rows(rows, threats, share, largest),
         quantiles=np.array([each.level for each in counted]),
-        taken=np.where(kinds == EXACT, 0.0, threat.taken),
+        taken=np.where(kinds == EXACT, 0.0, [own.taken for own in threats]),
         kinds=kinds,
         scales=scales,
         thresholds=np.vectorize(threshold_of)(np.where(kinds == NORMAL_MEAN, 2.0 * share, share)),
         best=M if shares.best else -1,
-        surviving=np.array(threat.surviving),
+        surviving=np.array([own.surviving for own in threats]),
     )
 
 
-def _ranks_of_rows(rows: list[list[RankBound]], threat: Threat, shares: Floats, largest: int) -> dict[str, Any]:
+def _ranks_of_rows(
+    rows: list[list[RankBound]], threats: Sequence[Threat], shares: Floats, largest: int
+) -> dict[str, Any]:
     """What an `IntervalRule` has of the rows of each objective."""
     shape = (len(rows), max(1, *map(len, rows)))
     low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
@@ -173,7 +179,7 @@ def _ranks_of_rows(rows: list[list[RankBound]], threat: Threat, shares: Floats, 
             costs[d, s], log_weights[d, s] = row.cost, np.log(row.weight)
             share = float(shares[d]) * row.weight
             for probability, keep, ranks in ((row.below, low_keep, low_ranks), (row.above, high_keep, high_ranks)):
-                keep[d, s] = max(0.0, threat.keep(probability))
+                keep[d, s] = max(0.0, threats[d].keep(probability))
                 ranks[d, s] = rank_table(float(keep[d, s]), share, largest=largest)
     return {
         "low_ranks": low_ranks, "high_ranks": high_ranks, "costs": costs, "low_keep": low_keep, "high_keep": high_keep,
@@ -190,11 +196,12 @@ def checked_statistics(
     counted = tuple(statistics)
     if len(counted) != objectives:
         raise BadInput(f"statistics must be one for each of {objectives} objectives; got {len(counted)}")
-    if threat.eps > 0.0 and any(each.kind == NORMAL_MEAN for each in counted):
-        raise BadInput(
-            "a mean with a known deviation (sigma) needs contamination 0: one replaced measurement moves a mean as far "
-            f"as it likes; give bounds instead of sigma, or count a quantile; got contamination {threat.eps:g}"
-        )
+    for d, each in enumerate(counted):
+        if each.kind == NORMAL_MEAN and (eps := threat.of(d).eps) > 0.0:
+            raise BadInput(
+                "a mean with a known deviation (sigma) needs contamination 0: one replaced measurement moves a mean as "
+                f"far as it likes; give bounds instead of sigma, or count a quantile; got contamination {eps:g}"
+            )
     return counted
 
 

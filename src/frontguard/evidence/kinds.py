@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -67,7 +68,7 @@ class IntervalRule(NamedTuple):
     scales: Floats  # (M, 5): of means, see `AT_ZERO`
     thresholds: Floats  # (M,): log(1/δ') of each end, and log(1/(2δ')) of both of a mean with a known deviation
     best: int  # that row; −1 where there is none, or none is read
-    surviving: Floats  # (2,): keep(μ) = surviving[0] · μ − surviving[1]
+    surviving: Floats  # (M, 2): keep(μ) = surviving[d, 0] · μ − surviving[d, 1]
     log_weights: Floats  # (M, S): of the evidence of each shift in the mean of all; −∞ for those that are not used
     log_priors: Floats  # (M, S): see `refuted_below`; of `low_keep`, which is the other where there are shifts
 
@@ -106,7 +107,15 @@ class LogLook:
         self.threat, self.least = threat, least
         self.pulls = np.maximum(have, least)
         self.shrink = have / np.maximum(self.pulls, 1) if least else np.ones(len(have))  # what there is of these pulls
-        self.ranks: dict[tuple[float, float], Ints] = {}  # found already, by what is kept and their part of δ
+        self.ranks: dict[tuple[float, float, float], Ints] = {}  # found already, by what is kept and taken, and δ'
+
+    def of(self, column: int) -> LogLook:
+        """The same under the threat to one column."""
+        if not self.threat.by_column:
+            return self
+        other = copy(self)
+        other.threat = self.threat.of(column)
+        return other
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:

@@ -61,10 +61,9 @@ def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
     return np.asarray(pulls - anytime_rank(pulls, 1.0 - threat.eps, delta), np.float64)
 
 
-def hidden_share(hits: Floats, taken: float) -> float:
-    """Which share of a list that was measured may have been replaced, at most."""
-    items = len(hits) - 1
-    return float(hidden_at(hits, taken, items)[-1]) / items
+def hidden_share(threat: Threat, items: int, delta: float) -> float:
+    """Which share of a list that was measured may have been replaced, at most, in the metric with the largest ε."""
+    return float(hidden_at(hits_at_most(threat, items, delta), threat.taken, items)[-1]) / items
 
 
 @kernel
@@ -203,6 +202,8 @@ def refresh_lists(
 ) -> bool:
     """Bring the intervals of touched arms up to date in which means over a list count; whether one was found false.
 
+    `hits` (C, items + 1) are of each column.
+
     `blocks` (C, K, R) are values by item, of which the first `complete` (K,) are back; of `pulls` (K,) samples know.
     """
     found_false = False
@@ -215,7 +216,14 @@ def refresh_lists(
                 continue
             interval = intervals[i, :, d]
             low, high = list_bounds(
-                blocks[d, i], complete[i], pulls[i], items, hits, rule.surviving, rule.taken[d], rule.thresholds[d]
+                blocks[d, i],
+                complete[i],
+                pulls[i],
+                items,
+                hits[d],
+                rule.surviving[d],
+                rule.taken[d],
+                rule.thresholds[d],
             )
             low, high = inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
             interval[LOW], interval[HIGH] = max(interval[LOW], low), min(interval[HIGH], high)

@@ -214,7 +214,7 @@ def lasting_mean(samples: Samples, record: Record, pulls: int, rule: IntervalRul
 @kernel
 def _in_inner_values(lacking: float, high: float, rule: IntervalRule, d: int) -> tuple[float, float]:
     """The inner interval of a bounded mean, of which this much at most is left of it, and of what it lacks of 1."""
-    times, less = rule.surviving[0], rule.surviving[1]
+    times, less = rule.surviving[d, 0], rule.surviving[d, 1]
     low = 1.0 - min(1.0, (lacking + less) / times)
     high = min(1.0, (high + less) / times)
     return inner_of_mean(low, rule.scales[d]), inner_of_mean(high, rule.scales[d])
@@ -278,7 +278,7 @@ class BoundedMean(Kind):
     @classmethod
     def first_bounded(cls, rule: IntervalRule, d: int) -> list[int | None]:
         """Return the pulls from which bets say more than its bounds."""
-        times, less = rule.surviving.tolist()
+        times, less = rule.surviving[d].tolist()
         return [first_informative(float(rule.taken[d]), (times, less), float(rule.thresholds[d]))] * 2
 
     def __init__(self, log: Ordered, metric: int, objective: Objective, arms: Ints, *, anytime: bool) -> None:

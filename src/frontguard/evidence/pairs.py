@@ -55,7 +55,7 @@ MOST_ARMS = 300
 
 
 class PairRule(NamedTuple):
-    """By what differences within pairs are bounded, of M objectives."""
+    """By what differences within pairs are bounded: of M objectives, and under the threat to one of them."""
 
     usable: Bools  # (M,): see `pairs_of`
     reach: Floats  # (M,): b − a, from a difference of values in [0, 1] to one of inner values
@@ -63,7 +63,7 @@ class PairRule(NamedTuple):
     surviving: Floats  # (2,): keep(ν) = surviving[0] · ν − surviving[1]
     taken: float  # the share of each arm's measurements that may be replaced afterwards
     items: int  # of the list that blocks are drawn from, without replacement; 0 where there is none
-    hits: Floats  # (items + 1,): see `hits_at_most`; of each arm and objective
+    hits: Floats  # (items + 1,): see `hits_at_most`; of each arm
 
 
 def pairs_of(statistics: Sequence[Statistic]) -> Bools:
@@ -88,7 +88,8 @@ def pair_rule(
 ) -> PairRule:
     """Bounds of so many ordered pairs of arms in all usable objectives, which hold at once with probability 1 − δ.
 
-    With a list of items, `hits` is what `hits_at_most` gave the intervals of the arms, at a share of δ of theirs.
+    `threat` is that to the objective of which it is read; with a list of items, `hits` is what `hits_at_most` gave the
+    intervals of the arms in it, at a share of δ of theirs.
 
     >>> from frontguard import Objective, Prescient
     >>> rule = pair_rule(Prescient(0.1), (Statistic(BOUNDED_MEAN, scale=(1, 4, 1, 0, 1)),), pairs=6, delta=0.05)
@@ -125,12 +126,18 @@ class WithinBlocks(Differences):
         self._width = len(statistics)
         chance = items > 0 and threat.eps > 0.0 and threat.taken == 0.0
         self.of_intervals = (1.0 - SHARE) * (1.0 - HITS_SHARE if chance else 1.0)
-        hits = hits_at_most(threat, items, hits_delta(delta, compared.arms, statistics)) if items else None
-        self.rule = pair_rule(
-            threat, statistics[: compared.objectives], pairs=compared.ordered_pairs, delta=SHARE * delta, items=items,
-            hits=hits,
-        )  # fmt: skip
-        self.usable = self.rule.usable
+        own = [threat.of(d) for d in range(len(statistics))]
+        least = hits_delta(delta, compared.arms, statistics)
+        self.hits = np.array([hits_at_most(each, items, least) if items else np.zeros(1) for each in own])
+        self.rules = [
+            pair_rule(
+                each, statistics[: compared.objectives], pairs=compared.ordered_pairs, delta=SHARE * delta, items=items,
+                hits=hits,
+            )
+            for each, hits in zip(own, self.hits, strict=True)
+        ]  # fmt: skip
+        self.usable = self.rules[0].usable
+        self._hidden = hidden_share(threat, items, least) if items else 0.0
         self.begin()
 
     def adapt(self, rule: IntervalRule) -> IntervalRule:
@@ -171,20 +178,22 @@ class WithinBlocks(Differences):
             found_false = bool(
                 refresh_lists(
                     now.intervals, values, complete, now.asked, touched, now.samples, self._intervals, self.items,
-                    self.rule.hits,
+                    self.hits,
                 )
             )  # fmt: skip
         its = self.compared.baseline
         sets = [now.alive] if its is None else [np.array([its, arm]) for arm in now.alive.tolist() if arm != its]
-        have, taken = np.logical_and.accumulate(back, axis=1), taken_away_each(self.rule.taken, now.asked)
+        have = np.logical_and.accumulate(back, axis=1)
         for d in np.flatnonzero(self.usable).tolist():
+            rule = self.rules[d]
+            taken = taken_away_each(rule.taken, now.asked)
             most, least = (np.where(np.isnan(values[d]), instead, values[d]) for instead in (1.0, 0.0))
             for arms in sets:
                 found = np.full((len(arms), len(arms)), np.inf)
-                compare_pairs(found, most, least, have, arms, touched, taken, 1.0, self.rule)
+                compare_pairs(found, most, least, have, arms, touched, taken, 1.0, rule)
                 j, i = np.nonzero(found < np.inf)
                 where = arms[j], COLUMNS + arms[i], d
-                now.intervals[where] = np.minimum(now.intervals[where], upper_differences(found[j, i], self.rule, d))
+                now.intervals[where] = np.minimum(now.intervals[where], upper_differences(found[j, i], rule, d))
         return found_false
 
     def notices(self) -> tuple[Notice, ...]:
@@ -193,9 +202,10 @@ class WithinBlocks(Differences):
         complete = back.argmin(axis=1)
         failed = np.isnan(np.where(back, values, 0.0)).any(axis=(0, 2))
         whole, items = (complete == self.items) & ~failed, self.items
-        hidden = hidden_share(self.rule.hits, self.rule.taken) if items else 0.0
         least, most = int(complete.min()), int(complete.max())
-        return (InPairs(("rep",), most, least, most, items, int(whole.sum()) if items else 0, hidden, len(complete)),)
+        return (
+            InPairs(("rep",), most, least, most, items, int(whole.sum()) if items else 0, self._hidden, len(complete)),
+        )
 
 
 def check_counted(statistics: Sequence[Statistic], items: int, names: Sequence[str] = ()) -> None:
@@ -350,22 +360,22 @@ class PairReader(ClusterReader):
 
     def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals, and what pairs say; foreseen pulls are on more blocks like those that there are."""
-        intervals, threat, least = super()._designed(intervals, look), look.threat, look.least
-        rule, items = self._rule(threat), self.ordered.items
-        taken = taken_away_each(threat.taken, self.ordered.pulls)
+        intervals, least, items = super()._designed(intervals, look), look.least, self.ordered.items
         shown = int(self.pulls.max(initial=1))
         whole = items > 0 and least >= items  # what all of them would say, as far as these show it
         if items and not whole:
-            self._put_list_intervals(intervals, threat, rule)
+            self._put_list_intervals(intervals, look.threat)
         n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
         everyone = np.ones(len(self._have), np.bool_)
-        for d in np.flatnonzero(rule.usable).tolist():
+        for d in np.flatnonzero(pairs_of(self.statistics)).tolist():
+            rule = self._rule(look.threat.of(d))
+            taken = taken_away_each(rule.taken, self.ordered.pulls)
             most, at_least = self._by_block(d)
             times = 1.0 if least <= shown or items else least / shown
             if whole:
                 rule, times = rule._replace(items=0), 1e6
-            lasts = threat.taken == 0.0 and not rule.items
+            lasts = rule.taken == 0.0 and not rule.items
             found = self._left.get((d, times)) if lasts else None
             if found is None:
                 found = np.ones((n, n))
@@ -375,13 +385,14 @@ class PairReader(ClusterReader):
             apart[:, :, d] = upper_differences(found, rule, d)
         return replace(intervals, apart=apart)
 
-    def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat, rule: PairRule) -> None:
+    def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat) -> None:
         """Put the intervals of means over the list in the place of those of a law."""
         chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
         threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
         for d, each in enumerate(self.statistics):
             if each.kind != BOUNDED_MEAN:
                 continue
+            rule = self._rule(threat.of(d))
             most, least = self._by_block(d)
             scale = np.array(each.scale)
             for place, arm in enumerate(self._arms.tolist()):
@@ -389,7 +400,7 @@ class PairReader(ClusterReader):
                 values = np.where(most[arm, here] == least[arm, here], most[arm, here], np.nan)
                 low, high = list_bounds(
                     values, len(values), int(self.ordered.pulls[arm]), self.ordered.items, rule.hits,
-                    rule.surviving, threat.taken, threshold,
+                    rule.surviving, rule.taken, threshold,
                 )  # fmt: skip
                 intervals.lower[place, d] = inner_of_mean(low, scale)
                 intervals.upper[place, d] = inner_of_mean(high, scale)

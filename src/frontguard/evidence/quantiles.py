@@ -301,14 +301,15 @@ class Quantile(Kind):
 
 def ranks_at(look: LogLook, kept: float, share: float, *, anytime: bool) -> Ints:
     """The ranks (n,), among the values that there are now, that bound what a share `kept` of clean ones lies beyond."""
-    if (kept, share) not in look.ranks:
+    key = kept, share, look.threat.taken
+    if key not in look.ranks:
         distinct, which = look.distinct
         rank = anytime_rank if anytime else fixed_rank
         most = _ranks_of(rank, distinct, kept, share) if kept > 0.0 else np.zeros_like(distinct)
         of_all = np.maximum(most - taken_away_each(look.threat.taken, distinct), 0)[which]
         now = np.floor(of_all * look.shrink + 1e-9).astype(np.int64)
-        look.ranks[kept, share] = np.asarray(np.maximum(now, of_all >= 1), np.int64)
-    return look.ranks[kept, share]
+        look.ranks[key] = np.asarray(np.maximum(now, of_all >= 1), np.int64)
+    return look.ranks[key]
 
 
 # Ranks depend on numbers of pulls alone, which looks at one log, and logs of one design, have in common.

@@ -94,18 +94,12 @@ class IntervalReader:
         settings = {"anytime": self._anytime, "one_best": self._one_best}
         return type(self)(self.ordered, self.objectives, self._delta, among=arms, **settings)
 
-    def with_delta(self, delta: float) -> Self:
-        """The same with another δ; what does not depend on it is read once."""
-        other = copy(self)
-        other._share_out(delta)
-        return other
-
     def first_bounded(self, threat: Threat) -> list[int | None]:
         """For both ends of each objective's interval, the good pulls before which it is not bounded; None for never.
 
         A mean is bounded from the beginning: of it, those before which it is bounded no closer.
         """
-        return [end for kind in self.kinds for end in kind.first_of_log(threat, self._share)]
+        return [end for d, kind in enumerate(self.kinds) for end in kind.first_of_log(threat.of(d), self._share)]
 
     def read(self, threat: Threat) -> ArmIntervals:
         """The intervals under this threat model."""
@@ -141,7 +135,7 @@ class IntervalReader:
     def _with_ends(self, look: LogLook, centres: tuple[Floats, Floats, Floats]) -> ArmIntervals:
         lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
         for d, kind in enumerate(self.kinds):
-            lower[:, d], upper[:, d] = kind.interval(look, self._share)
+            lower[:, d], upper[:, d] = kind.interval(look.of(d), self._share)
         found = self._designed(ArmIntervals(lower, upper, *centres), look)
         if self._of_best is None:
             return found

@@ -254,6 +254,7 @@ def check_bounds(
     half, line = 0.5 * delta, 0.5 * delta / max(1, noisy)
     for d, objective in enumerate(objectives):
         level, tolerance = statistic_of(objective).level, objective.inner_tolerance
+        own, own_order = threat.of(d), None if order is None else order.of(d)
         samples = {arm: sample_of(log, objective, arm) for arm in {*its.tolist(), *mine.tolist()}}
         for row, (base, candidate) in enumerate(zip(its.tolist(), mine.tolist(), strict=True)):
             a, b = samples[base], samples[candidate]
@@ -263,12 +264,12 @@ def check_bounds(
                     found.ahead[row, d], found.behind[row, d], found.line[row, d] = -gap, gap, gap
                     found.worse[row, d] = found.that_counts[row, d] = gap > tolerance
                 continue
-            found.ahead[row, d] = largest_difference(b.high, a.low, threat, level, half, order)
-            found.behind[row, d] = largest_difference(a.high, b.low, threat, level, half, order)
-            found.line[row, d] = largest_difference(a.high, b.low, threat, level, line, order)
-            counted = largest_difference(b.high, a.low, threat, level, line, order) < -tolerance
+            found.ahead[row, d] = largest_difference(b.high, a.low, own, level, half, own_order)
+            found.behind[row, d] = largest_difference(a.high, b.low, own, level, half, own_order)
+            found.line[row, d] = largest_difference(a.high, b.low, own, level, line, own_order)
+            counted = largest_difference(b.high, a.low, own, level, line, own_order) < -tolerance
             small = max(len(a.low), len(b.low)) <= MOST_EXACT
-            found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, threat, line) if small else counted
+            found.worse[row, d] = larger_somewhere(a.low - tolerance, b.high, own, line) if small else counted
             found.that_counts[row, d] = found.worse[row, d] and counted
     return found
 

@@ -189,6 +189,8 @@ class Asking:
             )
         else:
             rest = {key: value for key, value in self._asked.items() if key not in _OF_METRICS}
+            if isinstance(rest.get("contamination"), Mapping):
+                del rest["contamination"]
             self.draft = Question.of([("value", "maximize")], threat, **cast(Asked, rest))
         if self.draft.paired and not self.draft.pair:
             what = "paired" if self.draft.items is None else "items"
@@ -373,8 +375,10 @@ def sorted_rows(
         if hints or ordered.dependent.any():
             looked = (in_clusters(ordered, question.objectives),)
     else:
-        hints, eps = asking.groups is None, question.threat.eps
-        looked = differences(watched, opened.file_names, ordered.arms, ordered.metrics, question.objectives, eps)
+        hints = asking.groups is None
+        looked = differences(
+            watched, opened.file_names, ordered.arms, ordered.metrics, question.objectives, question.contaminations
+        )
         looked += repeated(ordered, question.objectives)
     if hints and opened.study is None:
         looked += undeclared(opened)

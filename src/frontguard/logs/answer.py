@@ -19,7 +19,7 @@ from frontguard.evidence.pairs import PairedLog, PairReader
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.design import in_pairs
-from frontguard.logs.robustness import needed, what_if
+from frontguard.logs.robustness import if_cleaner, needed
 from frontguard.logs.robustness import profile as robustness
 from frontguard.logs.sources.reader import parts_of
 from frontguard.notices import (
@@ -35,8 +35,8 @@ from frontguard.objectives import Objective, refuse_forgotten_percent, tolerance
 from frontguard.pareto.dominance import dominators
 from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now, rival_bounds
 from frontguard.pareto.relations import Goal, LimitRule, keeping_of
-from frontguard.question import Question
-from frontguard.results import Answer, Certificate, Guess, Intervals, Kept, LogDetails, Needed, WhatIf
+from frontguard.question import AUTO, Question
+from frontguard.results import Answer, Certificate, Guess, IfCleaner, Intervals, Kept, LogDetails, Needed
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at
 from frontguard.verdicts import INFEASIBLE, Verdict
 
@@ -114,6 +114,7 @@ def answer(
     verdicts = judge(intervals, **goal)
     kept = kept_by(intervals, question)
     wanted = len(ordered.pulls) <= MOST_PROFILED if profiled is None else profiled
+    wanted |= question.contamination == AUTO
     failed = ordered.failed[[ordered.metrics.index(objective.name) for objective in question.objectives]].T
     averages = means(ordered, question.objectives)
     least = first_and_whole(reader.first_bounded(question.threat)[: 2 * M])
@@ -138,9 +139,9 @@ def answer(
     more, (outlook, guess, best_means) = side_by_side(
         lambda part: part(), (foreseen, seen), threads=len(ordered.pulls) >= _MANY
     )
-    otherwise: tuple[WhatIf, ...] = ()
-    if wanted and verdicts.undecided.all():
-        otherwise = what_if(reader, delta, question.threat, question.confidence, **goal)
+    cleaner: tuple[IfCleaner, ...] = ()
+    if wanted and verdicts.undecided.any():
+        cleaner = if_cleaner(reader, question.threat, verdicts.codes, **goal)
     # No number of pulls would decide what a limit other than their number keeps open.
     status = "certified" if more is None else "budget" if (more.limit <= 1).any() else "unreachable"
     exact = np.array([objective.exact for objective in question.objectives])
@@ -179,7 +180,7 @@ def answer(
             mean_front=best_means,
             profile=robustness(reader, question.threat, **goal) if wanted else None,
             needed=more,
-            what_if=otherwise,
+            if_cleaner=cleaner,
             kind=kind,
         ),
     )
@@ -236,6 +237,7 @@ def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) 
         confidence=question.confidence,
         threat=question.threat.name,
         contamination=question.threat.eps,
+        by_column=question.threat.by_column,
         arms=arms,
     )
 
@@ -258,7 +260,7 @@ def _outlook(intervals: ArmIntervals, verdicts: Verdicts, question: Question) ->
 def looks_dirtier(ordered: Ordered, question: Question, verdicts: Verdicts) -> tuple[LooksDirtier, ...]:
     """A hint where the samples of arms that matter look far dirtier than declared."""
     arms = arms_that_matter(verdicts.codes, verdicts.decided_by, ordered.pulls)
-    found = dirtier_than(question.threat.eps, _looks(ordered, question.objectives, arms))
+    found = dirtier_than(question.contaminations, _looks(ordered, question.objectives, arms))
     return () if found is None else (found,)
 
 

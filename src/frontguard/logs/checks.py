@@ -246,7 +246,7 @@ def differences(
     arms: Sequence[str],
     metrics: Sequence[str],
     objectives: Iterable[Objective],
-    contamination: float,
+    contaminations: Mapping[str, float],
 ) -> tuple[RowsDiffer | NeighboursAlike, ...]:
     """The hint that the files do not look alike; where they do, or are one, that the quarters of the rows do not.
 
@@ -267,7 +267,8 @@ def differences(
         for arm, objective, parts in looked:
             chance = len(ways) * len(looked) * chance_of(parts)
             ends = ends_of(parts) if chance <= CHANCE else None
-            if ends is None or ends.effect < min(EFFECT + contamination, 0.45) or not ends.matter(objective):
+            least = min(EFFECT + contaminations.get(objective.name, 0.0), 0.45)
+            if ends is None or ends.effect < least or not ends.matter(objective):
                 continue
             low, high = (names[part] for part in ends.parts)
             found.append(RowsDiffer(arms[arm], objective.name, between, (low, high), ends.medians, chance, 0, 0))

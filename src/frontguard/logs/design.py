@@ -18,7 +18,7 @@ from frontguard._common.machine import available_memory
 from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.clusters import Clustered
-from frontguard.evidence.lists import hidden_share, hits_at_most
+from frontguard.evidence.lists import hidden_share
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
 from frontguard.evidence.statistics import statistics_of
@@ -157,8 +157,7 @@ def in_pairs(
         if not looked:
             raise BadArgument("items", f"a list is looked at for up to {MOST_ARMS} arms; got {arms:,}")
         complete = int(((counts == items) & (log.failed_pulls == 0)).sum())
-        hits = hits_at_most(question.threat, items, hits_delta(question.delta, arms, statistics_of(objectives)))
-        hidden = hidden_share(hits, question.threat.taken)
+        hidden = hidden_share(question.threat, items, hits_delta(question.delta, arms, statistics_of(objectives)))
     blocks, least, most = len(np.unique(log.labels)), int(counts.min()), int(counts.max())
     said: list[Notice] = [InPairs(log.columns, blocks, least, most, items or 0, complete, hidden, arms, looked)]
     if log.sizes.min() < log.sizes.max():

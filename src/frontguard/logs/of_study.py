@@ -25,7 +25,7 @@ from frontguard.evidence.statistics import shares_of_ends, statistics_of
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_reader, mean_front, means
 from frontguard.logs.checks import UnusableCheck
 from frontguard.logs.design import of_pulls
-from frontguard.logs.robustness import needed, profile, resolution_for, what_if
+from frontguard.logs.robustness import if_cleaner, needed, profile, resolution_for
 from frontguard.logs.sort import by_arm, sorted_pulls, usable_ranges
 from frontguard.logs.sources.reader import BATCH, LogTable, Picked
 from frontguard.notices import Excluded, IndependentArms, InPairs, Notice, UnderWay
@@ -166,11 +166,11 @@ def own_answer(
         details = replace(details, needed=more.among(kept))
     if not wanted:
         return replace(result, log=details), Differing()
-    if own.undecided.all():
-        others = what_if(reader, delta, question.threat, question.confidence, **goal)
-        details = replace(details, what_if=tuple(each.among(kept, len(settings.arms)) for each in others))
+    if own.undecided.any():
+        cleaner = if_cleaner(reader, question.threat, codes, **goal)
+        details = replace(details, if_cleaner=tuple(each.among(kept, len(settings.arms)) for each in cleaner))
     read = judge(reader.read(question.threat), **goal).codes
-    step, least = resolution_for(len(kept)), question.threat.eps
+    step, least = resolution_for(len(kept)), question.threat.least
     in_all = round((0.5 - least) / step)
 
     def tell(reached: float) -> None:
@@ -257,7 +257,7 @@ def _with_excluded(found: Answer, log: StudyLog, kept: Ints) -> Answer:
             mean_front=filled(found.log.mean_front, False),
             profile=found.log.profile and replace(found.log.profile, per_arm=filled(found.log.profile.per_arm, np.nan)),
             needed=None if found.log.needed is None else found.log.needed.among(kept),
-            what_if=tuple(each.among(kept, len(arms)) for each in found.log.what_if),
+            if_cleaner=tuple(each.among(kept, len(arms)) for each in found.log.if_cleaner),
         ),
     )
 

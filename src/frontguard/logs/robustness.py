@@ -5,9 +5,9 @@ whole does not. For another ε only ranks change: K · M values are read anew fr
 interval widens, so verdicts that are the same at two ε are the same between them, and such an interval is not looked
 into (docs/theory.md, "Robustness"). A verdict may be lost and come back: what is given is its first change.
 
-*What if.* Verdicts at a lower confidence or contamination, of a log at whose own nothing is decided. They say how far
-away an answer is, and are none themselves: a level that is chosen by looking at what it gives is no longer that level.
-As δ rises or ε falls every interval shrinks, so whether any arm is decided changes once along a list of levels.
+*If cleaner.* Where arms are open, the largest smaller ε at which more of them are decided, and that at which as many
+are as without any contamination. What is decided there is certain if no more than that ε is replaced, though it was
+found by looking.
 
 *More pulls.* As `studies.forecast` does live: if an arm's sample kept its proportions, with n' pulls its bounds would
 be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to one common level of pulls, and
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -34,7 +33,7 @@ from frontguard.evidence.intervals import ArmIntervals
 from frontguard.evidence.readers import IntervalReader
 from frontguard.pareto.judge import Verdicts, judge
 from frontguard.pareto.relations import keeping_of
-from frontguard.results import Needed, Profile, WhatIf
+from frontguard.results import IfCleaner, Needed, Profile
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
 
@@ -80,14 +79,14 @@ def profile(
     step = resolution_for(len(reader.pulls)) if resolution is None else resolution
     if not 0.0 < step < 0.5:
         raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
-    levels = levels_from(threat.eps, step)
+    levels = levels_from(threat.least, step)
     known: dict[int, Ints] = {}  # verdicts by level, while they are needed
     choices: dict[int, Ints] = {}  # and how candidates were chosen, where the goal is the list
     sizes: dict[int, int] = {}
 
     def codes(level: int) -> Ints:
         if level not in known:
-            intervals = reader.read(replace(threat, eps=float(levels[level])))
+            intervals = reader.read(threat.raised(float(levels[level])))
             found = judge(intervals, **goal, briefly=True)
             known[level] = found.codes.astype(np.int8)
             if found.choice is not None:
@@ -146,33 +145,37 @@ def levels_from(eps: float, step: float) -> Floats:
     return levels[levels < 0.5]
 
 
-# What if --------------------------------------------------------------------------------------------------------------
-
-CONFIDENCES = (0.9, 0.8, 0.5)
-"""Confidences that are tried, those above the log's own left out."""
-
-_STEP = 0.01  # between two contaminations that are tried, from below the log's own down to 0
+# If cleaner -----------------------------------------------------------------------------------------------------------
 
 
-def what_if(reader: IntervalReader, delta: float, threat: Threat, confidence: float, **goal: Any) -> tuple[WhatIf, ...]:
-    """The largest confidence of the list, and the largest ε, at which some arm is decided; without those that are not.
+def if_cleaner(reader: IntervalReader, threat: Threat, codes: Ints, **goal: Any) -> tuple[IfCleaner, ...]:
+    """The verdicts at the largest smaller ε that decides more than `codes` (K,), and at that which decides all it can.
 
-    `delta` is what the intervals have of δ = 1 − confidence, and have in proportion at another one.
+    >>> from frontguard import Objective, Prescient
+    >>> from frontguard.evidence.measurements import Ordered
+    >>> values = np.concatenate([np.arange(1000.0), np.arange(100.0, 1100.0)])
+    >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
+    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
+    >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
+    >>> found = if_cleaner(reader, Prescient(0.2), np.full(2, int(Verdict.UNDECIDED)), **tolerances)
+    >>> [(each.contamination, [Verdict(code).word for code in each.codes]) for each in found]
+    [(0.028, ['beaten', 'keep'])]
     """
 
     @cache
-    def at(level: float, eps: float) -> WhatIf:
-        own = reader.with_delta(delta * (1.0 - level) / (1.0 - confidence))
-        return WhatIf(level, eps, judge(own.read(replace(threat, eps=eps)), **goal, briefly=True).codes)
+    def at(eps: float) -> IfCleaner:
+        return IfCleaner(eps, judge(reader.read(threat.at(eps)), **goal, briefly=True).codes)
 
-    less_sure = [level for level in CONFIDENCES if level < confidence]
-    cleaner = (_STEP * np.arange(np.ceil(threat.eps / _STEP - 1e-9))).round(12)[::-1].tolist()
-    found = []
-    for tried in ([(level, threat.eps) for level in less_sure], [(confidence, eps) for eps in cleaner]):
-        # All levels after the first that decides an arm decide one, too.
-        first = bisect_left(tried, True, key=lambda each: bool((at(*each).codes != Verdict.UNDECIDED).any()))
-        found += [at(*each) for each in tried[first : first + 1]]
-    return tuple(found)
+    def left(eps: float) -> int:
+        return int((at(eps).codes == Verdict.UNDECIDED).sum())
+
+    still = int((codes == Verdict.UNDECIDED).sum())
+    if not threat.eps or left(0.0) >= still:
+        return ()
+    step = resolution_for(len(codes))
+    tried = np.round(step * np.arange(np.ceil(threat.eps / step - 1e-9)), 12)[::-1].tolist()
+    found = (bisect_left(tried, True, key=lambda eps: left(eps) <= most) for most in (still - 1, left(0.0)))
+    return tuple(at(tried[place]) for place in dict.fromkeys(found))
 
 
 # More pulls -----------------------------------------------------------------------------------------------------------
@@ -229,11 +232,11 @@ def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: A
         level[level > FARTHEST * pulls] = -1
     limit = np.where(level >= 0, _REACHED, _FAR)
     if (level < 0).any():
-        ever, clean = settled([(MOST_PULLS, threat), (MOST_PULLS, replace(threat, eps=0.0))])
+        ever, clean = settled([(MOST_PULLS, threat), (MOST_PULLS, threat.at(0.0))])
         never = (level < 0) & ~ever
         limit[never] = np.where(clean, _CONTAMINATION, _TOLERANCE)[never]
         if (limits := goal.get("limits")) is not None:
-            intervals = alive_only.foresee(replace(threat, eps=0.0), MOST_PULLS)
+            intervals = alive_only.foresee(threat.at(0.0), MOST_PULLS)
             near = (keeping_of(intervals.lower, intervals.upper, limits).max(axis=1) == OPEN)[own]
             limit[never & ~clean & near] = _LIMIT
         failed = np.asarray((ordered.pulls > ordered.good).any(axis=0))

@@ -20,6 +20,7 @@ from frontguard._common.typing import Floats, Ints
 from frontguard.comparisons.effects import Contrast, effect_between
 from frontguard.comparisons.outcomes import (
     Check,
+    Cleaner,
     GateDetails,
     GatePair,
     LimitCheck,
@@ -173,7 +174,13 @@ def _answer(
         pulls_per_arm=log.pulls,
         decided_by=np.full(K, -1),
         certificate=Certificate(
-            nothing, nothing, question.confidence, question.threat.name, question.threat.eps, arms=K
+            nothing,
+            nothing,
+            question.confidence,
+            question.threat.name,
+            question.threat.eps,
+            arms=K,
+            by_column=question.threat.by_column,
         ),
         notices=notices,
         metrics=question.objectives,
@@ -429,14 +436,30 @@ class _ByIntervals:
     def lasts(self) -> Floats:
         """Up to which ε each outcome (P, M + Q) stands; NaN where it is open."""
         threat = self.question.threat
-        return up_to(
-            lambda eps: self.outcomes(self.reader.read(replace(threat, eps=eps))), levels_from(threat.eps, FINEST)
-        )
+        return up_to(lambda eps: self.outcomes(self.reader.read(threat.raised(eps))), levels_from(threat.least, FINEST))
+
+    def if_cleaner(self) -> list[list[Cleaner | None]]:
+        """Of each outcome (P, M + Q) that is open, what is certain at smaller ε than was declared, and up to which."""
+        threat, levels = self.question.threat, levels_from(0.0, FINEST)
+        levels, now = levels[levels < threat.eps], self.outcomes(self.intervals)
+
+        @cache
+        def at(eps: float) -> Ints:
+            return self.outcomes(self.reader.read(threat.at(eps)))
+
+        if not len(levels) or ((now != Outcome.OPEN) | (at(0.0) == Outcome.OPEN)).all():
+            return [[None] * now.shape[1] for _ in now]
+        told = np.where(now == Outcome.OPEN, at(0.0), int(Outcome.OPEN)).tolist(), up_to(at, levels).tolist()
+        return [
+            [None if code == Outcome.OPEN else (Outcome(code), last) for code, last in zip(*row, strict=True)]
+            for row in zip(*told, strict=True)
+        ]
 
     def pairs(self, names: Sequence[_Pair], *, profile: bool) -> tuple[GatePair, ...]:
         ends, pulls = inner_of(self.intervals), self.reader.pulls
         outcomes, apart = self.outcomes(self.intervals), np.stack(self.apart(self.intervals), axis=1)
-        lasts = self.lasts() if profile else [None] * len(names)
+        unknown = [None] * len(names)
+        lasts, cleaner = (self.lasts(), self.if_cleaner()) if profile else (unknown, unknown)
         return tuple(
             gate_pair(
                 self.question,
@@ -446,7 +469,9 @@ class _ByIntervals:
                 ends.at(np.array([its, mine])),
                 *of_pair,
             )
-            for pair, its, mine, *of_pair in zip(names, self.its, self.mine, apart, outcomes, lasts, strict=True)
+            for pair, its, mine, *of_pair in zip(
+                names, self.its, self.mine, apart, outcomes, lasts, cleaner, strict=True
+            )
         )
 
 
@@ -505,16 +530,15 @@ class _BySamples(_ByIntervals):
 
     @cached_property
     def found(self) -> CheckBounds:
-        return self.bounds(self.question.threat.eps)
+        return self.bounds(self.question.threat)
 
     @property
     def at_worst(self) -> tuple[float, ...]:  # type: ignore[override]
         return tuple(self.found.behind.max(axis=0).tolist())
 
-    def bounds(self, eps: float) -> CheckBounds:
-        """Bounds of the differences of candidates and baselines, at this ε."""
+    def bounds(self, threat: Threat) -> CheckBounds:
+        """Bounds of the differences of candidates and baselines, under this threat."""
         question, log = self.question, self.reader.ordered
-        threat = replace(question.threat, eps=eps)
         return check_bounds(log, question.objectives, self.its, self.mine, threat, question.delta, question.threat)
 
     def of_bounds(self, found: CheckBounds) -> Ints:
@@ -528,18 +552,21 @@ class _BySamples(_ByIntervals):
 
     def least(self) -> tuple[int | None, int | None]:
         """Observations a side that say anything, and that bound both ends of a difference."""
-        levels = [statistic_of(each).level for each in self.question.objectives if not each.exact]
-        needed = [least_observations(self.question.threat, p, 0.5 * self.question.delta) for p in levels]
+        metrics = enumerate(self.question.objectives)
+        levels = [(d, statistic_of(each).level) for d, each in metrics if not each.exact]
+        threat, half = self.question.threat, 0.5 * self.question.delta
+        needed = [least_observations(threat.of(d), p, half) for d, p in levels]
         known = [each for each in needed if each is not None]
         return min(known, default=None), max(known) if known and len(known) == len(needed) else None
 
     def stands(self) -> tuple[Ints, Floats]:
         """Return the outcomes (P, M) without contamination, and the largest ε up to which each of them stands."""
-        outcomes_at = cache(lambda eps: self.of_bounds(self.bounds(eps)))
+        model = type(self.question.threat)  # with one ε for all metrics
+        outcomes_at = cache(lambda eps: self.of_bounds(self.bounds(model(eps))))
         return outcomes_at(0.0), up_to(outcomes_at, _LEVELS)
 
     def pairs(self, names: Sequence[_Pair], *, profile: bool) -> tuple[GatePair, ...]:
-        found, eps, pulls = self.found, self.question.threat.eps, self.reader.pulls
+        found, threat, pulls = self.found, self.question.threat, self.reader.pulls
         outcomes, estimates = self.of_bounds(found), self.intervals.estimates
         clean, lasts = self.stands() if profile else (outcomes, np.full(outcomes.shape, np.nan))
 
@@ -554,7 +581,11 @@ class _BySamples(_ByIntervals):
             if outcome == Outcome.OPEN:
                 return Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
             somewhere = outcome == Outcome.WORSE and not found.that_counts[row, d]
-            return Check(effect, last if without == outcome and last >= eps else None, in_some_quantile=bool(somewhere))
+            return Check(
+                effect,
+                last if without == outcome and last >= threat.of(d).eps else None,
+                in_some_quantile=bool(somewhere),
+            )
 
         pairs = []
         for row, (pair, its, mine) in enumerate(zip(names, self.its.tolist(), self.mine.tolist(), strict=True)):
@@ -567,7 +598,7 @@ class _BySamples(_ByIntervals):
 
 
 def with_robustness(found: GateDetails, study: Study) -> GateDetails:
-    """The gate of a study with up to which ε each outcome stands.
+    """The gate of a study with up to which ε each outcome stands, and what is certain of an open one at a smaller ε.
 
     It is read off the whole log, at every ε with bounds that hold at any moment. Where these do not show at the
     declared ε what the study found, which compared at another moment, it is not known.
@@ -584,11 +615,14 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
         ordered = replace(ordered, ordered_pairs=2 * len(mine))
     reader = interval_reader(ordered, question.columns.boxed, question.delta, anytime=True)
     judged = _ByIntervals(reader, np.full(len(mine), its), np.array(mine), question)
-    now, lasts = judged.outcomes(reader.read(question.threat)), judged.lasts()
+    now, lasts, cleaner = judged.outcomes(judged.intervals), judged.lasts(), judged.if_cleaner()
 
     def standing(check: AnyCheck, row: int, place: int) -> AnyCheck:
-        same = check.outcome == now[row, place] and check.outcome != Outcome.OPEN
-        return replace(check, holds_up_to=float(lasts[row, place])) if same else check
+        if check.outcome != now[row, place]:
+            return check
+        if check.outcome == Outcome.OPEN:
+            return replace(check, if_cleaner=cleaner[row][place])
+        return replace(check, holds_up_to=float(lasts[row, place]))
 
     M, pairs = len(question.objectives), []
     for row, pair in enumerate(found.pairs):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Unpack
@@ -424,22 +424,27 @@ def make_plan(task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher 
 
 def _reach(task: Task) -> tuple[Floats, tuple[str, ...] | None, float | None, float | None]:
     """Return the floor (M,) with the arms it is widest for, and the ε up to which the goal can be had, and safely."""
-    model, goal = type(task.threat), (task.accuracy, task.coverage)
+    at, goal = task.threat.at, (task.accuracy, task.coverage)
     if task.pilot is not None:
         low, high = (ends[:, : task.objectives] for ends in pilot_limits(task.pilot, task.threat, task.statistics))
         widest = (high - low).argmax(axis=0)
         return (
             (high - low).max(axis=0),
             tuple(task.pilot.names[i] for i in widest),
-            largest_contamination(lambda eps: _any_method_can(task, model(eps))),
-            largest_contamination(lambda eps: _intervals_allow(task, model(eps))),
+            largest_contamination(lambda eps: _any_method_can(task, at(eps))),
+            largest_contamination(lambda eps: _intervals_allow(task, at(eps))),
         )
-    pairs = list(zip(task.metrics, affordable_width(*goal).tolist(), strict=True))
+    widths = affordable_width(*goal).tolist()
+
+    def enough(width_of: Callable[[Task, Objective, Threat], float], threat: Threat) -> bool:
+        each = (width_of(task, metric, threat.of(d)) for d, metric in enumerate(task.metrics))
+        return all(found <= width for found, width in zip(each, widths, strict=True))
+
     return (
-        np.array([_closest(task, metric, task.threat) for metric in task.metrics]),
+        np.array([_closest(task, metric, task.threat.of(d)) for d, metric in enumerate(task.metrics)]),
         None,
-        largest_contamination(lambda eps: all(_closest(task, each, model(eps)) <= width for each, width in pairs)),
-        largest_contamination(lambda eps: all(_longest(task, each, model(eps)) <= width for each, width in pairs)),
+        largest_contamination(lambda eps: enough(_closest, at(eps))),
+        largest_contamination(lambda eps: enough(_longest, at(eps))),
     )
 
 

@@ -65,7 +65,7 @@ def mean_floor(objective: Objective, threat: Threat) -> float:
 
 def means_below_floor(objectives: Sequence[Objective], threat: Threat) -> list[tuple[Objective, float]]:
     """Return the objectives whose tolerance is below their floor, with it: close arms may never be told apart."""
-    floors = ((each, mean_floor(each, threat)) for each in objectives)
+    floors = ((each, mean_floor(each, threat.of(d))) for d, each in enumerate(objectives))
     return [(each, floor) for each, floor in floors if parse_tolerance(each.tolerance).amount < floor * (1.0 - 1e-9)]
 
 
@@ -146,7 +146,7 @@ def pilot_limits(
     for d, statistic in enumerate(counted):
         for i in range(pilot.arms):
             rows = pilot.values[pilot.arm_of_row == i, d]
-            low[i, d], high[i, d] = _left_of(rows, statistic, threat, attacked, any_method)
+            low[i, d], high[i, d] = _left_of(rows, statistic, threat.of(d), attacked, any_method)
     return low, high
 
 
@@ -249,7 +249,7 @@ def limit_floors(
     """
     within, beyond = ([end is not None for end in bounded[side::2]] for side in range(2))
     if pilot is None:
-        widths = ((gate, _width(gate.metric, threat, noise(gate.metric))) for gate in columns.gates)
+        widths = ((gate, _width(gate.metric, threat.of(gate.column), noise(gate.metric))) for gate in columns.gates)
         return tuple(LimitFloor(gate, width, within[gate.column], beyond[gate.column]) for gate, width in widths)
     low, high = pilot_limits(pilot, threat, [statistic_of(each) for each in columns.boxed])
     low, high = np.minimum(low, high), np.maximum(low, high)  # of what is exact, rounding may part the ends

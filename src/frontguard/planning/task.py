@@ -34,7 +34,7 @@ from frontguard.simulation import Adversary
 from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import Quantiled, bootstrap, gaussian
 from frontguard.theory.spread import Gaussian, SpreadBound, Subgaussian
-from frontguard.theory.threats import Threat
+from frontguard.theory.threats import Oblivious, Prescient, Threat
 
 ROWS = 512
 """Values of an arm that pulls are drawn from where something else than medians counts: so fine are its shares."""
@@ -244,20 +244,25 @@ class Task:
     def attack(self, environment: Quantiled) -> Adversary | None:
         """Return the worst attacker that we have for the threat model; None at ε = 0.
 
-        It leaves alone what is exact, and keeps within bounds.
+        It leaves alone what is exact or taken as it is, and keeps within bounds.
         """
         if self.threat.eps == 0.0:
             return None
         direction, far = self.pushes(environment)
+        some = [eps for eps in self.threat.by_column if eps] or [self.threat.eps]
+        one = type(self.threat)(min(some))  # a simulated attacker has one ε
+        if isinstance(one, Oblivious) and self.threat.by_column:
+            one = Prescient(one.eps)  # which does no more, and can leave a metric alone
         within = np.where(self.bounded, 0.0, -np.inf), np.where(self.bounded, 1.0, np.inf)
-        return strongest(environment, self.threat, direction, distance=far, within=within)
+        return strongest(environment, one, direction, distance=far, within=within)
 
     def pushes(self, environment: Quantiled) -> tuple[Ints, float]:
         """Return where an attacker pushes arms and columns (K, C), down (−1), up (1) or not at all; and how far."""
-        exact = np.array([each.kind for each in self.statistics]) == EXACT
+        each = enumerate(self.statistics)
+        spared = np.array([counted.kind == EXACT or not self.threat.of(d).eps for d, counted in each])
         spread = (environment.law.quantile(0.99) - environment.law.quantile(0.01)).max()
         far = 10.0 * float(np.ptp(environment.medians)) + 10.0 * float(spread)
-        return np.where(exact, 0, np.where(self._pushed_down(environment), -1, 1)), far or 1.0
+        return np.where(spared, 0, np.where(self._pushed_down(environment), -1, 1)), far or 1.0
 
     def thinned(self, arms: int) -> Task:
         """Return the same task of fewer arms, each with the same share of δ."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -379,19 +379,21 @@ def measurements(
     history: History | None = None,
     objective: str | int | None = None,
     *,
-    contamination: float | None = None,
+    contamination: float | Mapping[str, float] | None = None,
 ) -> Picture:
     """Every pull of an arm, a panel for each objective (or one), with the arm's interval if a history is given.
 
-    `contamination` is the share ε that the threat model allows, to be compared with how many are suspected. To suspect
-    is a hint for the eye: no verdict depends on it.
+    `contamination` is the ε that is allowed, of all metrics or of each by its name, to be compared with how many are
+    suspected. To suspect is a hint for the eye: no verdict depends on it.
     """
     names = [each.name for each in measurements.objectives]
     shown = range(len(names)) if objective is None else [position_of(names, objective, "objective", "one of these")]
     columns = [_column(measurements, history, d) for d in shown]
     first = measurements.total - len(measurements.values)
     x = np.arange(first + 1.0, first + 1.0 + len(measurements.values))
-    panels = [_panel(measurements, column, x, contamination) for column in columns]
+    of_all = None if isinstance(contamination, Mapping) else contamination
+    own = contamination if isinstance(contamination, Mapping) else {}
+    panels = [_panel(measurements, each, x, own.get(each.objective.name, of_all)) for each in columns]
     return Picture(
         rows=tuple((panel,) for panel in panels),
         title=short(measurements.name),

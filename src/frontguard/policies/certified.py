@@ -79,7 +79,7 @@ from frontguard.pareto.sampling import (
 )
 from frontguard.policies.baseline import AgainstBaseline
 from frontguard.policies.holding import Carried, Holding, Pending
-from frontguard.question import Question
+from frontguard.question import AUTO, Question
 from frontguard.results import Answer, Certificate, Guess, Intervals, Kept
 from frontguard.theory.spread import SpreadBound
 from frontguard.theory.threats import Threat
@@ -300,6 +300,8 @@ class Certified(Holding):
         >>> Certified.for_question(Question.of(minimize="seconds", tolerance="5%"), ["a", "b"]).arms
         2
         """
+        if question.contamination == AUTO:
+            raise BadArgument("contamination", "'auto' is for logs: pulls are planned for one; say it, or leave it out")
         optional: dict[str, Any] = {} if question.coverage is None else {"coverage": question.coverage}
         return cls.for_objectives(
             len(arms),
@@ -672,6 +674,7 @@ class Certified(Holding):
             confidence=1.0 - self.delta,
             threat=self.threat.name,
             contamination=self.threat.eps,
+            by_column=self.threat.by_column,
         )
 
     def reachable(self) -> Certificate:

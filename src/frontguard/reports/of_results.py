@@ -47,7 +47,7 @@ from frontguard.studies.pulls import under_way
 from frontguard.verdicts import Verdict
 from frontguard.words import answers as summary
 from frontguard.words import gate
-from frontguard.words.answers import best_guess, more_to_come, what_if
+from frontguard.words.answers import best_guess, more_to_come
 from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
 from frontguard.words.asked import why_by_limits
 from frontguard.words.certificate import guarantee
@@ -106,7 +106,7 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
             robustness_part(plain),
             Section(OPEN, listed=tuple(to_settle)),
             pulls_part(plain),
-            Section("A best guess", (*filter(None, [best_guess(plain)]), *what_if(plain))),
+            Section("A best guess", tuple(filter(None, [best_guess(plain)]))),
             Section(FAILED, tuple(filter(None, [summary.failures(plain)]))),
         ),
         steps=steps,
@@ -279,7 +279,7 @@ def _course(overview: Overview, follower: Follower, plain: Answer) -> Section:
     if most is not None:
         measured, share = most
         brief = replace(measured, name=plain.arms[measured.arm], objectives=plain.metrics)
-        picture = plot.measurements(brief, history, contamination=overview.settings.question.threat.eps)
+        picture = plot.measurements(brief, history, contamination=overview.settings.question.contaminations)
         heading = f"Measurements of {brief.name}, the arm with most values that look wrong ({percent(share)})"
         pictures.append(Figure(heading, picture))
     return Section(COURSE, shown=tuple(pictures))

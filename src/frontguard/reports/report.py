@@ -31,7 +31,7 @@ from frontguard.studies.follow import Overview
 from frontguard.verdicts import Verdict
 from frontguard.words.answers import STATUSES, more_to_come, polish_in_words, too_short
 from frontguard.words.arm_table import arm_table, counts, short_name, shown, shown_in_units, with_short_names
-from frontguard.words.asked import all_limits
+from frontguard.words.asked import all_limits, in_each
 from frontguard.words.certificate import (
     FAILED_PULL,
     assumptions,
@@ -246,13 +246,14 @@ def facts_of(result: Answer) -> list[Fact]:
     """Return the facts about a result and its question."""
     certificate, eps = result.certificate, result.certificate.contamination
     failed = result.failed if result.study is not None else 0
+    lies = f"up to {percent(eps)} ({certificate.threat}){in_each(result)}"
     sure = "none" if certificate.confidence is None else percent(certificate.confidence, ROUND_FLOOR)
     facts = [
         Fact("Arms", f"{len(result.arms):,}"),
         Fact("Pulls", f"{result.pulls:,}"),
         *((Fact("Failed", f"{failed:,} ({percent(failed / max(result.pulls, failed))})"),) if failed else ()),
         Fact("Confidence", sure),
-        Fact("Measurements that may lie", f"up to {percent(eps)} ({certificate.threat})" if eps else "none"),
+        Fact("Measurements that may lie", lies if eps else "none"),
     ]
     facts += objective_facts(result.metrics)
     if result.limits is not None:

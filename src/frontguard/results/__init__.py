@@ -16,13 +16,13 @@ from frontguard.results.facts import (
     Certificate,
     CostSoFar,
     Guess,
+    IfCleaner,
     Kept,
     LogDetails,
     Needed,
     Origin,
     Profile,
     StudyDetails,
-    WhatIf,
 )
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Certificate",
     "CostSoFar",
     "Guess",
+    "IfCleaner",
     "Intervals",
     "Kept",
     "LogDetails",
@@ -40,5 +41,4 @@ __all__ = [
     "Origin",
     "Profile",
     "StudyDetails",
-    "WhatIf",
 ]

@@ -346,6 +346,7 @@ class Answer:
         yield "counts", self.counts
         yield "certificate", self.certificate.to_dict()
         yield "outlook", None if self.outlook is None else self.outlook.to_dict()
+        yield "contaminations", {} if self.question is None else self.question.contaminations
         yield "question", None if self.question is None else self.question.to_dict()
         yield "pulls", self.pulls
         yield "objectives", [asdict(metric.spelled_out) for metric in self.metrics]

@@ -20,7 +20,7 @@ from frontguard.phrases import quoted, slashed
 from frontguard.verdicts import INFEASIBLE, OPEN, Feasibility, Verdict
 
 if TYPE_CHECKING:
-    from frontguard.schema import AnyAnswer, CertificateEntries, CostEntries, LogEntries, StudyEntries, WhatIfEntries
+    from frontguard.schema import AnyAnswer, CertificateEntries, CostEntries, IfCleanerEntries, LogEntries, StudyEntries
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Certificate:
     arms: int | None = None  # of how many arms it speaks
     excluded: tuple[str, ...] = ()  # which arms were excluded, and are not spoken of
     limits: tuple[str, ...] = ()  # to which the arms must keep of which it speaks
+    by_column: tuple[float, ...] = ()  # the ε of each objective, and of what else has intervals, where they differ
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values that JSON can hold; what is not bounded becomes None."""
@@ -63,6 +64,7 @@ class Certificate:
             arms=given.arms,
             excluded=tuple(given.excluded),
             limits=tuple(given.limits),
+            by_column=tuple(given.by_column),
         )
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
@@ -389,32 +391,31 @@ class Profile:
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
-    """The verdicts (K,) at another confidence, or at another contamination, than was asked for."""
+class IfCleaner:
+    """The verdicts (K,) that are certain if there is no more than a smaller contamination than was declared."""
 
-    confidence: float
     contamination: float
     codes: Ints
 
-    def among(self, kept: Ints, arms: int) -> WhatIf:
+    def among(self, kept: Ints, arms: int) -> IfCleaner:
         """The same where its arms are the arms `kept` of more, which were excluded."""
         codes = np.full(arms, int(Verdict.EXCLUDED))
         codes[kept] = self.codes
         return replace(self, codes=codes)
 
     @classmethod
-    def of(cls, given: WhatIfEntries, arms: Sequence[str], excluded: Bools) -> WhatIf:
+    def of(cls, given: IfCleanerEntries, arms: Sequence[str], excluded: Bools) -> IfCleaner:
         """Return the verdicts of JSON that was checked; arms that it does not name are undecided, or set `aside`."""
         rest = np.where(excluded, int(Verdict.EXCLUDED), int(Verdict.UNDECIDED)).tolist()
         named = given.verdicts
         codes = [_CODES[named[arm]] if arm in named else code for arm, code in zip(arms, rest, strict=True)]
-        return cls(given.confidence, given.contamination, np.array(codes))
+        return cls(given.contamination, np.array(codes))
 
     def to_dict(self, arms: Sequence[str]) -> dict[str, Any]:
         """Return plain values, with the verdicts of the arms that are decided."""
         decided = np.flatnonzero((self.codes != Verdict.UNDECIDED) & (self.codes != Verdict.EXCLUDED)).tolist()
         verdicts = {arms[arm]: WORDS[self.codes[arm]] for arm in decided}
-        return {"confidence": self.confidence, "contamination": self.contamination, "verdicts": verdicts}
+        return {"contamination": self.contamination, "verdicts": verdicts}
 
 
 LIMITS = ("", "far", "contamination", "failures", "tolerance", "limit")
@@ -485,7 +486,7 @@ class LogDetails:
     mean_front: Bools  # (K,): the front that a comparison of means would have called
     profile: Profile | None = None
     needed: Needed | None = None
-    what_if: tuple[WhatIf, ...] = ()  # where no arm is decided: what would be at a lower confidence or ε
+    if_cleaner: tuple[IfCleaner, ...] = ()  # where arms are open: the first ε that says more, and that which says all
     kind: Any = None  # an empty frame of the kind that came in
 
     @classmethod
@@ -501,7 +502,7 @@ class LogDetails:
             mean_front=np.isin(np.array(arms, object), np.array(log.mean_set, object)),
             profile=Profile.of(log, arms),
             needed=Needed.of(log, arms, pulls, decided_by),
-            what_if=tuple(WhatIf.of(each, arms, codes == Verdict.EXCLUDED) for each in log.what_if),
+            if_cleaner=tuple(IfCleaner.of(each, arms, codes == Verdict.EXCLUDED) for each in log.if_cleaner),
         )
 
     def entries(self, arms: Sequence[str], objectives: Sequence[str]) -> dict[str, Any]:
@@ -520,7 +521,7 @@ class LogDetails:
             "profile": None if profile is None else profile.to_dict(),
             "more_pulls": ByArm(() if needed is None else needed.more_pulls(arms).items()),
             "more_pulls_of_rival": ByArm(() if needed is None else needed.more_pulls_of_rival(arms).items()),
-            "what_if": [each.to_dict(arms) for each in self.what_if],
+            "if_cleaner": [each.to_dict(arms) for each in self.if_cleaner],
         }
 
 

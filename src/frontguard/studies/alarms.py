@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from frontguard.evidence.confidence_sequences import anytime_rank, fixed_rank, t
 from frontguard.notices import Alarm, DriftAlarm, FailuresAlarm, LooksDirtier, SpreadAlarm
 from frontguard.objectives import Objective
 from frontguard.theory.spread import SpreadBound
-from frontguard.theory.threats import Threat
+from frontguard.theory.threats import USUAL, Threat
 from frontguard.verdicts import Verdict
 
 Kind = Literal["failures", "drift", "spread"]
@@ -77,6 +77,9 @@ class Watch:
             self._windows = [(share * MOST_LEVEL, 2.0 * float(spread(share * MOST_LEVEL))) for share in LEVELS]
         kinds = 2 if spread is None else 3
         self._delta = rate / (kinds * len(self.arm_names) * len(self.objectives))
+        # Where values are taken as they are, some pulls may fail nevertheless: the usual share of them.
+        own = [threat.of(d) for d in range(len(self.objectives))]
+        self._failing = [each if each.eps else type(each)(USUAL.eps) for each in own]
         self._planned = 0
         row = [("arm", "i8"), ("told", "?"), ("stopped", "?"), ("values", "f8", (len(self.objectives),))]
         self._pulls = np.zeros(1024, np.dtype(row))  # from 0, with room to grow
@@ -85,7 +88,7 @@ class Watch:
         self._arms = [_ArmState(len(self.objectives)) for _ in self.arm_names]
         self._touched: set[int] = set()
         self._found: dict[tuple[int, int, Kind], Alarm] = {}
-        self._ranks: dict[int, int] = {}  # by numbers of pulls, see `_kept`
+        self._ranks: dict[tuple[int, float], int] = {}  # by numbers of pulls and ε, see `_kept`
 
     def plan(self, arms: npt.ArrayLike) -> None:
         """Take the next plan: the arms of its pulls, as positions, in order. Pulls are numbered through from 1."""
@@ -161,35 +164,36 @@ class Watch:
             state.checks += 1
 
     def _note_failures(self, arm: int, fresh: Ints, failed: Bools, before: int) -> None:
-        state, eps = self._arms[arm], self.threat.eps
+        state = self._arms[arm]
         for position in np.flatnonzero(failed.any(axis=1)).tolist():
             state.failed_pulls += 1
             reason = self._reasons.pop(int(fresh[position]), "")
             for d in np.flatnonzero(failed[position]).tolist():
                 state.reasons[d][reason] += 1
-        for d in range(len(self.objectives)):
+        for d, threat in enumerate(self._failing):
             places = np.flatnonzero(failed[:, d])
             n = before + places + 1  # pulls up to each new failure ...
             count = state.failures[d] + 1 + np.arange(places.size)  # ... and failures among them
             state.failures[d] += places.size
             if state.first_excess[d] is None:
-                suspect = np.flatnonzero(count > taken_away_each(eps, n))  # else the rank (1−ε) n is never missed
-                if self.threat.taken:  # any share ε, and no more: nothing is left to chance
+                suspect = np.flatnonzero(count > taken_away_each(threat.eps, n))  # else the rank is never missed
+                if threat.taken:  # any share ε, and no more: nothing is left to chance
                     excess = suspect
                 else:
-                    excess = suspect[n[suspect] - count[suspect] < self._kept(n[suspect])]
+                    excess = suspect[n[suspect] - count[suspect] < self._kept(n[suspect], threat.eps)]
                 if excess.size:
                     state.first_excess[d] = int(n[excess[0]]), int(count[excess[0]])
 
-    def _kept(self, pulls: Ints) -> Ints:
+    def _kept(self, pulls: Ints, eps: float) -> Ints:
         """How many of so many pulls chance leaves, at every moment; arms and objectives mostly ask for the same."""
         if len(self._ranks) > 10_000:
             self._ranks.clear()
-        new = sorted(set(pulls.tolist()) - self._ranks.keys())
+        asked = [(n, eps) for n in pulls.tolist()]
+        new = sorted(set(asked) - self._ranks.keys())
         if new:
-            found = anytime_rank(np.array(new), 1.0 - self.threat.eps, self._delta)
+            found = anytime_rank(np.array([n for n, _ in new]), 1.0 - eps, self._delta)
             self._ranks.update(zip(new, found.tolist(), strict=True))
-        return np.array([self._ranks[n] for n in pulls.tolist()], np.int64)
+        return np.array([self._ranks[each] for each in asked], np.int64)
 
     def _report_failures(self, arm: int) -> None:
         """One alarm an arm, for the objective that failed most; whole pulls if it is all of them alike."""
@@ -201,45 +205,35 @@ class Watch:
         first = state.first_excess[d]
         assert first is not None
         whole = all(count == state.failed_pulls for count in state.failures)
-        now = state.seen, state.failures[d]
+        now, threat = (state.seen, state.failures[d]), self._failing[d]
         # More clean pulls may have come since: then what was seen at the time is the evidence.
-        diluted = self._chance(*now) > self._chance(*first)
+        diluted = _chance(threat, *now) > _chance(threat, *first)
         pulls, failures = first if diluted else now
         known = sorted(((reason, n) for reason, n in state.reasons[d].items() if reason), key=lambda r: (-r[1], r[0]))
         self._found[arm, -1, "failures"] = FailuresAlarm(
             arm=self.arm_names[arm],
             objective=None if whole else self.objectives[d].name,
             pulls=first[0],
-            contamination=self.threat.eps,
+            contamination=threat.eps,
             failed=failures,
             of=pulls,
             reasons=tuple(known),
-            chance=self._chance(pulls, failures),
+            chance=_chance(threat, pulls, failures),
             diluted=diluted,
-            allowed=taken_away(self.threat.taken, pulls) if self.threat.taken else None,
+            allowed=taken_away(threat.taken, pulls) if threat.taken else None,
         )
-
-    def _chance(self, pulls: int, failures: int) -> float:
-        """Probability of so many failures or more among so many pulls: at a rate of ε, or where a share ε may fail."""
-        if self.threat.taken:
-            return float(failures <= taken_away(self.threat.taken, pulls))
-        if self.threat.eps <= 0.0:
-            return 0.0
-        from scipy.special import bdtrc
-
-        return float(bdtrc(failures - 1, pulls, self.threat.eps))
 
     def _check(self, arm: int, d: int, column: Floats, earlier: int) -> None:
         """Look at the first n values of an objective, n fixed beforehand, for the (earlier + 1)-th time."""
         delta = self._delta / ((earlier + 1) * (earlier + 2))  # adds up to the whole over all checks
-        objective = self.objectives[d]
+        objective, threat = self.objectives[d], self.threat.of(d)
         if (arm, d, "drift") not in self._found and not objective.exact:  # one that changes is no sample: it is said
-            drift = find_drift(column, self.threat, delta)
+            drift = find_drift(column, threat, delta)
             if drift is not None:
                 split, seen, most = drift
                 value = float(objective.as_measured(split))
                 self._found[arm, d, "drift"] = DriftAlarm(
-                    self.arm_names[arm], objective.name, len(column), self.threat.eps, value, seen, most
+                    self.arm_names[arm], objective.name, len(column), threat.eps, value, seen, most
                 )
         if self._windows and objective.statistic_word == "median" and (arm, d, "spread") not in self._found:
             spread = self._too_spread(arm, d, column, delta)
@@ -247,12 +241,12 @@ class Watch:
                 self._found[arm, d, "spread"] = spread
 
     def _too_spread(self, arm: int, d: int, column: Floats, delta: float) -> SpreadAlarm | None:
-        n, objective = len(column), self.objectives[d]
+        n, objective, threat = len(column), self.objectives[d], self.threat.of(d)
         values = np.sort(column[~np.isnan(column)])
         for t, width in self._windows:
             # |Y − m| ≤ R(t) has probability 2t at least, and an observation of it is not replaced with keep(2t).
-            kept = likely_count(n, self.threat.keep(2.0 * t), delta / len(self._windows))
-            due = kept - taken_away(self.threat.taken, n)
+            kept = likely_count(n, threat.keep(2.0 * t), delta / len(self._windows))
+            due = kept - taken_away(threat.taken, n)
             if due < 1:
                 continue
             if values.size < due or (values[due - 1 :] - values[: values.size - due + 1]).min() > width:
@@ -260,9 +254,18 @@ class Watch:
                     (np.searchsorted(values, values + width, side="right") - np.arange(values.size)).max(initial=0)
                 )
                 return SpreadAlarm(
-                    self.arm_names[arm], objective.name, n, self.threat.eps, width, objective.relative, held, due
+                    self.arm_names[arm], objective.name, n, threat.eps, width, objective.relative, held, due
                 )
         return None
+
+
+def _chance(threat: Threat, pulls: int, failures: int) -> float:
+    """Probability of so many failures or more among so many pulls: at a rate of ε, or where a share ε may fail."""
+    if threat.taken:
+        return float(failures <= taken_away(threat.taken, pulls))
+    from scipy.special import bdtrc
+
+    return float(bdtrc(failures - 1, pulls, threat.eps))
 
 
 class _ArmState:
@@ -523,8 +526,10 @@ def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
     return np.asarray(some[np.argsort(-pulls[some], kind="stable")][:MOST_ARMS], np.int64)
 
 
-def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLook]]) -> LooksDirtier | None:
-    """The hint that samples (arm, objective, how it looks) look far dirtier than ε; None if none does.
+def dirtier_than(
+    contaminations: Mapping[str, float], looks: Iterable[tuple[str, str, SampleLook]]
+) -> LooksDirtier | None:
+    """The hint that samples (arm, objective, how it looks) look far dirtier than its ε; None if none does.
 
     It is no part of any certificate: what it takes for wrong may be right.
     """
@@ -532,6 +537,7 @@ def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLoo
     dirty: dict[str, tuple[float, str, Sign]] = {}
     for arm, objective, (share, sign, number) in looks:
         looked.add(arm)
+        contamination = contaminations[objective]
         if share < contamination + FAR_DIRTIER:
             continue
         from scipy.special import bdtrc  # few samples come here
@@ -542,4 +548,4 @@ def dirtier_than(contamination: float, looks: Iterable[tuple[str, str, SampleLoo
         return None
     arm = max(dirty, key=lambda each: dirty[each][0])
     share, objective, sign = dirty[arm]
-    return LooksDirtier(arm, objective, share, sign, len(dirty), len(looked), contamination)
+    return LooksDirtier(arm, objective, share, sign, len(dirty), len(looked), contaminations[objective])

@@ -279,8 +279,8 @@ class Replay:
         """
         question = self.settings.question
         return [
-            1.0 if each.exact else question.threat.lasting(least_level(statistic_of(each)))
-            for each in question.objectives
+            1.0 if each.exact else question.threat.of(d).lasting(least_level(statistic_of(each)))
+            for d, each in enumerate(question.objectives)
         ]
 
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
@@ -449,7 +449,7 @@ class Replay:
             status = "unreachable" if status == "certified" else status
         arms = arms_that_matter(result.verdict_codes, result.decided_by, result.pulls_per_arm)
         not_counted = int(self._taken.counted.left_out.sum())  # because of their clusters
-        hint = dirtier_than(settings.question.threat.eps, self._samples(arms))
+        hint = dirtier_than(settings.question.contaminations, self._samples(arms))
         refuted = tuple(settings.arms[arm] for arm in np.flatnonzero(doubted.any(axis=1)))
         notices = (
             *(TakenAsRate(name) for name in settings.rates),

@@ -19,8 +19,8 @@ long run the share lasting(p) = keep(p) − taken is left.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 from frontguard._common.checks import checked_share, real_number
 from frontguard.errors import BadArgument, BadInput
@@ -31,10 +31,16 @@ from frontguard.phrases import did_you_mean
 class Threat(ABC):
     """An attacker that replaces measurements: each with probability `eps` = ε, or a share ε of them; 0 ≤ ε < 1/2.
 
-    From one half on, the replaced measurements are the majority and no estimate of a median can be trusted.
+    From one half on, the replaced measurements are the majority and no estimate of a median can be trusted. Metrics may
+    have an ε each, `by_column`, of which `eps` is the largest: what is proved for it holds for all of them.
+
+    >>> mixed = Prescient(0.1, (0.1, 0.0))
+    >>> mixed.of(1), mixed.raised(0.05).by_column, mixed.at(0.05).by_column, mixed.at(0.2), mixed.least
+    (Prescient(eps=0.0), (0.1, 0.05), (0.05, 0.0), Prescient(eps=0.2), 0.0)
     """
 
     eps: float
+    by_column: tuple[float, ...] = field(default=(), repr=False)
 
     name: ClassVar[str]
     """The name of the model on command lines and in tables."""
@@ -49,13 +55,32 @@ class Threat(ABC):
     """Replacements may give away what later measurements will be."""
 
     def __post_init__(self) -> None:
-        value = real_number(self.eps, f"eps (ε) of {type(self).__name__}")
-        if not 0.0 <= value < 0.5:
-            raise BadInput(
-                f"eps (ε) of {type(self).__name__} must satisfy 0 <= eps < 1/2: from one half on, the "
-                f"replaced measurements are the majority and the median says nothing; got {value!r}"
-            )
-        object.__setattr__(self, "eps", value)
+        values = tuple(real_number(each, f"eps (ε) of {type(self).__name__}") for each in (*self.by_column, self.eps))
+        for value in values:
+            if not 0.0 <= value < 0.5:
+                raise BadInput(
+                    f"eps (ε) of {type(self).__name__} must satisfy 0 <= eps < 1/2: from one half on, the "
+                    f"replaced measurements are the majority and the median says nothing; got {value!r}"
+                )
+        object.__setattr__(self, "eps", max(values[:-1] or values))
+        object.__setattr__(self, "by_column", values[:-1] if len(set(values[:-1])) > 1 else ())
+
+    def of(self, column: int) -> Self:
+        """Return the attacker of one column of intervals."""
+        return type(self)(self.by_column[column]) if self.by_column else self
+
+    def at(self, eps: float) -> Self:
+        """Return the same attacker with this ε at most in each column; with a larger one than now, with it in all."""
+        return type(self)(eps, tuple(min(eps, each) for each in self.by_column) if eps <= self.eps else ())
+
+    def raised(self, eps: float) -> Self:
+        """Return the same attacker with this ε at least, in each column."""
+        return type(self)(max(eps, self.eps), tuple(max(eps, each) for each in self.by_column))
+
+    @property
+    def least(self) -> float:
+        """The smallest ε of a column."""
+        return min(self.by_column, default=self.eps)
 
     @property
     def shift(self) -> float:
@@ -246,11 +271,11 @@ _BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, 
 
 
 USUAL = Prescient(0.1)
-"""Against whom an answer holds, unless something else is said."""
+"""Against whom an answer holds about quantiles, unless something else is said."""
 
 
 def threat_of(
-    threat: Threat | str | None = None, contamination: float | str | None = None, usual: Threat = USUAL
+    threat: Threat | str | None = None, contamination: float | str | None = None, by_column: tuple[float, ...] = ()
 ) -> Threat:
     """Return the threat model of a name and ε, or of a model with its ε; what is left out is as usual.
 
@@ -268,8 +293,8 @@ def threat_of(
             must = f"be left out where threat has its own, as {threat!r}"
             raise BadArgument("contamination", must=must, got=repr(contamination))
         return threat
-    model = type(usual) if threat is None else _model(threat)
-    return model(usual.eps if eps is None else eps)
+    model = type(USUAL) if threat is None else _model(threat)
+    return model(USUAL.eps if eps is None else eps, by_column)
 
 
 def _model(name: object) -> type[Threat]:

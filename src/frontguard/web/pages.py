@@ -480,7 +480,7 @@ def _values(overview: Overview, measurements: Measurements) -> Element:
     shown, last = len(measurements.pulls), len(measurements.objectives) - 1
     if not shown:
         return region("values", "What was measured", line("waiting", "Nothing is measured yet."))
-    eps = overview.settings.question.threat.eps
+    eps = overview.settings.question.contaminations
     figures = [
         parts.figure(
             # The page is called after the arm already; and there must be room below what is said of the suspects.

@@ -41,15 +41,17 @@ from frontguard.phrases import (
     rounded_up,
     time_range,
 )
-from frontguard.results import LIMITS, Answer, WhatIf
+from frontguard.results import LIMITS, Answer
 from frontguard.statements import Statement
-from frontguard.verdicts import OPEN, VERDICT_ORDER, Verdict
+from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import gate
 from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, on_terminal, shown, shown_in_units
 from frontguard.words.asked import (
     able,
     all_limits,
     among_those_within,
+    differing,
+    if_at_most,
     none_within,
     none_within_yet,
     open_by_limits,
@@ -109,8 +111,8 @@ def answer(found: Answer, how: How = "done") -> str:
         return f"No arm could be measured: {every} excluded after {found.failed:,} failed pulls."
     if found.status == "certified":
         return front_in_words(found)
-    ended = found.status != "running" or how != "done"
-    return " ".join(filter(None, (_why_not(found, how), so_far(found, guess=ended))))
+    ended, cleaner = found.status != "running" or how != "done", if_cleaner(found)
+    return " ".join(filter(None, (cleaner, _why_not(found, how), so_far(found, guess=ended and not cleaner))))
 
 
 def table(found: Answer, most: int = MOST_ROWS) -> ArmTable:
@@ -142,7 +144,7 @@ def remarks(found: Answer, *, explain: bool = False, where: str = "") -> list[st
 def explained(found: Answer) -> list[str]:
     """Return every clause of what is certain, and every assumption."""
     means = by_means(found)
-    return [guarantee(found), *what_if(found), *([means] if means else []), *assumptions(found)]
+    return [guarantee(found), *([means] if means else []), *assumptions(found)]
 
 
 def whole(found: Answer, width: int = 120) -> str:
@@ -381,8 +383,29 @@ def robustness(found: Answer) -> str | None:
         return None
     if profile.front >= 0.5:
         return Statement.HOLDS_BELOW_HALF(answer=found.goal)
-    last = max(found.certificate.contamination, round(profile.front - profile.resolution, 12))
-    return Statement.HOLDS(answer=found.goal, eps=percent(last, ROUND_FLOOR)) if last else None
+    each = differing(found)
+    least = min(each.values(), default=found.certificate.contamination)
+    last = max(least, round(profile.front - profile.resolution, 12))
+    raised = [name for name, eps in each.items() if eps < last]
+    of = f" of {joined(raised)}" if raised and last < found.certificate.contamination else ""
+    return Statement.HOLDS(answer=found.goal, eps=f"{percent(last, ROUND_FLOOR)}{of}") if last else None
+
+
+def if_cleaner(found: Answer) -> str | None:
+    """Up to which smaller ε than was declared more is certain, and what: all, or the first; None if nothing is."""
+    given = () if found.log is None else found.log.if_cleaner
+    if not given:
+        return None
+    chosen = given[-1] if (given[-1].codes != Verdict.UNDECIDED).all() else given[0]
+    kept, beaten = (found.named(np.asarray(chosen.codes == each)) for each in (Verdict.KEEP, Verdict.BEATEN))
+    left = int((chosen.codes == Verdict.UNDECIDED).sum())
+    said = f"Keep {len(kept)} of {measured(found)}: {names_in_short(kept)}" if kept else ""
+    said = said or f"{names_in_short(beaten)} {are(len(beaten))} beaten"
+    never = Statement.NO_PULLS_THERE() if found.status == "unreachable" else ""
+    rest = f" ({left:,} undecided)" if left else ""
+    sure = percent(found.certificate.confidence or 0.0, ROUND_FLOOR)
+    less = if_at_most(found, chosen.contamination)
+    return Statement.IF_CLEANER(verdicts=f"{said}{rest}", confidence=sure, never=never, **less)
 
 
 def by_means(found: Answer) -> str | None:
@@ -590,35 +613,3 @@ def too_few(result: Answer) -> str | None:
         return None
     said = least_pulls(certificate.contamination, guess.first, guess.whole)
     return f"{said[0].upper()}{said[1:]}; these have {int(pulls.max()):,} at most."
-
-
-# What if --------------------------------------------------------------------------------------------------------------
-
-AFTERWARDS = (
-    "This tells how far away an answer is, and is none: a level that is chosen after looking is no longer that level. "
-    "Choose it before the next measurements."
-)
-
-
-def what_if(found: Answer) -> list[str]:
-    """Return what would be decided at a lower confidence or contamination; nothing where an arm is decided as it is."""
-    log = found.log
-    if log is None or not log.what_if or not found.guess:
-        return []
-    if not (found.having(Verdict.UNDECIDED) | found.having(Verdict.EXCLUDED)).all():
-        return []
-    return [*(_said(found, each) for each in log.what_if), AFTERWARDS]
-
-
-def _said(found: Answer, given: WhatIf) -> str:
-    asked = found.certificate
-    if given.contamination != asked.contamination:
-        level = f"ε = {percent(given.contamination)} instead of {percent(asked.contamination)}"
-    else:
-        level = f"{percent(given.confidence)} confidence instead of {percent(asked.confidence or 0.0, ROUND_FLOOR)}"
-    parts: list[str] = []
-    for verdict in VERDICT_ORDER:
-        which = np.asarray(given.codes == verdict)
-        if which.any() and verdict not in (Verdict.UNDECIDED, Verdict.EXCLUDED):
-            parts.append(f"{int(which.sum()):,} {verdict.word} ({listed(found.named(which))})")
-    return f"What if: at {level} it would be {joined(parts)}."

@@ -170,6 +170,7 @@ class ArmTable(NamedTuple):
     rows: tuple[ArmRow, ...]
     rest: str  # "" if none are left out
     key: str = ""  # "lang/arch/size"; "" where names are just names
+    standing: bool = False  # whether no contamination was declared: then each verdict is told with what it holds up to
 
 
 def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = True) -> ArmTable:
@@ -217,7 +218,8 @@ def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = Tr
     key = "" if result.parts is None else visible(str(result.parts))
     left = np.delete(np.arange(len(result.arms)), chosen)
     rest = f"… and {len(left):,} more: {counts(result, left)}" if len(left) else ""
-    return ArmTable(tuple(columns), rows, rest, key)
+    auto = result.question is not None and result.question.contamination == "auto" and profile is not None
+    return ArmTable(tuple(columns), rows, rest, key, auto)
 
 
 def estimate_cells(result: Answer, d: int, arms: Ints) -> list[ArmCell]:
@@ -345,6 +347,9 @@ def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Group:
         short = dict(zip(every := [*arms, *(name for _, name in rivals)], fitting_names(every, most), strict=True))
         columns = [TextColumn.of("arm", [short[name] for name in arms])]
         columns += [_column(column, made, intervals) for column in there]
+        if made.standing:
+            standing = [row.cells["stands up to"].text for row in made.rows]
+            columns.append(TextColumn.of("up to ε", standing, number=True))
         columns.append(TextColumn.of("verdict", [f"{said}{short[name]}" for said, name in rivals]))
         if width_of(columns) <= width:
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR
 from typing import Literal, NamedTuple
 
@@ -65,8 +65,8 @@ def _wording(threat: str) -> _Wording:
     return _WORDINGS.get(threat, _OTHER)
 
 
-def against(threat: str, eps: float) -> str:
-    """Against whom something is promised.
+def against(threat: str, eps: float, by_metric: str = "") -> str:
+    """Against whom something is promised; `by_metric` is what `in_each` says.
 
     >>> against("prescient", 0.1)
     'even if each measurement of an arm is replaced with probability up to 10% by a prescient attacker'
@@ -75,16 +75,52 @@ def against(threat: str, eps: float) -> str:
     """
     if not eps:
         return Statement.CLEAN()
-    return _wording(threat).promised(eps=percent(eps, ROUND_FLOOR), attacker=article(threat))
+    return _wording(threat).promised(eps=percent(eps, ROUND_FLOOR), attacker=article(threat)) + by_metric
 
 
-def assumed(threat: str, eps: float) -> str:
-    """Return what is assumed of whoever lies, in a sentence or two."""
+def differing(result: Answer) -> dict[str, float]:
+    """Return the ε of each metric, where these differ; nothing where there is one for all."""
+    each = {} if result.question is None else result.question.contaminations
+    return each if len(set(each.values())) > 1 else {}
+
+
+def in_each(result: Answer) -> str:
+    """Return the ε of each metric in brackets, where these differ."""
+    said = [f"{name} {percent(eps, ROUND_FLOOR)}" for name, eps in differing(result).items()]
+    return f" {Statement.BY_METRIC(shares=', '.join(said))}" if said else ""
+
+
+def at_most_wrong(contaminations: Mapping[str, float]) -> tuple[str, str]:
+    """Return which shares of metrics may be wrong, and that other metrics are taken as they are.
+
+    >>> at_most_wrong({"seconds": 0.1, "solved": 0.0, "watts": 0.05, "joules": 0.1})
+    ('10% of seconds and joules, and 5% of watts', '; solved is taken as it is')
+    """
+    shares = sorted({eps for eps in contaminations.values() if eps}, reverse=True)
+    said = [
+        f"{percent(share, ROUND_FLOOR)} of {joined([name for name, eps in contaminations.items() if eps == share])}"
+        for share in shares
+    ]
+    clean = [name for name, eps in contaminations.items() if not eps]
+    rest = f"; {joined(clean)} {are(len(clean))} taken as {'it is' if len(clean) == 1 else 'they are'}" if clean else ""
+    return ", and ".join(said), rest
+
+
+def if_at_most(result: Answer, eps: float) -> dict[str, str]:
+    """Return that no more than a smaller ε than was declared is wrong, and what was declared, as fields."""
+    names = [name for name, declared in differing(result).items() if declared > eps]
+    what = f"the values of {joined(names)}" if names else "the measurements"
+    condition = Statement.AT_MOST_WRONG(eps=percent(eps, ROUND_FLOOR), what=what) if eps else Statement.NONE_WRONG()
+    return {"condition": condition, "declared": percent(result.certificate.contamination)}
+
+
+def assumed(threat: str, eps: float, by_metric: str = "") -> str:
+    """Return what is assumed of whoever lies, in a sentence or two; `by_metric` is what `in_each` says."""
     if not eps:
         return "No measurement lies: what may be anything (ε) was declared to be 0 for every arm."
     return (
-        f"{_said(_wording(threat).assumed, threat, percent(eps))}. ε holds for every arm by itself: an arm with more "
-        "lies than that is not protected, and neither are those that are compared with it."
+        f"{_said(_wording(threat).assumed, threat, percent(eps))}{by_metric}. ε holds for every arm by itself: an arm "
+        "with more lies than that is not protected, and neither are those that are compared with it."
     )
 
 
@@ -187,10 +223,11 @@ def limit_in_words(gate: Gate) -> str:
     return f"{gate} ({'up' if gate.sign == '≤' else 'down'} to {limit.allowed:.12g} is tolerated)"
 
 
-def never_told(gate: Gate, contamination: float, verdict: Literal["keep", "beaten"]) -> str:
+def never_told(gate: Gate, contaminations: Mapping[str, float], verdict: Literal["keep", "beaten"]) -> str:
     """Say that no number of pulls tells on which side of a limit an arm is, so that none can be in, or out, by it."""
     side = "above" if (gate.sign == "≤") == (verdict == "keep") else "below"
-    never = Statement.NO_PULLS_DO(eps=percent(contamination), what=f"{gate.of} from {side}")
+    eps = percent(contaminations[gate.limit.metric])
+    never = Statement.NO_PULLS_DO(eps=eps, what=f"{gate.of} from {side}")
     return f"{never}: no arm will be {'kept with' if verdict == 'keep' else 'dropped by'} this limit"
 
 

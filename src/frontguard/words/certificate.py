@@ -20,9 +20,12 @@ from frontguard.words.asked import (
     against,
     all_limits,
     assumed,
+    at_most_wrong,
     counted_in_words,
     declared,
+    differing,
     granted,
+    in_each,
     keeps,
     what_counts,
     why_by_limits,
@@ -53,6 +56,11 @@ def certainty(result: Answer) -> str:
     said = Statement.CERTAINTY if certificate.contamination else Statement.CERTAINTY_IF_CLEAN
     sure, eps = percent(certificate.confidence, ROUND_FLOOR), percent(certificate.contamination)
     looks = "" if result.anytime else Statement.LOOKED_ONCE()
+    if result.question is not None and result.question.contamination == "auto":
+        return f"{Statement.CERTAINTY_UNDECLARED(confidence=sure)}{looks}."
+    if each := differing(result):
+        shares, rest = at_most_wrong(each)
+        return f"{Statement.CERTAINTY_BY_METRIC(confidence=sure, shares=shares, rest=rest)}{looks}."
     return f"{said(confidence=sure, eps=eps)}{looks}."
 
 
@@ -77,11 +85,12 @@ def guarantee(result: Answer) -> str:
         after.append(FAILED_PULL)
     after += declared(counted_metrics(result))
     after += granted(result.notices)
-    if result.log is None and result.question is not None and result.question.blocks:
+    of_study = result.log is None or result.study is not None
+    if of_study and result.question is not None and result.question.blocks:
         after.append(Statement.BLOCKS(quantiles=what_counts(result.metrics)))
     promise = Statement.PROMISE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
-        threat=against(certificate.threat, certificate.contamination),
+        threat=against(certificate.threat, certificate.contamination, in_each(result)),
         scope=scope(len(result.arms) - len(result.excluded), result.excluded),
         said="; ".join(_clauses(result)),
     )
@@ -182,11 +191,17 @@ def sentence(certificate: Certificate) -> str:
     limited = f",{Statement.AMONG_WITHIN(limits=joined(certificate.limits))}" if certificate.limits else ""
     return Statement.CERTIFICATE(
         confidence=percent(certificate.confidence, ROUND_FLOOR),
-        threat=against(certificate.threat, certificate.contamination),
+        threat=against(certificate.threat, certificate.contamination, _in_columns(certificate)),
         scope=limited + scope(certificate.arms, certificate.excluded),
         accuracy=Statement.BEATEN_SOMEHOW() if accuracy is None else Statement.NOT_BEATEN(accuracy=accuracy),
         coverage=Statement.SOME_MISSED() if coverage is None else Statement.NOT_MISSED(coverage=coverage),
     )
+
+
+def _in_columns(certificate: Certificate) -> str:
+    """Return the ε of each objective, in their order, where these differ."""
+    said = [percent(eps, ROUND_FLOOR) for eps in certificate.by_column]
+    return f" {Statement.BY_METRIC(shares=' / '.join(said))}" if said else ""
 
 
 def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) -> str:
@@ -224,7 +239,7 @@ def counted_metrics(result: Answer) -> tuple[Objective, ...]:
 def assumptions(result: Answer) -> tuple[str, ...]:
     """Return what has to be so for the certificate of an answer to hold, besides what the guarantee says."""
     certificate, metrics = result.certificate, counted_metrics(result)
-    threat = assumed(certificate.threat, certificate.contamination)
+    threat = assumed(certificate.threat, certificate.contamination, in_each(result))
     side_by_side = (SIDE_BY_SIDE,) if result.state.side_by_side else ()
     return threat, _law(result.policy, metrics), *side_by_side, _shape(result)
 

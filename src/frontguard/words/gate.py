@@ -16,7 +16,7 @@ from frontguard.phrases import cells_of, duration, joined, listed, number_of, pe
 from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.words import comparisons
-from frontguard.words.asked import able, against, declared, granted
+from frontguard.words.asked import able, against, declared, granted, if_at_most, in_each
 from frontguard.words.certificate import amount as amount_in_words
 from frontguard.words.certificate import certainty, effort
 from frontguard.words.terminal import TextColumn, drawn, fitted
@@ -56,7 +56,8 @@ def answer(found: Answer) -> str:
         said = _all_passed(gate, found.metrics)
     else:
         rest = f"; and {len(checks) - _MOST_SAID} more" if len(checks) > _MOST_SAID else ""
-        said = f"{'; '.join(check_in_words(pair, check) for pair, check in checks[:_MOST_SAID])}{rest}"
+        named = (f"{_if_cleaner(found, check)}{check_in_words(pair, check)}" for pair, check in checks[:_MOST_SAID])
+        said = f"{'; '.join(named)}{rest}"
     why = f" {_why_open(found)}" if gate.outcome == Outcome.OPEN else ""
     return f"{WORDS[gate.outcome].upper()}: {said}.{why}"
 
@@ -118,6 +119,17 @@ def check_in_words(pair: GatePair, check: Check | LimitCheck) -> str:
     return Statement.GATE_NOT_WORSE(effect=effect, by=by)
 
 
+def _if_cleaner(found: Answer, check: Check | LimitCheck) -> str:
+    """Return what is certain of an open check at a smaller ε than was declared, before it; "" where nothing is."""
+    if check.if_cleaner is None:
+        return ""
+    (outcome, eps), allowed = check.if_cleaner, ""
+    if isinstance(check, Check):
+        allowed = comparisons.within(check.metric)
+    by = f" by more than {allowed}" if allowed else ""
+    return f"{Statement.GATE_IF_CLEANER(outcome=outcome.word, by=by, **if_at_most(found, eps))}: "
+
+
 def _limit_in_words(pair: GatePair, check: LimitCheck) -> str:
     limit, between = visible(str(check.limit)), comparisons.span_in_words(check.span)
     if check.outcome == Outcome.OPEN:
@@ -174,7 +186,7 @@ def promise(found: Answer) -> str:
     certificate, gate = found.certificate, of(found)
     said = Statement.PROMISE(
         confidence=percent(certificate.confidence or 0.0, ROUND_FLOOR),
-        threat=against(certificate.threat, certificate.contamination),
+        threat=against(certificate.threat, certificate.contamination, in_each(found)),
         scope="",
         said=Statement.GATE_SAID() if gate.at_worst is None else Statement.GATE_OF_SAMPLES(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
@@ -142,7 +142,7 @@ def _who(row: SimulatedCost) -> str:
 def warnings(made: CostPlan) -> list[str]:
     """Return what a reader of the numbers should know, each with a next step where there is one."""
     task = made.task
-    said = below_floor(means_below_floor(task.metrics, task.threat), task.threat.name, task.threat.eps)
+    said = below_floor(means_below_floor(task.metrics, task.threat), task.threat.name, task.question.contaminations)
     if task.pilot is None and task.arms > MOST_ARMS:
         said.append(f"pulls are those of {MOST_ARMS} arms, multiplied; with many arms more are put out early")
     if made.possible and not made.safe:
@@ -151,8 +151,10 @@ def warnings(made: CostPlan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --tolerance or --coverage helps"
         )
-    said += [never_told(floor.gate, task.threat.eps, "keep") for floor in made.limits if not floor.within]
-    said += [never_told(floor.gate, task.threat.eps, "beaten") for floor in made.limits if not floor.beyond]
+    said += [never_told(floor.gate, task.question.contaminations, "keep") for floor in made.limits if not floor.within]
+    said += [
+        never_told(floor.gate, task.question.contaminations, "beaten") for floor in made.limits if not floor.beyond
+    ]
     for floor in made.limits:
         if floor.open_arms:
             arms, keep = names_in_short(floor.open_arms), "keeps" if len(floor.open_arms) == 1 else "keep"
@@ -207,11 +209,13 @@ def where_lies(threat: str, eps: float) -> str:
     return f"where an attacker {able(threat, eps)}," if eps else "without lies"
 
 
-def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: float) -> list[str]:
+def below_floor(
+    found: Sequence[tuple[Objective, float]], threat: str, contaminations: Mapping[str, float]
+) -> list[str]:
     """Return for each mean with a tolerance below its floor what stays open for ever, and which tolerance does not.
 
     >>> solved = Objective("solved", "maximize", tolerance=0.05, statistic="mean", bounds=(0, 1))
-    >>> below_floor([(solved, 1 / 9)], "prescient", 0.1)
+    >>> below_floor([(solved, 1 / 9)], "prescient", {"solved": 0.1})
     ['where an attacker replaces each measurement with probability 10%, the mean of solved stays uncertain by up to
     0.112, however many pulls: arms that are closer to each other than that may never be certified within 0.05, but can
     be within 0.112']
@@ -221,7 +225,7 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
         least = rounded_up(floor, 3)
         said.append(
             Statement.BELOW_FLOOR(
-                lies=where_lies(threat, eps),
+                lies=where_lies(threat, contaminations[each.name]),
                 name=each.name,
                 floor=percentage(least) if each.relative else f"{least:g}",
                 tolerance=tolerance(each),
@@ -233,8 +237,8 @@ def below_floor(found: Sequence[tuple[Objective, float]], threat: str, eps: floa
 def out_of_reach(settings: Settings) -> list[str]:
     """Return what no number of pulls will tell of the limits and the means of a study that begins."""
     asked, threat = settings.question, settings.question.threat
-    said = [never_told(gate, threat.eps, "keep") for gate in settings.never_within()]
-    return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, threat.eps)
+    said = [never_told(gate, asked.contaminations, "keep") for gate in settings.never_within()]
+    return said + below_floor(means_below_floor(asked.objectives, threat), threat.name, asked.contaminations)
 
 
 def _up_to(limit: float | None) -> str:

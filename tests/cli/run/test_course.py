@@ -33,6 +33,7 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
     assert set(answer["certificate"]) == {"accuracy", "coverage", "confidence", "threat", "contamination"} | {
         "void",
         "arms",
+        "by_column",
         "excluded",
         "limits",
     }
@@ -163,7 +164,7 @@ def test_a_tolerance_in_percent_is_refused_at_once_where_most_values_are_not_pos
 
 def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     given = {
-        "tolerance": ["size=5%"], "threat": "malicious", "contamination": "5%", "confidence": "90%", "max_pulls": 70,
+        "tolerance": ["size=5%"], "threat": "malicious", "contamination": ["5%"], "confidence": "90%", "max_pulls": 70,
         "max_time": "2 min", "workers": 3, "timeout": "1 h", "seed": 4, "study": "other",
     }  # fmt: skip
     spec = spec_of(folder / "toy.toml", (), given)
