@@ -490,8 +490,8 @@ class Question:
 
     @property
     def one_by_one(self) -> bool:
-        """True if all arms are compared with each other, by what is known of each alone."""
-        return self.baseline is None and not (self.paired or self.independent)
+        """True if all arms are compared with each other, by what is known of each alone, and none is left out."""
+        return self.baseline is None and not (self.paired or self.independent or self.limits)
 
     @property
     def delta(self) -> float:

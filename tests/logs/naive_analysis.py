@@ -27,6 +27,7 @@ class Naive:
     goal: str = "front"
     low: dict[str, list[float]] = field(default_factory=dict)
     high: dict[str, list[float]] = field(default_factory=dict)
+    best: dict[str, list[float]] = field(default_factory=dict)  # upper ends that hold of the best arm
     estimate: dict[str, list[float]] = field(default_factory=dict)
     doubt: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     failed: dict[str, list[int]] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class Naive:
                 self._of_metric(objective, column) for objective, column in zip(self.objectives, columns, strict=True)
             ]
             self.low[arm], self.high[arm] = [each[0] for each in sides], [each[1] for each in sides]
+            self.best[arm] = [max(each[0], each[5]) for each in sides]
             self.estimate[arm], self.doubt[arm] = [each[2] for each in sides], [each[3] for each in sides]
             self.failed[arm] = [each[4] for each in sides]
             self.failed_pulls[arm] = sum(
@@ -49,8 +51,10 @@ class Naive:
             )
         self._judge()
 
-    def _rank(self, n: int, kept: float) -> int:
-        share = round(1.0 - self.confidence, 12) / (2 * len(self.objectives) * len(self.rows))
+    def _rank(self, n: int, kept: float, of_best: bool = False) -> int:
+        delta, one = round(1.0 - self.confidence, 12), len(self.objectives) == 1 and len(self.rows) >= 5
+        share = (delta / 2 if one else delta) / (2 * len(self.objectives) * len(self.rows))
+        share = delta / 2 if one and of_best else share
         fits = binom.cdf(np.arange(n), n, max(kept, 0.0)) <= share * (1.0 - 1e-9)  # P(Bin < k) for k = 1, …, n
         return int(fits.sum()) if kept > 0 else 0
 
@@ -67,13 +71,15 @@ class Naive:
         above = self._rank(n, self.threat.keep(1.0 - level)) - taken - failed
         low = inner[below - 1] if below >= 1 else -math.inf
         high = inner[-above] if above >= 1 else math.inf
+        closer = self._rank(n, self.threat.keep(1.0 - level), of_best=True) - taken - failed
+        best = inner[-closer] if closer >= 1 else math.inf
         if not inner:
-            return low, high, -math.inf, (-math.inf, -math.inf), failed
+            return low, high, -math.inf, (-math.inf, -math.inf), failed, best
         middle = level * (len(inner) - 1)
         reach = DOUBT * math.sqrt(len(inner) * level * (1.0 - level))
         estimate = 0.5 * inner[math.floor(middle)] + 0.5 * inner[math.ceil(middle)]
         around = inner[max(0, math.floor(middle - reach))], inner[min(len(inner) - 1, math.ceil(middle + reach))]
-        return low, high, estimate, around, failed
+        return low, high, estimate, around, failed, best
 
     def _judge(self) -> None:
         M = range(len(self.objectives))
@@ -88,15 +94,15 @@ class Naive:
             )
 
         def could_beat_by(i: str, j: str) -> float:
-            return min(self.high[j][d] - self.low[i][d] - self.gamma[d] for d in M)
+            return min(self.best[j][d] - self.low[i][d] - self.gamma[d] for d in M)
 
         def cannot_beat(i: str, j: str) -> bool:
-            ahead = [self.high[j][d] - self.low[i][d] for d in M]
+            ahead = [self.best[j][d] - self.low[i][d] for d in M]
             within = any(lead <= self.gamma[d] if self.gamma[d] > 0 else lead < 0 for d, lead in enumerate(ahead))
             return within or all(lead <= 0 for lead in ahead)
 
         def misses_by(i: str, k: str) -> float:
-            return max(self.high[i][d] - self.low[k][d] - self.gamma[d] for d in M)
+            return max(self.best[i][d] - self.low[k][d] - self.gamma[d] for d in M)
 
         out = [i for i in self.arms if any(certainly_worse(i, j) for j in self.arms if j != i)]
         alive = [i for i in self.arms if i not in out]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from frontguard import Objective, Oblivious, Prescient
+from frontguard import Objective, Oblivious, Prescient, analyze
 from frontguard.evidence.intervals import BEST_HIGH, HIGH, LOW, ArmIntervals
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
@@ -85,6 +85,16 @@ def test_with_an_arm_excluded_the_best_one_is_not_known() -> None:
 )
 def test_where_it_is_not_read(arms: int, objectives: int, asked: dict[str, Any]) -> None:
     assert Certified(arms, objectives, **CLEAN | asked).rule.best == -1
+
+
+def test_with_a_limit_on_the_metric_itself_it_is_not_read() -> None:
+    limited = {"limits": ["x<=3"], "threat": Oblivious(0.0)}
+    assert Certified.for_objectives(5, [Objective("x", "minimize")], **limited).rule.best == -1
+    log = {"arm": np.repeat(list("abcde"), 30), "x": np.random.default_rng(1).normal(size=150)}
+    asked = {"arm": "arm", "minimize": "x", "contamination": 0, "profile": False}
+    free, bound = analyze(log, **asked), analyze(log, limits=["x<=30"], **asked)
+    assert (free.inner.upper >= bound.inner.upper).all()  # half of δ is not for intervals
+    assert (free.inner.upper > bound.inner.upper).any()
 
 
 def test_ends_have_no_more_than_delta_together() -> None:

@@ -489,8 +489,9 @@ def evidence_of(
 
         differences = Ratios.where_usable(compared, threat, counted, delta=delta)
     share = differences.of_intervals * delta
+    one_best = type(differences) is Differences and compared.baseline is None and not limited
     rule = interval_rule(
         threat, arms=compared.arms, objectives=len(counted), delta=share, spread=spread, t_bar=t_bar,
-        statistics=counted, one_best=type(differences) is Differences and compared.baseline is None,
+        statistics=counted, one_best=one_best,
     )  # fmt: skip
     return differences.adapt(rule), differences

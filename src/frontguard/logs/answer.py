@@ -107,7 +107,7 @@ def answer(
     delta = question.delta if delta is None else delta
     goal = goal_of(question)
     boxed, M = question.columns.boxed, len(question.objectives)
-    one_best = not question.anytime if one_best is None else one_best
+    one_best = question.one_by_one and (not question.anytime if one_best is None else one_best)
     reader = interval_reader(ordered, boxed, delta, anytime=bool(question.anytime), one_best=one_best)
     intervals = reader.read(question.threat)
     refuse_forgotten_percent(question.objectives, intervals.estimates[:, :M], "the largest estimate")

@@ -154,14 +154,15 @@ def own_answer(
     shared = shares_of_ends(delta, len(settings.arms), counted, one_best=question.one_by_one)
     if shared.best and not whole:  # the best of those that are left is not known
         delta *= 0.5
-    reader = interval_reader(ordered, columns.boxed, delta, anytime=True, one_best=whole)
+    one_best = whole and question.one_by_one
+    reader = interval_reader(ordered, columns.boxed, delta, anytime=True, one_best=one_best)
     place = np.full(len(settings.arms) + 1, -1)  # the last stands for "none", which is −1
     place[kept] = np.arange(len(kept))
     codes = result.verdict_codes[kept]
     own = Verdicts(codes, place[result.decided_by[kept]], codes == Verdict.KEEP, np.inf, np.inf)
     if ahead and own.undecided.any():
         come_back = sorted_log(log, kept, question, begun=False)
-        foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True, one_best=whole)
+        foreseen = interval_reader(come_back, columns.boxed, delta, anytime=True, one_best=one_best)
         more = needed(foreseen, question.threat, own, **goal)
         details = replace(details, needed=more.among(kept))
     if not wanted:
