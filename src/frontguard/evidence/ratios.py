@@ -45,9 +45,11 @@ class Ratios(Differences):
         """Return this evidence; none for a gate, for these statistics, or for more arms than are looked at in pairs."""
         usable = ratios_of(statistics[: compared.objectives])
         few = 1 < compared.arms <= MOST_ARMS and compared.baseline is None
-        if not usable.any() or 2.0 * threat.eps >= 0.5 or not few:
+        of_each = [threat.of(d) for d in np.flatnonzero(usable).tolist()]
+        worst = max(of_each, key=lambda each: each.eps, default=threat)  # what holds of the worst holds of all
+        if not usable.any() or 2.0 * worst.eps >= 0.5 or not few:
             return Differences(compared)
-        return cls(compared, threat, usable, len(statistics), delta=delta)
+        return cls(compared, worst, usable, len(statistics), delta=delta)
 
     def __init__(self, compared: Compared, threat: Threat, usable: Bools, width: int, *, delta: float) -> None:
         super().__init__(compared)
