@@ -2,15 +2,16 @@
 
 A program takes one unit of time, with a lognormal noise of 2 %; with probability 5 % a measurement is an outlier, one
 to eleven times as long. The machine may drift: it grows slower by 20 % over the first 400 measurements, or swings by
-10 % with a period of 200. A pull of either program meets the machine as it is at that moment; the order within a batch
+10 % with a period of 200. A pull of either program meets the machine as it is at that moment; the order within a block
 is drawn at random, as studies do it. The gate has the default contamination of 10 %, a tolerance of 2 % and δ = 5 %.
 
 What is beside it looks at means, as `pytest-benchmark --benchmark-compare-fail=mean:2%` and a threshold on hyperfine's
 ratio do: (a) of the very values that the gate has measured, in random order; (b) of ten runs of the one program and
-then ten of the other, as both tools measure them.
+then ten of the other, as both tools measure them. And the same values by two intervals, as gates were decided before
+they compared samples: how many runs these take.
 
 Baseline and candidate always have equally many pulls, and the numbers at which a gate looks do not depend on what it
-sees. So thousands of gates are looked at side by side (`many_gates`), with the boundaries and the rule of the real one;
+sees. So thousands of gates are looked at side by side (`many_gates`), with the regions and sums of the real one;
 `one_gate` runs that, and the two must agree. FRONTGUARD_GATES says how many gates of equal programs there are.
 """
 
@@ -24,13 +25,14 @@ import numpy as np
 
 from benchmarks.tables import Row, heading
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.outcomes import Outcome, outcomes_of
-from frontguard.evidence.confidence_sequences import read_rank
+from frontguard.comparisons.outcomes import Outcome
+from frontguard.evidence.confidence_sequences import rank_table, read_rank
+from frontguard.evidence.looks import BLOCK, LOOKS, least_sum, looks_until, region_at
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
 from frontguard.theory.threats import Prescient
 
-DELTA = 0.05
+DELTA, THREAT = 0.05, Prescient(0.1)
 TOLERANCE = 0.02
 SECONDS = Objective("seconds", "minimize", tolerance="2%")
 MAX_PULLS = 2000
@@ -71,6 +73,8 @@ class Gates:
 
     outcomes: Ints
     pulls: Ints
+    by_median: Ints  # pulls until the candidate was certainly worse in the median
+    by_intervals: Ints  # the same by two intervals
     means_worse: Bools  # the mean of the candidate's values is above the threshold
     tool_worse: Bools  # that of ten runs after ten runs of the baseline is
 
@@ -80,70 +84,68 @@ class Gates:
 
 def fresh() -> Certified:
     """A gate of two programs."""
-    each = MAX_PULLS // 2
     return Certified.for_objectives(
-        2, [SECONDS], threat=Prescient(0.1), delta=DELTA, baseline=0, max_pulls_per_arm=each
+        2, [SECONDS], threat=THREAT, delta=DELTA, baseline=0, blocks=True, max_pulls_per_arm=MAX_PULLS // 2
     )
 
 
-def looks_of(policy: Certified) -> list[int]:
-    """The pulls of each program at which a gate looks."""
-    control = policy.standing.control[0]
-    looks = [int(control["first"])]
-    while 2 * looks[-1] < MAX_PULLS:
-        grown = looks[-1] + max(1, int(np.ceil(float(control["growth"]) * looks[-1])))
-        looks.append(min(grown, MAX_PULLS // 2))
-    return looks
+NUMBERS = [*LOOKS[: looks_until(MAX_PULLS // 2)], MAX_PULLS // 2]
+"""Pulls of each program at which a gate looks; after the last it stops."""
 
 
-def drawn(world: World, looks: list[int], gates: int, rng: Rng) -> Floats:
-    """Seconds (gates, 2, n) of both programs, by the number of the pull: batches between looks, in random order."""
-    slots, begin = [], 0
-    for before, n in zip([0, *looks], looks, strict=False):
-        order = rng.permuted(np.tile(np.repeat([0, 1], n - before), (gates, 1)), axis=1)
-        mine = np.argsort(order, axis=1, kind="stable").reshape(gates, 2, n - before)
-        slots.append(begin + mine)
-        begin += 2 * (n - before)
-    when = np.concatenate(slots, axis=2).astype(np.float64)
-    return np.stack([world.seconds(arm, when[:, arm], rng) for arm in range(2)], axis=1)
+def drawn(world: World, gates: int, rng: Rng) -> Floats:
+    """Seconds (gates, 2, n) of both programs, by the number of the pull: blocks, each in random order."""
+    blocks = NUMBERS[-1] // BLOCK
+    order = rng.permuted(np.tile(np.repeat([0, 1], BLOCK), (gates, blocks, 1)), axis=2)
+    mine = np.argsort(order, axis=2, kind="stable").reshape(gates, blocks, 2, BLOCK)
+    when = mine + 2.0 * BLOCK * np.arange(blocks)[:, None, None]
+    slots = when.transpose(0, 2, 1, 3).reshape(gates, 2, NUMBERS[-1])
+    return np.stack([world.seconds(arm, slots[:, arm], rng) for arm in range(2)], axis=1)
 
 
-def many_gates(world: World, gates: int, seed: int, *, intersected: bool = False) -> Gates:
-    """So many gates side by side; with intervals that are `intersected` over looks, as no gate does it, for
-    comparison."""
-    parts = [
-        _some_gates(world, min(AT_A_TIME, gates - begin), [seed, begin], intersected=intersected)
-        for begin in range(0, gates, AT_A_TIME)
-    ]
+def many_gates(world: World, gates: int, seed: int) -> Gates:
+    """So many gates side by side."""
+    parts = [_some_gates(world, min(AT_A_TIME, gates - begin), [seed, begin]) for begin in range(0, gates, AT_A_TIME)]
     return Gates(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-def _some_gates(world: World, gates: int, seed: list[int], *, intersected: bool = False) -> Gates:
-    rng, policy = np.random.default_rng(seed), fresh()
-    looks = looks_of(policy)
-    seconds = drawn(world, looks, gates, rng)
-    inner = SECONDS.inward(seconds)
-    found, pulls = np.full(gates, int(Outcome.OPEN)), np.full(gates, 2 * looks[-1])
-    left = np.arange(gates)
-    best_low, best_high = np.full((gates, 2), -np.inf), np.full((gates, 2), np.inf)
-    for n in looks:
-        ordered = np.sort(inner[left, :, :n], axis=2)
-        low, high = (read_rank(table[0, 0], n) for table in (policy.rule.low_ranks, policy.rule.high_ranks))
-        lower, upper = ordered[:, :, low - 1], ordered[:, :, n - high]
-        if intersected:
-            best_low[left] = lower = np.maximum(best_low[left], lower)
-            best_high[left] = upper = np.minimum(best_high[left], upper)
-            left = left[(lower <= upper).all(axis=1)]  # an empty interval says that something is wrong: open for ever
-            lower, upper = best_low[left], best_high[left]
-        now = outcomes_of((lower[:, 1] - upper[:, 0])[:, None], (upper[:, 1] - lower[:, 0])[:, None], policy.accuracy)
-        decided = now[:, 0] != Outcome.OPEN
-        found[left[decided]], pulls[left[decided]] = now[decided, 0], 2 * n
-        left = left[~decided]
+def beyond(y: Floats, x: Floats, largest: Ints | None) -> Floats:
+    """`two_sample.refuted_beyond` of many sorted samples (gates, n)."""
+    n = y.shape[1]
+    if largest is None:
+        return np.full(len(y), np.inf)
+    counts = np.arange(1, n + 1)[largest[1:] < n]
+    return np.asarray((y[:, n - 1 - largest[counts]] - x[:, counts - 1]).max(axis=1, initial=-np.inf))
+
+
+def _some_gates(world: World, gates: int, seed: list[int]) -> Gates:
+    rng = np.random.default_rng(seed)
+    seconds = drawn(world, gates, rng)
+    inner, tolerance = SECONDS.inward(seconds), SECONDS.inner_tolerance
+    blocks = inner.reshape(gates, 2, -1, BLOCK)
+    won = (blocks[:, 0, :, :, None] - tolerance > blocks[:, 1, :, None, :]).sum(axis=(2, 3)).cumsum(axis=1)
+    ranks = rank_table(THREAT.keep(0.5), DELTA / 4.0)
+    found = np.full(gates, int(Outcome.OPEN))
+    pulls, by_median, by_intervals = (np.full(gates, 2 * NUMBERS[-1]) for _ in range(3))
+    for look, n in enumerate(NUMBERS[:-1]):
+        left = np.flatnonzero((found == Outcome.OPEN) | (np.maximum(by_median, by_intervals) == 2 * NUMBERS[-1]))
+        base, other = (np.sort(inner[left, arm, :n], axis=1) for arm in range(2))
+        largest, rank = region_at(look, THREAT, 0.5, DELTA / 2.0), int(read_rank(ranks, n))
+        still, sure = found[left] == Outcome.OPEN, beyond(base, other, largest) <= tolerance
+        worse = won[left, n // BLOCK - 1] >= least_sum(look, THREAT, DELTA / 2.0)
+        for said, outcome in ((still & worse & ~sure, Outcome.WORSE), (still & sure, Outcome.NOT_WORSE)):
+            found[left[said]], pulls[left[said]] = outcome, 2 * n
+        apart = beyond(other, base, largest) < -tolerance
+        by_median[left[apart]] = np.minimum(by_median[left[apart]], 2 * n)
+        if rank:
+            apart = other[:, n - rank] < base[:, rank - 1] - tolerance
+            by_intervals[left[apart]] = np.minimum(by_intervals[left[apart]], 2 * n)
     means = np.stack([row[:, : n // 2].mean(axis=1) for row, n in zip(seconds, pulls.tolist(), strict=True)])
     tool = [world.seconds(arm, np.tile(RUNS * arm + np.arange(RUNS, dtype=np.float64), (gates, 1)), rng).mean(axis=1)
             for arm in range(2)]  # fmt: skip
     above = 1.0 + TOLERANCE
-    return Gates(found, pulls, means[:, 1] > above * means[:, 0], tool[1] > above * tool[0])
+    means_worse, tool_worse = means[:, 1] > above * means[:, 0], tool[1] > above * tool[0]
+    return Gates(found, pulls, by_median, by_intervals, means_worse, tool_worse)
 
 
 def one_gate(seconds: Floats) -> tuple[int, int]:
@@ -163,15 +165,15 @@ def one_gate(seconds: Floats) -> tuple[int, int]:
 def agree(world: World, gates: int, seed: int) -> bool:
     """Whether the real policy finds what was found side by side, with as many pulls."""
     found = _some_gates(world, gates, [seed, 0])
-    seconds = drawn(world, looks_of(fresh()), gates, np.random.default_rng([seed, 0]))
+    seconds = drawn(world, gates, np.random.default_rng([seed, 0]))
     return all(one_gate(seconds[row]) == (found.outcomes[row], found.pulls[row]) for row in range(gates))
 
 
 def main() -> list[Row]:
     heading(f"Gates of two programs: tolerance {TOLERANCE:.0%}, δ = {DELTA:.0%}, ε = 10 %, 2 % noise")
     print(
-        "  | difference | machine | outliers | gates | worse | not worse | open | pulls (10, 50, 90 %) | "
-        "means, same values | means, 10 then 10 |"
+        "  | difference | machine | outliers | gates | worse | not worse | open | runs a side (10, 50, 90 %) | "
+        "worse in the median (50 %) | by two intervals (50 %) | means, same values | means, 10 then 10 |"
     )
     rows = []
     cases = [(0.0, name, 0.05, EQUAL) for name in DRIFTS] + [(0.0, "steady", 0.0, EQUAL)]
@@ -181,10 +183,12 @@ def main() -> list[Row]:
         world, seed = World(DRIFTS[name], slowdown, outliers), round(1000 * slowdown)
         assert agree(world, CHECKED, seed), "the real policy finds something else"
         gates = many_gates(world, count, seed)
-        quantiles = np.percentile(gates.pulls, [10, 50, 90]).astype(int).tolist()
+        quantiles = (np.percentile(gates.pulls, [10, 50, 90]) // 2).astype(int).tolist()
+        medians = [int(np.median(each)) // 2 for each in (gates.by_median, gates.by_intervals)]
         shown = [gates.count(each) for each in (Outcome.WORSE, Outcome.NOT_WORSE, Outcome.OPEN)]
         said = ["equal" if not slowdown else f"{slowdown:.0%} slower", name, f"{outliers:.0%}", f"{count:,}"]
         said += [*map(str, shown), ", ".join(map(str, quantiles))]
+        said += [str(each) if each < NUMBERS[-1] else "–" for each in medians]
         said += [f"{gates.means_worse.mean():.1%}", f"{gates.tool_worse.mean():.1%}"]
         print(f"  | {' | '.join(said)} |", flush=True)
         if slowdown <= TOLERANCE:

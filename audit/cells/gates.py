@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from audit.cells.contract import CONFIDENCE, Answers, Rng, Told, cell, told
 from audit.truth import Truth
 from audit.worlds import FAR, World, exactly, normal
-from frontguard import Objective, Prescient, Study, gate
+from frontguard import EvenHanded, Malicious, Objective, Prescient, Share, Study, Threat, gate
 from frontguard.studies.study import Pull
 
 SECONDS = Objective("seconds", "minimize", tolerance=0.5)
@@ -25,9 +27,11 @@ def _candidates() -> World:
     return World((SECONDS, BYTES), tuple((normal(middle, 0.5), exactly(size)) for middle, size in pairs))
 
 
-def _watched(world: World, rng: Rng, measured: Callable[[Pull], Told], *, look_every: int = 96) -> Answers:
+def _watched(
+    world: World, rng: Rng, measured: Callable[[Pull], Told], *, look_every: int = 96, threat: Threat = THREAT
+) -> Answers:
     """A gate from its beginning to its end, looked at now and then."""
-    study = Study(world.arms, world.objectives, THREAT, confidence=CONFIDENCE, seed=int(rng.integers(2**31)),
+    study = Study(world.arms, world.objectives, threat, confidence=CONFIDENCE, seed=int(rng.integers(2**31)),
                   baseline="arm 0", max_pulls=480)  # fmt: skip
     count = 0
     while pulls := study.ask(12):
@@ -78,6 +82,47 @@ def gates_on_a_machine_that_drifts(rng: Rng) -> Answers:
         return [float(world.measure(pull.index, rng)[0] + drift)]
 
     yield from _watched(world, rng, measured)
+
+
+@cell
+def gates_under_malice(rng: Rng) -> Answers:
+    """Candidates just at the tolerance, whose best runs a malicious attacker, or any share of them, turns worst."""
+    eps, share = 0.1, bool(rng.random() < 0.5)
+    world = World(
+        (Objective("seconds", "minimize", tolerance="5%"),), ((normal(1.0, 0.02),), *((normal(1.05, 0.021),),) * 2)
+    )
+    taken, runs = Counter[int](), Counter[int]()
+
+    def measured(pull: Pull) -> Told:
+        level = float(rng.random())
+        value = float(world.laws[pull.index][0](np.array([level]))[0])
+        runs[pull.index] += 1
+        good = level < 0.5 if pull.index else level > 0.5
+        if share:
+            hit = good and taken[pull.index] < math.floor(eps * runs[pull.index] + 1e-9)
+        else:
+            hit = level < eps if pull.index else level > 1.0 - eps
+        taken[pull.index] += hit
+        return [value if not hit else FAR if pull.index else 1.0 / FAR]
+
+    yield from _watched(world, rng, measured, threat=Share(eps) if share else Malicious(eps))
+
+
+@cell
+def gates_of_disturbed_runs(rng: Rng) -> Answers:
+    """Equal programs, many of whose runs something spoils that does not know whose they are, on a moody machine."""
+    world = World((Objective("seconds", "minimize", tolerance="1%"),), ((normal(1.0, 0.02),),) * 3)
+    spoilt, mood, slot = float(rng.uniform(0.2, 0.9)), 0.0, 0
+
+    def measured(pull: Pull) -> Told:
+        nonlocal mood, slot
+        slot += 1
+        mood = 0.9 * mood + 0.05 * rng.standard_normal()
+        throttled = 1.3 if slot % 150 > 90 else 1.0
+        value = float(world.measure(pull.index, rng)[0]) * np.exp(mood) * throttled
+        return [value * (1.0 + 20.0 * rng.random() if rng.random() < spoilt else 1.0)]
+
+    yield from _watched(world, rng, measured, threat=EvenHanded(0.1))
 
 
 @cell

@@ -4,7 +4,7 @@ Every day: `analyze` a log, `gate` it against a baseline, `identify` by measurin
 `Answer`. `plan` says what it takes. What is asked are `Objective`s and `Limit`s, together a `Question`. `write_report`
 and `plot` show answers.
 
-- Who may replace measurements: `Prescient`, `Oblivious`, `Malicious`, `Share`, all of them a `Threat`.
+- Who may replace measurements: `Prescient`, `Oblivious`, `Malicious`, `Share`, `EvenHanded`, all of them a `Threat`.
 - A study's `Measurement`s; `BadInput`, which every mistake of the caller's is.
 - For research: the policies `Certified`, `RPSI`, `AuerA1`, `AuerA1M`, spreads (`Gaussian`, `Subgaussian`), `simulate`.
 

@@ -18,6 +18,7 @@ from .studies.measurement import Measurement as Measurement
 from .studies.study import Study as Study
 from .theory.spread import Gaussian as Gaussian
 from .theory.spread import Subgaussian as Subgaussian
+from .theory.threats import EvenHanded as EvenHanded
 from .theory.threats import Malicious as Malicious
 from .theory.threats import Oblivious as Oblivious
 from .theory.threats import Prescient as Prescient

@@ -482,11 +482,21 @@ class Question:
 
     @property
     def in_blocks(self) -> bool:
-        """True if pulls come in blocks: as was said, or where a metric is a time and no order was asked for."""
+        """True if pulls come in blocks: as was said, of a gate that goes by samples, and of times without an order."""
         if self.blocks is not None:
             return self.blocks
-        ordered = self.paired or self.independent or self.cost is not None or self.baseline is not None
-        return not ordered and any(metric.is_time for metric in self.columns.metrics)
+        if self.paired or self.independent:
+            return False
+        if self.baseline is not None:
+            return self.by_samples
+        return self.cost is None and any(metric.is_time for metric in self.columns.metrics)
+
+    @property
+    def by_samples(self) -> bool:
+        """True if each check of a gate is of two samples: of quantiles, and of exact values beside them."""
+        counted = all(each.has_quantile or each.exact for each in self.objectives)
+        designed = self.paired or self.independent or self.limits or self.spread is not None
+        return counted and not designed and any(each.has_quantile for each in self.objectives)
 
     @property
     def one_by_one(self) -> bool:
@@ -552,6 +562,16 @@ class Question:
         if said.get("spread") is not None:
             said["spread"] = _spread_from_dict(said["spread"])
         return cls(**{"contamination": BY_METRIC, **said})
+
+
+def refuse_without_chance(question: Question, *, in_order: bool) -> None:
+    """Refuse a threat that needs chance where runs are not in random order, and graders are not said to be blind."""
+    if question.threat.needs_chance and not in_order and not question.paired:
+        why = (
+            f"{question.threat.name} needs runs in random blocks, as gates of medians and studies of times have them, "
+            "or pairs whose graders do not see the arm (--pair); prescient covers it everywhere"
+        )
+        raise BadArgument("threat", why)
 
 
 def keys_of(table: str) -> tuple[str, ...]:

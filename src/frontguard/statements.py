@@ -45,6 +45,10 @@ class Statement(Enum):
     )
     BY_SHARE = "even if any {eps} of an arm's measurements are replaced, whichever, chosen afterwards", "(l)"
     BY_METRIC = "({shares})", "(a)"
+    BY_CHANGES = (
+        "even if each measurement of an arm is disturbed with probability up to {eps} by what does not know its arm",
+        "(hh)",
+    )
     SCOPE = ", among the {arms} that could be measured (excluded: {excluded})", "(f)"
     AMONG_WITHIN = " among the arms with {limits}", "(p)"
     ANYTIME = "This holds however often the log was looked at while it grew.", "(b)"
@@ -224,6 +228,16 @@ class Statement(Enum):
         "(cc)",
     )
     GATE_OF_SUITES = "For the mean of a suite, a session is wrong if any of its tests is.", "(cc)"
+    GATE_IN_BLOCKS = (
+        "Runs came in blocks, equally many of each side, in random order; all this holds at every look. Runs must not "
+        "depend on each other.",
+        "(gg)",
+    )
+    GATE_BLIND = (
+        "That a candidate is worse in some quantile of {metrics} holds whatever disturbs the runs, however many of "
+        "them and however they depend on each other, as long as it does not know whose they are.",
+        "(hh)",
+    )
     GATE_STUCK = "{lies}, it stays open however many pulls, if the samples go on as they are", "(i)"
 
     # What cannot be had

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Malicious, Objective, Prescient, Share
+from frontguard import EvenHanded, Malicious, Objective, Prescient, Share
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.evidence.kinds import Statistic
+from frontguard.evidence.looks import LOOKS
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT
 from frontguard.policies import Certified
 from frontguard.policies.baseline import CANDIDATE, SEEN_HIGH, SEEN_LOW
+from frontguard.theory.threats import Threat
 from tests.support.snapshots import refused
 
 Measure = Callable[[np.random.Generator, np.ndarray, int], np.ndarray]
@@ -297,3 +299,94 @@ def test_polish_goes_on_after_the_decision_and_keeps_it() -> None:
     assert (policy.status, policy.against.outcomes.tolist()) == ("certified", plain.against.outcomes.tolist())
     assert policy.pulls_per_arm.sum() > plain.pulls_per_arm.sum()
     assert np.array_equal(policy.against.seen[1], plain.against.seen[1])
+
+
+# By two samples, in blocks --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.1), Malicious(0.05), Share(0.05), EvenHanded(0.1)], ids=str)
+@pytest.mark.parametrize(("mean", "outcome"), [(-0.4, "worse"), (0.0, "not worse"), (1.0, "not worse")])
+def test_two_samples_find_what_is_so(mean: float, outcome: str, threat: Threat) -> None:
+    policy = Certified(2, 1, threat=threat, accuracy=0.1, baseline=0, delta=0.05, blocks=True)
+    driven(policy, normal([0.0, mean]))
+    assert policy.status == "certified"
+    assert Outcome(int(policy.against.outcomes[1, 0])).word == outcome
+
+
+def test_in_blocks_all_that_is_open_gets_whole_ones_and_looks_are_fixed_beforehand() -> None:
+    policy = keeper(4, blocks=True)
+    batches = driven(policy, normal([0.0, -2.0, -0.2, 0.05]))
+    pulled = np.zeros(4, np.int64)
+    for arms in batches:
+        counts = np.bincount(arms, minlength=4)
+        assert set(counts[counts > 0].tolist()) == {counts[0]}
+        pulled += counts
+        assert pulled[0] in LOOKS
+    assert pulled[1] < pulled[2] == pulled[0]
+    assert [Outcome(int(code)).word for code in policy.against.outcomes[1:, 0]] == ["worse", "worse", "not worse"]
+
+
+def test_that_none_is_worse_costs_nothing_for_their_number() -> None:
+    """All are measured until the last is certain at half of δ; a line of each takes its share of that."""
+    several, alone = (keeper(arms, blocks=True) for arms in (8, 2))
+    for policy in (several, alone):
+        driven(policy, normal([0.0] * policy.arms, 0.03))
+    assert (several.against.outcomes == Outcome.NOT_WORSE).all()
+    assert several.pulls_per_arm.max() <= 2 * alone.pulls_per_arm.max()
+    assert (several.against._called.lines[1:] == Outcome.OPEN).any(), "by itself not all of them are certain"
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_what_does_not_know_whose_runs_it_disturbs_makes_no_equal_programs_differ(share: float) -> None:
+    rng, found = np.random.default_rng(5), []
+    for seed in range(20):
+        policy = Certified(2, 1, threat=EvenHanded(0.1), accuracy=0.0, baseline=0, delta=0.05, blocks=True,
+                           max_pulls_per_arm=40)  # fmt: skip
+
+        def measured(_: np.random.Generator, arms: np.ndarray, slot: int) -> np.ndarray:
+            usual = rng.normal(0.01 * slot, 0.1, len(arms))
+            return np.where(rng.random(len(arms)) < share, -50.0 * rng.random(len(arms)), usual)[:, None]
+
+        driven(policy, measured, seed)
+        found.append(int(policy.against.outcomes[1, 0]))
+    assert found.count(Outcome.WORSE) <= 2
+
+
+def test_another_quantile_is_worse_where_it_is_and_not_where_others_are() -> None:
+    """A heavier tail makes the upper tenth worse, and leaves the lower one."""
+    found = {}
+    for level in (0.1, 0.9):
+        policy = Certified(2, 1, threat=Prescient(0.0), accuracy=0.1, baseline=0, blocks=True, quantiles=level)
+        driven(
+            policy,
+            lambda rng, arms, slot: (
+                rng.normal(0.0, 0.05, len(arms)) - 2.0 * (arms == 1) * (rng.random(len(arms)) < 0.3)
+            )[:, None],
+        )
+        found[level] = Outcome(int(policy.against.outcomes[1, 0])).word
+    assert found == {0.1: "worse", 0.9: "not worse"}
+
+
+def test_up_to_which_contamination_samples_say_the_same() -> None:
+    policy = keeper(blocks=True)
+    driven(policy, normal([0.0, -0.5]))
+    first, lasts = policy.against.stands(policy.standing.intervals)
+    assert first[1, 0] == Outcome.WORSE
+    assert 0.1 <= lasts[1, 0] < 0.3
+    assert int(policy.against.outcomes[1, 0]) == Outcome.WORSE
+
+
+def test_samples_that_no_number_of_pulls_decides_are_given_up() -> None:
+    policy = Certified(2, 1, threat=Prescient(0.2), accuracy=0.1, baseline=0, delta=0.05, blocks=True)
+    driven(policy, normal([0.0, -0.1], 0.5))
+    assert policy.status == "unreachable"
+
+
+def test_a_copy_in_blocks_goes_on_by_itself() -> None:
+    policy = keeper(blocks=True)
+    arms = policy.ask()
+    policy.tell(arms, normal([0.0, -2.0])(np.random.default_rng(0), arms, 0))
+    other = policy.copy()
+    driven(other, normal([0.0, -2.0]))
+    assert other.against.outcomes[1, 0] == Outcome.WORSE
+    assert policy.against.outcomes[1, 0] == Outcome.OPEN or policy.done

@@ -21,7 +21,7 @@ from frontguard.simulation.adversaries import Adversary
 from frontguard.simulation.draws import Words, attack_kernel, draw_gaussian, stream_states
 from frontguard.simulation.environments import Environment
 from frontguard.simulation.streams import RewardSource, Streams
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share
 from tests.support import worlds
 from tests.support.snapshots import refused
 from tests.support.worlds import constant_attack
@@ -470,3 +470,16 @@ def test_a_budget_goes_on_from_take_to_take() -> None:
         for arm in (0, 1):
             parts[arm].append(piece_by_piece.take(arm, size))
     assert all(np.array_equal(np.concatenate(parts[arm]), whole[arm]) for arm in (0, 1))
+
+
+def test_an_even_handed_attacker_replaces_all_arms_alike() -> None:
+    environment = env.gaussian([[0.0], [1.0], [5.0]], sigma=0.5)
+    attacker = adv.strongest(environment, EvenHanded(0.3), [-1, -1, -1])
+    assert isinstance(attacker.replacements, env.Quantiled)
+    lowest = attacker.replacements.medians.ravel()
+    assert len(set(lowest.tolist())) == 1
+    assert lowest[0] < -9.0
+    with pytest.raises(BadInput):
+        adv.strongest(environment, EvenHanded(0.3), [-1, 1, 1])
+    with pytest.raises(BadInput):
+        adv.Adversary(EvenHanded(0.3), replacements=environment)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Objective, Prescient, Study
+from frontguard import EvenHanded, Objective, Prescient, Study
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
 from frontguard.logs.sides import with_robustness
@@ -47,7 +47,7 @@ def test_a_gate_says_of_each_metric_what_is_so() -> None:
     assert (found.outcome, found.status) == (Outcome.WORSE, "decided")
     ratio = found.pairs[0].checks[0].effect.ratio
     assert ratio is not None
-    assert 1.05 < ratio.low < 1.2 < ratio.high
+    assert ratio.low < 1.2 < ratio.high
     assert found.pairs[0].checks[1].effect.ratio.low == found.pairs[0].checks[1].effect.ratio.high == 1.0  # type: ignore[union-attr]
 
 
@@ -55,11 +55,11 @@ def test_robustness_of_a_study_is_that_of_its_log() -> None:
     study = gated()
     told(study)
     found = with_robustness(study.result().gate, study)
-    assert found.pairs[0].checks[1].holds_up_to == pytest.approx(0.499)  # exact, so at every ε
+    assert found.pairs[0].checks[1].holds_up_to == pytest.approx(0.49)  # exact, so at every ε
     worse = found.pairs[0].checks[0].holds_up_to
     assert worse is not None
-    assert 0.1 <= worse < 0.499
-    assert found.holds_up_to == pytest.approx(0.499)  # other is worse in bytes, whatever lies
+    assert 0.1 <= worse < 0.49
+    assert found.holds_up_to == pytest.approx(0.49)  # other is worse in bytes, whatever lies
 
 
 def test_taken_up_again_and_again_it_finds_the_same(tmp_path: Path) -> None:
@@ -139,7 +139,8 @@ def test_the_front_of_a_gate_is_said_as_far_as_its_boxes_tell() -> None:
     result = study.result()
     assert result.status in ("certified", "running")
     assert (result.status == "certified") == ("undecided" not in result.verdicts.values())
-    assert result.verdicts["pr"] in ("beaten", "undecided", "matched")
+    # Of seconds nothing is known but how arms differ; none has fewer bytes than main and pr.
+    assert result.verdicts == {"main": "keep", "pr": "keep", "other": "undecided"}
 
 
 def test_settings_of_a_gate_are_read_back_and_strangers_refused(snapshot: SnapshotAssertion) -> None:
@@ -149,3 +150,65 @@ def test_settings_of_a_gate_are_read_back_and_strangers_refused(snapshot: Snapsh
     assert Settings.from_json(settings.to_json()) == settings
     with refused(BadInput, snapshot):
         Settings.from_json(settings.to_json().replace('"baseline": "main"', '"baseline": "nobody"'))
+
+
+# In blocks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_gate_of_times_comes_in_blocks_of_equally_many_in_random_order() -> None:
+    study, order = gated(), []
+    while pulls := study.ask(1):
+        order += [pull.arm for pull in pulls]
+        study.tell_many([(pull, (1.0, 100.0)) for pull in pulls])
+    blocks = [order[at : at + 12] for at in range(0, len(order), 12)]
+    assert all(block.count(arm) == 4 for block in blocks for arm in study.arms)
+    assert len({tuple(block) for block in blocks}) == len(blocks)
+
+
+@pytest.mark.parametrize("budget", [{"max_pulls": 30}, {"max_pulls_per_arm": 10}, {"cost": 1.0, "max_cost": 30.0}])
+def test_a_budget_leaves_whole_blocks(budget: dict[str, object]) -> None:
+    study = gated(**budget)
+    while pulls := study.ask(5):
+        study.tell_many([(pull, (1.0 + 0.5 * (pull.id % 7), 100.0)) for pull in pulls])
+    assert study.result().pulls_per_arm.tolist() == [8, 8, 8]
+
+
+def test_a_candidate_that_is_open_again_is_compared_in_new_blocks(tmp_path: Path) -> None:
+    """One that was certain at the old tolerance lags behind: what it lacks is no block with the baseline."""
+    study = gated(tmp_path / "gate.db")
+    told(study)
+    before = dict(zip(study.arms, study.result().pulls_per_arm.tolist(), strict=True))
+    study.close()
+    tight = Study(["main", "pr", "other"], [Objective("seconds", "minimize", "19%"), BYTES], Prescient(0.1),
+                  baseline="main", storage=tmp_path / "gate.db", max_pulls=600)  # fmt: skip
+    told(tight)
+    after = dict(zip(tight.arms, tight.result().pulls_per_arm.tolist(), strict=True))
+    assert before["pr"] < before["main"]
+    assert after["pr"] - before["pr"] == after["main"] - before["main"] > 0
+    tight.close()
+
+
+def test_without_blocks_a_gate_goes_by_intervals() -> None:
+    study = gated(blocks=False, max_pulls=60)
+    told(study)
+    assert study.result().gate.at_worst is None
+    assert np.isfinite(study.result().inner.lower[:, 0]).all()
+
+
+def test_clusters_are_refused_where_whole_blocks_are_compared(snapshot: SnapshotAssertion) -> None:
+    study = gated()
+    pull = study.ask(1)[0]
+    with refused(BadInput, snapshot):
+        study.tell(pull, (1.0, 100.0), cluster="host")
+
+
+@pytest.mark.parametrize("given", [{"blocks": False}, {"blocks": None, "objectives": "mean"}])
+def test_a_threat_that_needs_chance_is_refused_where_no_order_is_drawn(
+    given: dict[str, object], snapshot: SnapshotAssertion
+) -> None:
+    rate = Objective("solved", "maximize", statistic="mean", bounds=(0, 1))
+    metrics = [rate] if given.pop("objectives", None) else [SECONDS]
+    with refused(BadInput, snapshot):
+        Study(["main", "pr"], metrics, EvenHanded(0.1), baseline="main", **given)  # type: ignore[arg-type]
+    Study(["main", "pr"], [SECONDS], EvenHanded(0.1), baseline="main")
+    Study(["main", "pr"], [SECONDS], EvenHanded(0.1))

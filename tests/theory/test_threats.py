@@ -15,10 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat, checked_threat, threat_of
+from frontguard.theory.threats import (
+    EvenHanded,
+    Malicious,
+    Oblivious,
+    Prescient,
+    Share,
+    Threat,
+    checked_threat,
+    threat_of,
+)
 from tests.support.snapshots import refusals, refused
 
-MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious, Share]
+MODELS: list[type[Threat]] = [Oblivious, Prescient, Malicious, Share, EvenHanded]
 shares = st.floats(0.0, 0.49)
 levels = st.floats(0.01, 0.499)
 
@@ -54,6 +63,18 @@ def test_no_contamination_is_the_clean_case(model: type[Threat]) -> None:
     assert threat.shift == 0.0
     assert [threat.keep(p) for p in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
     assert [threat.lasting(p) for p in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
+
+
+@given(eps=st.floats(0.0, 0.49), drop=st.floats(0.0, 3.0), seed=st.integers(0, 99))
+def test_what_does_not_know_the_arm_keeps_the_order_of_laws(eps: float, drop: float, seed: float) -> None:
+    """Equal steps of two laws, one of which lies `drop` below: replaced alike, none of its levels rises above."""
+    rng = np.random.default_rng(int(seed))
+    higher, other = np.sort(rng.normal(size=50)), rng.normal(0.0, 3.0, 50)
+    grid = np.linspace(-9.0, 9.0, 500)[:, None]
+    above, below = ((1.0 - eps) * (each <= grid).mean(axis=1) + eps * (other <= grid).mean(axis=1)
+                    for each in (higher, higher - drop))  # fmt: skip
+    assert (below >= above - 1e-12).all()
+    assert EvenHanded(eps).order_hits == 0.0
 
 
 def test_malicious_keeps_nothing_of_an_event_rarer_than_its_share() -> None:
@@ -99,7 +120,7 @@ def test_where_hits_come_by_chance_nothing_is_taken_afterwards(model: type[Threa
 
 
 def test_a_share_has_no_lemmas_and_says_so(snapshot: SnapshotAssertion) -> None:
-    assert [model(0.1).has_lemmas for model in MODELS] == [True, True, True, False]
+    assert [model(0.1).has_lemmas for model in MODELS] == [True, True, True, False, True]
     with refused(ValueError, snapshot):
         _ = Share(0.1).confidence_parts
 

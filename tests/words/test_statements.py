@@ -78,7 +78,12 @@ def _of_certificates() -> Iterator[str]:
     yield certainty(replace(mixed, question=each.but(contamination="auto")))
     yield from (certainty(mixed), guarantee(mixed), sentence(replace(mixed.certificate, by_column=(0.1, 0.0))))
     for metrics in ([SECONDS], FEASIBLE[:1], [*FEASIBLE], [SECONDS, Objective("bytes", "minimize")]):
-        for promise in (certificate(), certificate(0.4, 0.3, threat="share"), certificate(0.0, math.inf)):
+        for promise in (
+            certificate(),
+            certificate(0.4, 0.3, threat="share"),
+            certificate(threat="even-handed"),
+            certificate(0.0, math.inf),
+        ):
             found = result(five, metrics, status="budget", promise=promise)
             yield guarantee(replace(found, study=StudyDetails("s", _FAILED)))
             for anytime in (True, False):
@@ -152,6 +157,7 @@ def _of_gates() -> Iterator[str]:
     made = replace(made, gate=replace(made.gate, at_worst=(0.02,)))
     yield gate.answer(made)
     yield gate.promise(made)
+    yield gate.promise(replace(made, study=StudyDetails("s")))
 
 
 def _of_comparisons() -> Iterator[str]:
@@ -357,6 +363,7 @@ NEUTRAL = {
     "Medians with a guarantee: ",
     "\nA log that is there already: by medians with a guarantee ",
     "replaces each measurement with probability {eps}",
+    "disturbs each measurement with probability {eps} without knowing whose it is",
     "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, ",
 }
 """Headings, questions, conditions, and what is said of the truth where it is known: they claim nothing."""

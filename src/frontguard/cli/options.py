@@ -133,7 +133,7 @@ SHARED: dict[str, Option] = {
     "threat": text(
         "THREAT",
         "oblivious, prescient or malicious: each measurement is wrong with that probability; share: any such "
-        "share of an arm's, whichever.",
+        "share of an arm's, whichever; even-handed: what disturbs them does not know whose they are.",
         STATISTICS,
         shown="the study's, or prescient",
     ),

@@ -362,6 +362,9 @@ def effect_between(
     its, mine = (float(metric.outward(each)) for each in estimates)
     ahead, behind = bounds
     ends = (-ahead, behind) if metric.minimized else (-behind, ahead)
+    if ahead == -behind:  # both are known, so that nothing is rounded
+        times = mine / its if its else math.nan
+        return Effect(metric, Span(*(mine - its,) * 3), Span(*(times,) * 3) if metric.relative else None, contrast)
     if not metric.relative:
         return Effect(metric, Span(mine - its, *ends), None, contrast)
     with np.errstate(over="ignore"):

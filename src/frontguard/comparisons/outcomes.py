@@ -57,6 +57,10 @@ class Outcome(Worded):
         return cls.WORSE if contrast == Contrast.WORSE else cls.NOT_WORSE if contrast.not_worse else cls.OPEN
 
 
+CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
+"""What an outcome alone says of a candidate and its baseline."""
+
+
 @cache
 def _of_contrasts() -> Ints:
     """The outcome of each contrast, by its number."""

@@ -413,6 +413,8 @@ class Differences:
     """Further columns for each pair of arms in the intervals: 1 of pairs, 2 with best rivals, 3 with what lasts."""
     in_blocks: bool = False
     """Whether the r-th measurements of all arms belong together."""
+    block: int = 1
+    """Measurements of an arm in a block."""
 
     def __init__(self, compared: Compared) -> None:
         self.compared = compared
@@ -485,9 +487,13 @@ def evidence_of(
 
         differences = WithinBlocks(compared, threat, counted, delta=delta, items=items)
     elif blocks:
+        from frontguard.evidence.looks import TwoSamples, tellable
         from frontguard.evidence.ratios import Ratios
 
-        differences = Ratios.where_usable(compared, threat, counted, delta=delta)
+        if compared.baseline is not None and tellable(counted) and not limited:
+            differences = TwoSamples(compared, threat, counted, delta=delta)
+        else:
+            differences = Ratios.where_usable(compared, threat, counted, delta=delta)
     share = differences.of_intervals * delta
     one_best = type(differences) is Differences and compared.baseline is None and not limited
     rule = interval_rule(

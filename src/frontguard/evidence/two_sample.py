@@ -14,7 +14,7 @@ Both ask that the two samples do not depend on each other. Proofs: docs/theory.m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.statistics import EXACT, QUANTILE, statistic_of
 from frontguard.objectives import Objective
-from frontguard.theory.threats import Malicious, Threat
+from frontguard.theory.threats import Threat
 
 MOST_EXACT = 100
 """Observations a side up to which the law of U under an attack is computed: 0.1 s an ε there, 1 to 3 s at 200."""
@@ -64,17 +64,20 @@ def region(n: int, m: int, threat: Threat, p: float, delta: float, order: Threat
     of_b, of_c = least_counts(n, threat, 1.0 - p), least_counts(m, threat, p)
     if 1.0 - (1.0 - of_b[0]) * (1.0 - of_c[0]) > delta:
         return None
-    by_b, by_c = (of_b, of_c) if order is None else (least_counts(n, order, 1.0 - p), least_counts(m, order, p))
-    tail_b, log_b, log_c = np.cumsum(of_b), *(np.log(np.maximum(np.cumsum(law), 1e-300)) for law in (by_b, by_c))
+    laws = (of_b, of_c) if order is None else (least_counts(n, order, 1.0 - p), least_counts(m, order, p))
+    tail_b = np.cumsum(of_b)
+    return largest_region(*laws, lambda largest: float(of_c @ tail_b[largest]), delta)
+
+
+def largest_region(law_b: Floats, law_c: Floats, probability: Callable[[Ints], float], delta: float) -> Ints:
+    """Return R for the largest bound on the product of both tails that leaves it a `probability` of δ' at most."""
+    log_b, log_c = (np.log(np.maximum(np.cumsum(law), 1e-300)) for law in (law_b, law_c))
 
     def below(log_product: float) -> Ints:
         """R for one bound on the product of the tails."""
         largest = np.searchsorted(log_b, log_product - log_c, side="right") - 1
-        largest[0] = n
+        largest[0] = len(law_b) - 1
         return np.maximum(largest, 0)
-
-    def probability(largest: Ints) -> float:
-        return float(of_c @ tail_b[largest])
 
     low, high = 2.0 * math.log(delta) - 50.0, 0.0
     while high - low > _ROUNDING:  # a larger bound has no smaller R
@@ -109,12 +112,16 @@ def largest_differences(
             largest = region(n, m, threat, p, delta, order) if n and m else None
             if largest is None:
                 continue
-            counts = np.arange(1, m + 1)
-            counts = counts[largest[1:] < n]
-            lowest = below[:, counts - 1]
-            for row, highest in zip(rows.tolist(), above[:, n - 1 - largest[counts]], strict=True):
-                found[row, columns] = (highest - lowest).max(axis=1, initial=-np.inf)
+            for row, highest in zip(rows.tolist(), above, strict=True):
+                found[row, columns] = refuted_beyond(highest, below, largest)
     return found
+
+
+def refuted_beyond(y: Floats, x: Floats, largest: Ints) -> Floats:
+    """Return the differences beyond which R refutes all, of a sample (n,) and of others (..., m)."""
+    counts = np.arange(1, x.shape[-1] + 1)
+    counts = counts[largest[1:] < len(y)]
+    return np.asarray((y[len(y) - 1 - largest[counts]] - x[..., counts - 1]).max(axis=-1, initial=-np.inf))
 
 
 def by_size(samples: Sequence[Floats]) -> dict[int, tuple[Ints, Floats]]:
@@ -165,13 +172,11 @@ def u_tail(n: int, m: int, threat: Threat) -> Floats:
     taken_x, taken_y = (math.floor(threat.taken * each + _ROUNDING) for each in (n, m))
     if taken_x or taken_y:
         return _tail_of_share(n, m, taken_x, taken_y)
-    if threat.taken:
-        return _tail_of_hits(n, m, 0.0)
-    return _tail_of_hits(n, m, threat.eps * (2.0 if isinstance(threat, Malicious) else 1.0))
+    return tail_of_hits(n, m, threat.order_hits)
 
 
-def _tail_of_hits(n: int, m: int, hits: float) -> Floats:
-    """The same where each value is hit with this probability, by itself.
+def tail_of_hits(n: int, m: int, hits: float) -> Floats:
+    """P(U ≥ u), u = 0, …, nm, where each value is hit with this probability, by itself.
 
     Of i values x and j values y that are clean, the largest is a y with probability j / (i + j), and wins i pairs.
     """

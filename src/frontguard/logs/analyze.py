@@ -32,7 +32,7 @@ from frontguard.logs.state import CountedFile, LogState
 from frontguard.notices import Notice, TakenAsRate
 from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
-from frontguard.question import TOLERANCE, Asked, Entry, Question, entries_of, usual_tolerance
+from frontguard.question import TOLERANCE, Asked, Entry, Question, entries_of, refuse_without_chance, usual_tolerance
 from frontguard.results import Answer
 from frontguard.theory.threats import Threat
 
@@ -192,6 +192,7 @@ class Asking:
             if isinstance(rest.get("contamination"), Mapping):
                 del rest["contamination"]
             self.draft = Question.of([("value", "maximize")], threat, **cast(Asked, rest))
+        refuse_without_chance(self.draft, in_order=False)
         if self.draft.paired and not self.draft.pair:
             what = "paired" if self.draft.items is None else "items"
             raise BadArgument(what, "say by pair (--pair COLUMN) which column tells them apart")

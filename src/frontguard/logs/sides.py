@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, Unpack
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.effects import Contrast, effect_between
+from frontguard.comparisons.effects import effect_between
 from frontguard.comparisons.outcomes import (
+    CONTRASTS,
     Check,
     Cleaner,
     GateDetails,
@@ -513,7 +514,6 @@ def _with_suites(
     return (with_suites(log, sides, names) if sides else log), pairs, compared
 
 
-_CONTRASTS = {Outcome.WORSE: Contrast.WORSE, Outcome.NOT_WORSE: Contrast.NO_WORSE, Outcome.OPEN: Contrast.OPEN}
 _LEVELS = np.arange(50) / 100.0  # contaminations that are tried
 
 
@@ -576,7 +576,7 @@ class _BySamples(_ByIntervals):
                 self.question.objectives[d],
                 (float(estimates[its, d]), float(estimates[mine, d])),
                 (float(found.ahead[row, d]), float(found.behind[row, d])),
-                _CONTRASTS[outcome],
+                CONTRASTS[outcome],
             )
             if outcome == Outcome.OPEN:
                 return Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
@@ -605,6 +605,8 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     """
     from frontguard.logs.of_study import measured, read_study  # a gate of logs needs no study
 
+    if found.at_worst is not None:  # by samples, whose looks are taken again
+        return replace(found, pairs=study.state().gate(study.result(), profile=True).pairs)
     log = read_study(study)
     names = list(log.settings.arms)
     its = names.index(found.pairs[0].baseline)

@@ -31,7 +31,7 @@ from frontguard.notices import Notice
 from frontguard.pareto.relations import LimitRule
 from frontguard.results import Answer, Certificate, Intervals
 from frontguard.theory.spread import Gaussian, LinearAroundMedian, Subgaussian, Uniform
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share
+from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share
 from frontguard.verdicts import Verdict
 
 MOST_OBJECTIVES = 10_000  # of a policy in a file, which may say anything
@@ -354,7 +354,7 @@ def _statistic(kind: int, level: float, scale: list[float], spread: bool) -> Sta
     return made
 
 
-_PLAIN = (Oblivious, Prescient, Malicious, Share, Gaussian, LinearAroundMedian, Subgaussian, Uniform)
+_PLAIN = (Oblivious, EvenHanded, Prescient, Malicious, Share, Gaussian, LinearAroundMedian, Subgaussian, Uniform)
 _KINDS: dict[str, Callable[..., Any]] = {
     "LimitRule": _limits,
     "Statistic": _statistic,

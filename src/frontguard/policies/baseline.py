@@ -8,26 +8,33 @@ candidate of which everything is certain is not pulled any more.
 
 Where there are limits, a candidate has to keep to them as well: beyond one it is worse, and open as long as it is not
 certain that it keeps to all.
+
+Where two samples tell (`evidence.looks`), they do, in place of intervals (`BySamples`).
 """
 
 from __future__ import annotations
 
-from copy import copy
+from copy import copy, deepcopy
 from typing import Self
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals
-from frontguard.comparisons.outcomes import Outcome, outcomes_between
+from frontguard.comparisons.outcomes import Outcome, outcomes_between, outcomes_of_checks
 from frontguard.errors import BadArgument
 from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, Differences
+from frontguard.evidence.looks import TwoSamples, looks_until
+from frontguard.evidence.two_sample import CheckBounds
 from frontguard.pareto.relations import CERTIFIED, UNREACHABLE, LimitRule, Standing, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.verdicts import Verdict
 
 CANDIDATE, BASELINE = range(2)
 SEEN_ESTIMATE, SEEN_LOW, SEEN_HIGH = range(3)
+
+TRIED = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100.0 for percent in range(10, 50, 2)), 0.49)
+"""Contaminations at which all looks are taken again, to find up to which an outcome stands."""
 
 
 class AgainstBaseline:
@@ -75,7 +82,7 @@ class AgainstBaseline:
         found[self.baseline] = Outcome.NOT_WORSE
         return found
 
-    def look(self, intervals: Floats) -> None:
+    def look(self, intervals: Floats, evidence: Differences) -> None:
         """Make anew the checks that are open; what is certain stays as it was found."""
         K, M = len(intervals), len(self._tolerances)
         ends = intervals[:, [ESTIMATE, LOW, HIGH]][..., self._columns]
@@ -126,3 +133,108 @@ class AgainstBaseline:
         stays = self._against(its, mine, (unknown, unknown)) == Outcome.OPEN
         stays[:, :M] &= ~self._usable
         return np.asarray(stays & many[:, None])
+
+
+class _Called:
+    """What looks at two samples have found so far of K arms in M objectives; each line by the first look that told."""
+
+    def __init__(self, arms: int, objectives: int, baseline: int) -> None:
+        ahead, behind, line = (np.full((arms, objectives), np.inf) for _ in range(3))
+        worse, counts = (np.zeros((arms, objectives), np.bool_) for _ in range(2))
+        self.bounds = CheckBounds(ahead, behind, line, worse, counts)
+        self.lines = np.full((arms, objectives), int(Outcome.OPEN))
+        ahead[baseline] = behind[baseline] = line[baseline] = 0.0
+        self.lines[baseline] = Outcome.NOT_WORSE
+
+    def take(self, arm: int, found: CheckBounds, tolerances: Floats) -> None:
+        """Add what a look says of an arm (M,): bounds hold at all looks at once."""
+        for bound, now in zip(self.bounds[:3], found[:3], strict=True):
+            bound[arm] = np.minimum(bound[arm], now)
+        still = self.lines[arm] == Outcome.OPEN
+        said = np.where(found.worse, int(Outcome.WORSE), self.lines[arm])
+        said[found.line <= tolerances] = Outcome.NOT_WORSE
+        self.lines[arm, still] = said[still]
+        self.bounds.worse[arm] = self.lines[arm] == Outcome.WORSE
+        self.bounds.that_counts[arm] |= found.that_counts
+
+    def outcomes(self, tolerances: Floats) -> Ints:
+        """Return those (K, M) of all checks together: none is worse, or each by itself."""
+        if (self.lines == Outcome.WORSE).any():
+            return self.lines
+        behind = np.where(self.lines == Outcome.NOT_WORSE, -np.inf, self.bounds.behind)
+        return outcomes_of_checks(behind, self.bounds.line, self.bounds.worse, tolerances)
+
+
+class BySamples(AgainstBaseline):
+    """The same by the two samples of each candidate and its baseline, at looks; what is exact, by its value."""
+
+    def __init__(self, baseline: int, tolerances: Floats, limits: LimitRule, differences: Differences) -> None:
+        super().__init__(baseline, tolerances, limits, differences)
+        assert isinstance(differences, TwoSamples)
+        self._evidence = differences
+        self._looked: Ints = np.zeros(differences.compared.arms, np.int64)  # looks at each arm
+        self._called = self._nothing()
+
+    def _nothing(self) -> _Called:
+        return _Called(len(self.seen), len(self._tolerances), self.baseline)
+
+    def copy(self) -> Self:
+        """Return the same, to go on with by itself."""
+        other = copy(self)
+        other._looked, other._called = self._looked.copy(), deepcopy(self._called)
+        return other
+
+    @property
+    def outcomes(self) -> Ints:
+        """The `Outcome` (K, M) of each arm, in each objective; those of the baseline are not worse."""
+        return self._called.outcomes(self._tolerances)
+
+    @property
+    def bounds(self) -> CheckBounds:
+        """How far arms are from the baseline (K, M), by all looks so far."""
+        return self._called.bounds
+
+    def look(self, intervals: Floats, evidence: Differences) -> None:
+        """Look at all new samples that are complete."""
+        assert isinstance(evidence, TwoSamples)
+        super().look(intervals, evidence)
+        self._evidence = evidence
+        for arm in np.flatnonzero((self._called.lines == Outcome.OPEN).any(axis=1)).tolist():
+            until = looks_until(len(evidence.common(arm)))
+            for look in range(self._looked[arm], until):
+                self._called.take(arm, evidence.bounds(arm, look, self._tolerances), self._tolerances)
+            self._looked[arm] = until
+            self._take_exact(self._called, arm, intervals)
+
+    def _take_exact(self, called: _Called, arm: int, intervals: Floats) -> None:
+        ends = intervals[:, [LOW, HIGH], : len(self._tolerances)]
+        known = self._evidence.exact & np.isfinite(ends[[arm, self.baseline]]).all(axis=(0, 1))
+        gap = np.full(len(known), np.inf)
+        gap[known] = ends[self.baseline, 0, known] - ends[arm, 0, known]
+        beyond = known & (gap > self._tolerances)
+        called.take(arm, CheckBounds(np.where(known, -gap, np.inf), gap, gap, beyond, beyond), self._tolerances)
+
+    def stands(self, intervals: Floats) -> tuple[Ints, Floats]:
+        """Return the outcomes (K, M) without contamination, and the last ε tried up to which they are the same."""
+        threat, looks = self._evidence.threat, list(enumerate(self._looked.tolist()))
+        first, lasts, stands = self.outcomes, np.zeros(self._called.lines.shape), np.ones((), np.bool_)
+        for eps in sorted({*TRIED, threat.eps, threat.least}):
+            called = self._nothing()
+            for arm, look in ((arm, look) for arm, until in looks for look in range(until)):
+                found = self._evidence.bounds(arm, look, self._tolerances, type(threat)(eps))
+                called.take(arm, found, self._tolerances)
+            for arm, _ in looks:
+                self._take_exact(called, arm, intervals)
+            now = called.outcomes(self._tolerances)
+            first, stands = (now, now != Outcome.OPEN) if eps == 0.0 else (first, stands & (now == first))
+            lasts[stands] = eps
+            if not stands.any():
+                break
+        return first, lasts
+
+    def _stuck(self, standing: Standing) -> Bools:
+        """Tell which checks (K, M) no samples would decide, if they went on as they are: neither medians nor sums."""
+        stays = super()._stuck(standing)
+        for arm in np.flatnonzero(stays.any(axis=1)).tolist():
+            stays[arm] &= ~self._evidence.may_come(arm, self._tolerances)
+        return stays

@@ -37,6 +37,7 @@ from frontguard.evidence.intervals import (
     refute,
 )
 from frontguard.evidence.kinds import LARGEST, Statistic
+from frontguard.evidence.looks import TwoSamples, next_look
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted
@@ -77,7 +78,7 @@ from frontguard.pareto.sampling import (
     want_unsteady,
     worth_pulling,
 )
-from frontguard.policies.baseline import AgainstBaseline
+from frontguard.policies.baseline import AgainstBaseline, BySamples
 from frontguard.policies.holding import Carried, Holding, Pending
 from frontguard.question import AUTO, Question
 from frontguard.results import Answer, Certificate, Guess, Intervals, Kept
@@ -235,9 +236,13 @@ class Certified(Holding):
         if max_pulls_per_arm is not None:
             each = min(LARGEST, checked_count(max_pulls_per_arm, "max_pulls_per_arm"))
         each = min(each, items) if items else each
+        size = self.differences.block
+        each = each // size * size if each > size else each  # what is left of a block says nothing
         control["max_pulls"], control["max_per_arm"] = everything, each
         # Before every objective can have an interval, deciding would be in vain. Limits need not be known of every arm.
         control["first"] = max([1, *(end for end in self._first_bounded() if end is not None)])
+        if size > 1:
+            control["first"] = next_look(1)
         control["growth"] = growth
         control["accuracy_slack"] = control["coverage_slack"] = np.inf
         self._start = control
@@ -251,9 +256,10 @@ class Certified(Holding):
         self.rule = self.rule._replace(best=self._best)
         self.differences = self.differences.copy()
         self.differences.begin()
-        self.against = None
+        self.against: AgainstBaseline | None = None
         if self.baseline is not None:
-            self.against = AgainstBaseline(self.baseline, self.goal.accuracy, self.limits, self.differences)
+            kind = BySamples if isinstance(self.differences, TwoSamples) else AgainstBaseline
+            self.against = kind(self.baseline, self.goal.accuracy, self.limits, self.differences)
         self.standing = new_standing(self.arms, self.differences.unknown(self.width), self._start.copy())
         self.standing.arms["cost"] = relative_costs(self.costs)
         self._carried = Carried.nothing(self.standing.intervals) if self.blocks else None
@@ -388,7 +394,11 @@ class Certified(Holding):
         if not len(wanted):
             return wanted
         asked = self.standing.arms["pulls"][wanted] + self._outstanding[wanted]
-        level = int(asked.max())
+        level, size = int(asked.max()), self.differences.block
+        if size > 1:  # equally many of all, up to the next look, whatever each has
+            have = int(asked.min())
+            more = next_look(have + max(1, -(-at_least // len(wanted)))) - have if have or probe is None else size
+            return np.repeat(wanted, min(more, int(control["max_per_arm"]) - level))
         if (asked == level).all():
             first = int(control["first"])
             goal = level + max(1, math.ceil(control["growth"] * level)) if level >= first else first
@@ -571,7 +581,7 @@ class Certified(Holding):
         self._told_since = 0
         if self.against is not None:
             standing.control["decisions"] += 1
-            self.against.look(standing.intervals)
+            self.against.look(standing.intervals, self.differences)
             self.against.want(standing)
             self._look_at_estimates()
             return

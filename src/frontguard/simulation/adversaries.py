@@ -26,7 +26,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.simulation.draws import AttackKernel, Words, attack_kernel, fill_words, unit
 from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment, Quantiled, constant, per_entry
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
+from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share, Threat
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,7 @@ class Adversary:
     """An attacker that replaces rewards. The type of its `threat` fixes how often, and what it may see.
 
     - Oblivious: `replacements` are draws of an environment chosen beforehand; it sees neither rewards nor hits.
+    - EvenHanded: the same, of an environment whose arms have one law.
     - Prescient: `attack` reads the true rewards and the hits, which are independent of them, and writes replacements.
     - Malicious: `attack` reads the true rewards, and writes both replacements and hits.
     - Share: `attack` reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes are
@@ -54,6 +55,15 @@ class Adversary:
         oblivious = isinstance(self.threat, Oblivious)
         if (self.replacements is not None) != oblivious or (self.attack is None) != oblivious:
             raise BadInput("an oblivious adversary draws replacements from an environment, any other one has an attack")
+        if isinstance(self.threat, EvenHanded) and not _alike(self.replacements):
+            raise BadInput("an even-handed adversary replaces by one law: wanted constants that are alike for all arms")
+
+
+def _alike(environment: Environment | None) -> bool:
+    """Tell whether an environment has constants that are the same for all arms."""
+    return isinstance(environment, Quantiled) and all(
+        bool((values == values[0]).all()) for level in (0.001, 0.999) for values in [environment.law.quantile(level)]
+    )
 
 
 @attack_kernel
@@ -209,6 +219,7 @@ def strongest(
     `level`, a quantile for all or for each objective, is what a share is spent on.
 
     - Oblivious: constants do as well as anything that could be chosen with more knowledge.
+    - EvenHanded: one constant for all arms, beyond all of them; so the direction is one, too.
     - Prescient: all replacements lie on one side: (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)).
     - Malicious: the best ε of the rewards are hit, exactly, so that F(x) + ε = 1/2 at the level F(x) = 1/2 − ε. (Any ε
       of the upper half would move the median as far; the best rewards do the most harm to a mean.)
@@ -225,6 +236,10 @@ def strongest(
     far = moved_medians(environment, threat, signs) + positive_number(distance, "distance") * signs
     replacements, still = np.clip(far, *within), signs == 0.0
     offsets = np.where(still, 0.0, replacements)
+    if isinstance(threat, EvenHanded):
+        if len(np.unique(signs)) != 1:
+            raise BadArgument("direction", must="be the same for all arms: the attacker does not know whose it hits")
+        return Adversary(threat, joint, replacements=constant(np.where(signs < 0.0, offsets.min(0), offsets.max(0))))
     if isinstance(threat, Oblivious):
         return other_distribution(threat.eps, constant(replacements), joint=joint)
     if isinstance(threat, Prescient):
@@ -239,7 +254,7 @@ def strongest(
         )
         threshold = np.where(signs > 0, low, high)
         return _hitting(threat, threshold, (signs > 0, signs != 0, signs < 0), offsets, np.zeros_like(still))
-    raise BadArgument("threat", must="be Oblivious, Prescient, Malicious or Share", got=repr(threat))
+    raise BadArgument("threat", must="be Oblivious, EvenHanded, Prescient, Malicious or Share", got=repr(threat))
 
 
 def _best_rewards(known: Quantiled, threat: Malicious, signs: Floats) -> tuple[Floats, tuple[Floats, Floats, Floats]]:

@@ -29,10 +29,12 @@ from frontguard.simulation.draws import (
     stream_states,
 )
 from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment
-from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
+from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share, Threat
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
-_KINDS: dict[type[Threat], int] = {Oblivious: _OBLIVIOUS, Prescient: _PRESCIENT, Malicious: _MALICIOUS, Share: _SHARE}
+_KINDS: dict[type[Threat], int] = {
+    Oblivious: _OBLIVIOUS, EvenHanded: _OBLIVIOUS, Prescient: _PRESCIENT, Malicious: _MALICIOUS, Share: _SHARE,
+}  # fmt: skip
 _TWO_64 = 2.0**64
 
 

@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.typing import Bools, Ints
-from frontguard.comparisons.effects import Intervals
-from frontguard.comparisons.outcomes import GateDetails, Outcome, gate_pair
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.effects import Intervals, effect_between
+from frontguard.comparisons.outcomes import CONTRASTS, Check, GateDetails, GatePair, Outcome, gate_pair
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.intervals import REFUTED
 from frontguard.evidence.kinds import LARGEST
@@ -43,10 +43,11 @@ from frontguard.notices import (
 )
 from frontguard.objectives import refuse_forgotten_percent
 from frontguard.phrases import shown
-from frontguard.policies.baseline import BASELINE, CANDIDATE
+from frontguard.policies.baseline import BASELINE, CANDIDATE, SEEN_ESTIMATE, BySamples
 from frontguard.policies.certified import Certified
 from frontguard.policies.forecast import PullForecast, likely, likely_cost
 from frontguard.policies.holding import Pending
+from frontguard.question import Question
 from frontguard.results import Answer, StudyDetails
 from frontguard.storage.contract import End, Plan, Storage, Told
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, Watch, arms_that_matter, dirtier_than, look_at
@@ -307,9 +308,11 @@ class Replay:
         elif not policy.done:
             arms = after._worth_asking(policy.next_pulls(at_least, PROBE))
             # At random, so that whatever drifts hits all arms alike; by number, so that it can be repeated.
-            arms = self._in_random_order(arms)[:left]
+            planned = self._in_random_order(arms)
+            arms = planned[:left]
             if after._spending is not None and budget.max_cost is not None:
                 arms = after._spending.affordable(arms, after._asked - after._spending.pulls, budget.max_cost)
+            arms = self._whole_blocks(arms, planned)
             status = "running" if len(arms) or waiting else over
         if not len(arms) and waiting and status != "certified":
             return None
@@ -323,8 +326,16 @@ class Replay:
         if not self.policy.blocks:
             return rng.permutation(arms)
         arms = np.sort(arms)
-        block = np.arange(len(arms)) - np.searchsorted(arms, arms)
+        block = (np.arange(len(arms)) - np.searchsorted(arms, arms)) // self.policy.differences.block
         return np.asarray(arms[np.lexsort((rng.random(len(arms)), block))])
+
+    def _whole_blocks(self, arms: Ints, planned: Ints) -> Ints:
+        """Of the planned pulls those `arms` that a budget leaves, where blocks are compared as a whole: whole ones."""
+        size = self.policy.differences.block * len(np.unique(planned))
+        if self.policy.differences.block == 1 or len(arms) == len(planned):
+            return arms
+        same = arms == planned[: len(arms)]
+        return planned[: int(np.append(same, False).argmin()) // size * size]
 
     def _refuse_slips(self) -> None:
         """Refuse what nobody can have meant, once all arms have a batch and the values show it.
@@ -367,8 +378,10 @@ class Replay:
         if self.stopped or not self._count_ahead:
             return self
         after = self._with_ahead()
-        # In blocks it is decided on whole ones, which the next plan does: see `policies.certified.BLOCK_GROWTH`.
-        if not (self.policy.blocks and self.policy.standing.control["decisions"][0]):
+        # In blocks it is decided on whole ones, which the next plan does: see `policies.certified.BLOCK_GROWTH`. A gate
+        # looks at whole ones only, whenever that is.
+        in_blocks = self.policy.blocks and self.policy.against is None
+        if not (in_blocks and self.policy.standing.control["decisions"][0]):
             after._decide()
         return after
 
@@ -474,20 +487,29 @@ class Replay:
         told = replace(result, status=status, notices=notices, parts=settings.parts, cost=spent)
         return replace(told.keeping_to(kept).in_units(settings.question.objectives), question=settings.question)
 
-    def gate(self, result: Answer, how: How = "done") -> GateDetails:
-        """The gate against the baseline, as far as it was measured; `how` the run ended, if the study has not."""
+    def gate(self, result: Answer, how: How = "done", *, profile: bool = False) -> GateDetails:
+        """The gate against the baseline, as far as it was measured; `how` the run ended, if the study has not.
+
+        With a `profile` each check that goes by samples has up to which ε it stands.
+        """
         policy, settings = self.policy, self.settings
         assert policy.against is not None
         its, outcomes, seen = policy.against.baseline, policy.against.outcomes, policy.against.seen
         M, arms, pulls = policy.objectives, settings.arms, result.pulls_per_arm.tolist()
         asked = settings.question
         gates = tuple(replace(gate, column=M + q) for q, gate in enumerate(asked.columns.gates))  # as they were checked
-        pairs = []
+        pairs, samples = [], policy.against if isinstance(policy.against, BySamples) else None
+        if samples is not None:
+            unknown = outcomes, np.full(outcomes.shape, np.nan)
+            clean, lasts = samples.stands(policy.standing.intervals) if profile else unknown
         for arm, name in enumerate(arms):
             if arm != its:
                 ends = Intervals(*seen[arm][[BASELINE, CANDIDATE]].transpose(1, 0, 2))
                 names, counts = (name, name, arms[its]), (pulls[arm], pulls[its])
-                found = gate_pair(asked, gates, names, counts, ends, policy.against.apart[arm], outcomes[arm])
+                if samples is not None:
+                    found = GatePair(*names, tuple(_checks(asked, samples, arm, clean[arm], lasts[arm])), *counts)
+                else:
+                    found = gate_pair(asked, gates, names, counts, ends, policy.against.apart[arm], outcomes[arm])
                 excluded = tuple(arms[each] for each in (its, arm) if arms[each] in result.excluded)
                 pairs.append(replace(found, excluded=excluded))
         status = self.status if self.stopped else "running" if how == "done" else how
@@ -495,7 +517,8 @@ class Replay:
             status = "decided"
         elif status == "certified":  # of the arms that could be measured
             status = "unmeasured"
-        return GateDetails(tuple(pairs), status)
+        at_worst = None if samples is None else tuple(samples.bounds.behind.max(axis=0).tolist())
+        return GateDetails(tuple(pairs), status, at_worst=at_worst)
 
     def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
         """How these arms look by every so many-th value of objectives whose quantiles count.
@@ -581,6 +604,25 @@ class Replay:
         if asked.max_pulls is not None:
             return (BudgetOver("max_pulls", asked.max_pulls),)
         return (BudgetOver("max_pulls_per_arm", most or LARGEST),)
+
+
+def _checks(asked: Question, against: BySamples, arm: int, clean: Ints, lasts: Floats) -> Iterator[Check]:
+    """Yield what two samples say of a candidate, in each metric, and up to which ε; `clean` is what they say at 0."""
+    bounds, estimates = against.bounds, against.seen[arm, :, SEEN_ESTIMATE]
+    for d, metric in enumerate(asked.objectives):
+        outcome, without, last = Outcome(int(against.outcomes[arm, d])), Outcome(int(clean[d])), float(lasts[d])
+        effect = effect_between(
+            metric,
+            (float(estimates[BASELINE, d]), float(estimates[CANDIDATE, d])),
+            (float(bounds.ahead[arm, d]), float(bounds.behind[arm, d])),
+            CONTRASTS[outcome],
+        )
+        if outcome == Outcome.OPEN:
+            yield Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
+        else:
+            somewhere = outcome == Outcome.WORSE and not bounds.that_counts[arm, d]
+            stands = last if without == outcome and last >= asked.threat.of(d).eps else None
+            yield Check(effect, stands, in_some_quantile=bool(somewhere))
 
 
 def answer_of(

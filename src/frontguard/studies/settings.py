@@ -19,7 +19,7 @@ from frontguard.limits import Gate
 from frontguard.objectives import Objective, tolerances
 from frontguard.phrases import did_you_mean, shortened, shown
 from frontguard.policies import Certified
-from frontguard.question import Question
+from frontguard.question import Question, refuse_without_chance
 from frontguard.results import ArmParts
 from frontguard.studies.measurement import storable
 
@@ -110,6 +110,7 @@ class Settings:
                 raise BadArgument(what, must="be a whole number from 0", got=shown(value, 120))
         checked_truth(self.foreseen, "foreseen")
         _check_parts(self.about, len(arms))
+        refuse_without_chance(question, in_order=question.in_blocks)
         if question.cost is not None:
             question.cost.amounts(arms)  # which refuses those of other arms
         if question.baseline is not None:
@@ -137,6 +138,8 @@ class Settings:
         why = None
         if self.question.paired:
             why = "pairs takes no clusters: the pulls of a repeat are one already"
+        elif self.question.in_blocks and self.question.by_samples and self.question.baseline is not None:
+            why = "gates in blocks takes no clusters: whole blocks are compared; blocks=False takes them"
         elif self.question.independent:
             why = "independent arms takes no clusters: arms that share one depend on each other"
         if found and why:

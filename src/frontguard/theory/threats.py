@@ -3,7 +3,8 @@
 Each model is a type that owns its constants, so that no caller ever decides mathematics by comparing a name. The first
 three are those of Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set
 Identification With Contaminated Bandit Feedback", arXiv 2206.02666: each measurement is replaced *with probability* ε.
-The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (l)).
+The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (l)). So is the fifth, of what disturbs
+measurements *without knowing whose they are* (docs/theory.md, (hh)).
 
 | model | may choose | h(ε) | δ̃ | keep(p) | taken | valid for |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -11,6 +12,7 @@ The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (l)).
 | `Prescient` | replacements, knowing rewards and hits | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
 | `Malicious` | replacements and hits, knowing rewards | ε | δ/3 | p − ε | 0 | ε < t̄ |
 | `Share` | the same, afterwards: ⌊εn⌋ of n, whichever | ε | none | p | ε | ε < t̄ |
+| `EvenHanded` | replacements, by one law for all arms | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
 
 Of n observations as many as chance keeps, at a rate of keep(p), are less ⌊taken · n⌋, so that in the
 long run the share lasting(p) = keep(p) − taken is left.
@@ -53,6 +55,9 @@ class Threat(ABC):
 
     foresees: ClassVar[bool] = True
     """Replacements may give away what later measurements will be."""
+
+    needs_chance: ClassVar[bool] = False
+    """It may be declared only where chance decides whose measurement is disturbed."""
 
     def __post_init__(self) -> None:
         values = tuple(real_number(each, f"eps (ε) of {type(self).__name__}") for each in (*self.by_column, self.eps))
@@ -135,6 +140,15 @@ class Threat(ABC):
         (True, 0.5)
         """
         return max(0.0, self.keep(p) - self.taken)
+
+    @property
+    def order_hits(self) -> float:
+        """The probability of hits, independent of all else, with which it feigns as well that one law is the larger.
+
+        >>> Prescient(0.1).order_hits, Malicious(0.1).order_hits, Share(0.1).order_hits, EvenHanded(0.1).order_hits
+        (0.1, 0.2, 0.0, 0.0)
+        """
+        return 0.0 if self.taken else self.eps
 
     def check(self, t_bar: float) -> None:
         """Refuse an ε with which the median can be moved beyond the levels 1/2 ± t̄, where nothing bounds it.
@@ -222,6 +236,11 @@ class Malicious(Threat):
         """1 and ε."""
         return 1.0, self.eps
 
+    @property
+    def order_hits(self) -> float:
+        """2ε: it hits the values that would lose, or win, most pairs."""
+        return 2.0 * self.eps
+
 
 @dataclass(frozen=True)
 class Share(Threat):
@@ -248,6 +267,25 @@ class Share(Threat):
         return self.eps
 
 
+@dataclass(frozen=True)
+class EvenHanded(Oblivious):
+    """Does not know whose measurement it disturbs: what takes its place has one law for all arms (a busy machine).
+
+    Which arm is larger by all its quantiles does not change by it, however many are replaced.
+
+    >>> EvenHanded(0.3).keep(0.5), EvenHanded(0.3).order_hits
+    (0.35, 0.0)
+    """
+
+    name: ClassVar[str] = "even-handed"
+    needs_chance: ClassVar[bool] = True
+
+    @property
+    def order_hits(self) -> float:
+        """0: equal laws stay equal."""
+        return 0.0
+
+
 def checked_t_bar(value: object) -> float:
     """Return t̄ as a float; refuse whatever is not strictly between 0 and 1/2 (Definition 2)."""
     level = real_number(value, "t_bar (t̄)")
@@ -267,7 +305,9 @@ def checked_threat(value: object) -> Threat:
     return value
 
 
-_BY_NAME: dict[str, type[Threat]] = {model.name: model for model in (Oblivious, Prescient, Malicious, Share)}
+_BY_NAME: dict[str, type[Threat]] = {
+    model.name: model for model in (Oblivious, Prescient, Malicious, Share, EvenHanded)
+}
 
 
 USUAL = Prescient(0.1)

@@ -47,6 +47,12 @@ _WORDINGS = {
         "replaced is left to chance"
     ),
     "malicious": _by_chance("by any value whatever, and the attacker chooses which ones after having seen them"),
+    "even-handed": _Wording(
+        Statement.BY_CHANGES,
+        "disturbs each measurement with probability {eps} without knowing whose it is",
+        "Each measurement of an arm may be disturbed with a probability of up to {eps} (ε), by what does not know "
+        "whose it is: runs are in random order, or graders do not see whose answer they grade",
+    ),
     "share": _Wording(
         Statement.BY_SHARE,
         "replaces any {eps} of an arm's measurements",

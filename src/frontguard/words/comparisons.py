@@ -37,11 +37,15 @@ COLOURS = {
 
 
 def span_in_words(span: Span) -> str:
-    """An estimate and its interval, whose ends are rounded outwards; one number where it is known to the last digit.
+    """An estimate and its interval, with ends rounded outwards; one number where it is known, or nothing bounds it.
 
     >>> span_in_words(Span(1.0512, 1.0181, 1.0839)), span_in_words(Span(2.0, 2.0, 2.0))
     ('1.051 [1.018, 1.084]', '2')
+    >>> span_in_words(Span(1.3, 0.0, float("inf")))
+    'about 1.3'
     """
+    if span.low in (0.0, -math.inf) and span.high == math.inf:
+        return f"about {number(span.estimate)}"
     if span.low == span.high == span.estimate:
         return number(span.estimate)
     return f"{number(span.estimate)} {between(span.low, span.high)}"

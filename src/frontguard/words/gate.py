@@ -193,6 +193,10 @@ def promise(found: Answer) -> str:
     after = declared(found.metrics)
     if any(pair.tests > 1 for pair in gate.pairs):
         after.append(Statement.GATE_OF_SUITES())
+    if found.study is not None and of(found).at_worst is not None:
+        after.append(Statement.GATE_IN_BLOCKS())
+        if medians := [each.name for each in found.metrics if each.has_quantile and each.level == 0.5]:
+            after.append(Statement.GATE_BLIND(metrics=joined(medians)))
     if found.study is None:
         after.append(Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK())
         after.append("What changed between the logs, the machine included, counts as the candidate's doing.")
