@@ -152,6 +152,7 @@ def _of_gates() -> Iterator[str]:
     made = replace(made, gate=replace(made.gate, at_worst=(0.02,)))
     yield gate.answer(made)
     yield gate.promise(made)
+    yield gate.promise(replace(made, notices=(notices.InPairs(("question",), 30, 20, 30),)))
 
 
 def _of_comparisons() -> Iterator[str]:
