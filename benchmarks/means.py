@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import betainc, betaln
+from scipy.stats import binomtest, norm
 from tests.support.bets import upper_mean, upper_mean_at
 
 from benchmarks.tables import Row, heading
@@ -143,6 +144,32 @@ def one_look(rows: list[Row]) -> None:
             rows.append(Row(f"one look / many, {law}, n = {length:,}", float(once / many), details=details))
 
 
+def beside_theory(rows: list[Row]) -> None:
+    """For each law and length, the mean half-width of one look / of Clopper and Pearson, or of normal theory."""
+    for law in LAWS:
+        for length in LENGTHS[1:]:
+            rng = np.random.default_rng(length)
+            samples = [LAWS[law](rng, length) for _ in range(RUNS)]
+            once = float(np.mean([half_width_of_one_look(x) for x in samples]))
+            for what, width in (("Clopper–Pearson", half_width_of_exact), ("normal theory", half_width_of_normal)):
+                if what == "normal theory" or law.startswith("0/1"):
+                    theirs = float(np.mean([width(x) for x in samples]))
+                    label, details = f"one look / {what}, {law}, n = {length:,}", f"{once:.2g} / {theirs:.2g}"
+                    wanted = 1.001 if what == "Clopper–Pearson" else None
+                    rows.append(Row(label, once / theirs, at_most=wanted, details=details))
+
+
+def half_width_of_exact(x: Floats) -> float:
+    """Clopper and Pearson's, of values that are 0 or 1, by SciPy."""
+    found = binomtest(int(x.sum()), len(x)).proportion_ci(1.0 - ALPHA, method="exact")
+    return float(found.high - found.low) / 2.0
+
+
+def half_width_of_normal(x: Floats) -> float:
+    """Normal theory's, which promises nothing."""
+    return float(norm.isf(ALPHA / 2) * x.std() / math.sqrt(len(x)))
+
+
 def half_width_of_one_look(x: Floats) -> float:
     """Ours, at a number of values that was fixed before."""
     return 0.5 * (upper_mean_at(x, ALPHA / 2) - (1.0 - upper_mean_at(1.0 - x, ALPHA / 2)))
@@ -232,6 +259,8 @@ def main() -> list[Row]:
     compared(half_width_of_centred, "centred Beta mixture", rates, rows, wanted=None)
     heading("half-width of one look / of many looks, of the same sample")
     one_look(rows)
+    heading("half-width of one look / of Clopper and Pearson, or of normal theory")
+    beside_theory(rows)
     heading("bringing intervals up to date: cost / cost of as many medians")
     with kernels(COMPILED):
         costs(rows)

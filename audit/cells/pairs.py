@@ -9,7 +9,7 @@ import numpy as np
 from audit.cells.contract import CONFIDENCE, Answers, Rng, cell
 from audit.cells.means import SOLVED
 from audit.truth import Truth
-from frontguard import Malicious, Objective, Prescient, Share, Study, Threat, analyze
+from frontguard import Malicious, Objective, Prescient, Share, Study, Threat, analyze, gate
 from frontguard._common.typing import Floats
 from frontguard.studies.study import Pull
 
@@ -122,6 +122,28 @@ def share_of_pairs_in_a_log(rng: Rng) -> Answers:
             Truth((SOLVED,), true[:, None]),
             analyze(_log(told), **_HOW, threat=Share(eps), items=200 if listed else None),
         )
+
+
+@cell
+def truths_in_pairs_at_one_look(rng: Rng) -> Answers:
+    """A log of arms that are alike, on the same items, with hits that hurt the first or help it; or a gate of it."""
+    threat = (Prescient(0.0), Prescient(0.03), Malicious(0.03), Share(0.03))[int(rng.integers(4))]
+    told, helped = _solved(rng, 120), bool(rng.random() < 0.5)
+    for arm, row in enumerate(told):
+        to = float((arm == 0) == helped)
+        worse = row != to
+        if isinstance(threat, Share):
+            hit = worse & (np.cumsum(worse) <= int(threat.eps * len(row) + 1e-9))
+        elif isinstance(threat, Malicious):  # who picks has half of them to hit
+            hit = worse & (rng.random(len(row)) < 2.0 * threat.eps)
+        else:
+            hit = rng.random(len(row)) < threat.eps
+        row[hit] = to
+    asked = _HOW | {"objectives": [EXACTLY], "threat": threat}
+    log = _log(told)
+    log = {"arm": np.char.add("arm ", log["arm"]), "item": log["item"], "score": log["solved"]}
+    found = analyze(log, **asked) if rng.random() < 0.5 else gate(log, **asked, baseline="arm 0")
+    yield Truth((EXACTLY,), np.full((len(told), 1), 0.5)), found
 
 
 @cell

@@ -227,6 +227,13 @@ class Statement(Enum):
         "not depend on what is measured of the other",
         "(cc)",
     )
+    GATE_OF_PAIRS = (
+        "no candidate is worse than the baseline by more than is said of all of them, nor, if the gate passes, by more "
+        "than the tolerance; one that is called worse is so by more than the tolerance; one that is called not worse "
+        "by itself is not. An interval holds by itself with that probability, and not with all others. What is "
+        "measured on one {column} must not depend on what is measured on another",
+        "(ff)",
+    )
     GATE_OF_SUITES = "For the mean of a suite, a session is wrong if any of its tests is.", "(cc)"
     GATE_IN_BLOCKS = (
         "Runs came in blocks, equally many of each side, in random order; all this holds at every look. Runs must not "

@@ -91,8 +91,8 @@ def test_one_look_of_a_weaker_threat_or_a_larger_share_of_delta_is_caught(monkey
     malicious = MeanCell("malicious: worst case", "0/1, 0.5")
     assert refuted(missed_at_one_look(malicious, 2000, seed=7, length=200, believed=Prescient(malicious.eps)))
     clean = MeanCell("nobody", "0/1, 0.5")
-    monkeypatch.setattr(means, "RATES_SHARE", 4.0)  # of δ': the exact bound is exact
-    monkeypatch.setattr(means.BoundedMean, "_shares", lambda self, share: (share, 4.0 * share))
+    exact = means.highest_rate
+    monkeypatch.setattr(means, "highest_rate", lambda ones, of, delta: exact(ones, of, 1.5 * delta))
     assert refuted(missed_at_one_look(clean, 2000, seed=8, length=200))
 
 

@@ -113,7 +113,10 @@ def test_differences_are_those_of_one_log_with_both_sides(asked: dict[str, Any])
         found.gate.pairs[0].checks[0].effect.difference,
         whole.compare("new", "old")["right"].difference,
     )
-    assert (difference.low, difference.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    if "pair" in asked and "items" not in asked:  # a gate spends less on all that it may say
+        assert wanted.low < difference.low < difference.estimate < difference.high < wanted.high
+    else:
+        assert (difference.low, difference.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
     plain = gate(old, new, **RATE).gate.pairs[0].checks[0].effect.difference
     assert difference.high - difference.low < plain.high - plain.low
 

@@ -96,8 +96,10 @@ def naive_mean(
         kept = sorted(xi)[taken:]
         xi = np.array(kept + [1.0] * (n - len(kept)))
 
-        unit = not anytime and objective.bounds == (0.0, 1.0)
-        gone = math.log(1.0 / (0.75 * share if unit else share))
+        if not anytime and set(y) <= {0.0, 1.0} and objective.bounds == (0.0, 1.0):
+            exact = (lambda p: binom.cdf(xi.sum(), n, p) - share, 1e-12, 1.0)
+            return min(1.0, ((brentq(*exact, xtol=1e-13) if xi.sum() < n else 1.0) + less) / times)
+        gone = math.log(1.0 / share)
         wanted = 0.0 if anytime else min(0.5, 1.0 / (1.0 + math.sqrt(n / (2.0 * gone))))
         weights = np.where(wanted <= THETAS, np.exp(LOG_WEIGHTS), 0.0)
         with np.errstate(divide="ignore"):
@@ -109,8 +111,6 @@ def naive_mean(
             return float(largest + np.log(np.exp(bets - largest).sum()))
 
         c = 1.0 if wealth(1.0 - 1e-12) < gone else brentq(lambda c: wealth(c) - gone, 0.0, 1.0 - 1e-12, xtol=1e-13)
-        if unit and set(xi.tolist()) <= {0.0, 1.0} and xi.sum() < n:
-            c = min(c, brentq(lambda p: binom.cdf(xi.sum(), n, p) - share / 4.0, 1e-12, 1.0, xtol=1e-13))
         return min(1.0, (c + less) / times)
 
     upper, lower = most(y), 1.0 - most([1.0 - each for each in y])
@@ -364,7 +364,7 @@ def test_the_first_pulls_that_tell_anything() -> None:
         assert first[0] == first[1] is not None
         intervals = reader.read(Prescient(0.1))
         assert reader.unknown(intervals, 1).all() == (n < (first[0] or 0))
-    rows = {"arm": ["a"] * 2 + ["b"] * 2, "x": [1.0] * 2 + [0.0] * 2}
+    rows = {"arm": ["a", "b"], "x": [1.0, 0.0]}
     found = analyze(rows, objectives=[replace(SOLVED, name="x")], contamination=0.1)
     assert found.notices[0].kind == "too_few_pulls"  # type: ignore[attr-defined]
 

@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Malicious, Objective, Prescient, Share, analyze
+from frontguard import Malicious, Objective, Prescient, Share, analyze, gate
 from frontguard.errors import BadInput
-from frontguard.evidence.pairs import HITS_SHARE, SHARE, PairedLog, PairReader
+from frontguard.evidence.aimed import aimed_mean
+from frontguard.evidence.discordant import highest_difference
+from frontguard.evidence.pairs import (
+    HITS_SHARE,
+    ONE_LOOK_SHARE,
+    SHARE,
+    PairedLog,
+    PairReader,
+    upper_differences,
+)
 from frontguard.logs.design import clustered_from, paired_log
 from frontguard.logs.sort import Batch, usable_ranges
 from frontguard.theory.threats import Threat
@@ -49,15 +58,19 @@ def naive_bounds(frame: dict[str, Any], threat: Threat, delta: float) -> dict[tu
     values: dict[str, dict[str, list[float]]] = {}
     for model, question, score in zip(*frame.values(), strict=True):
         values.setdefault(model, {}).setdefault(question, []).append(score)
-    rule = rule_for(threat, len(values), SHARE * delta)
+    rule = rule_for(threat, len(values), SHARE * delta)._replace(one_look=True)
+    questions = np.array(list(dict.fromkeys(frame["question"])))
+    drawn = questions[np.random.default_rng(0).permutation(len(questions))].tolist()
     found = {}
     for one, mine in values.items():
         for other, its in values.items():
             if one == other:
                 continue
-            both = [(np.mean(mine[q]), np.mean(its[q])) for q in mine if q in its]
+            both = np.array([(np.mean(mine[q]), np.mean(its[q])) for q in drawn if q in mine and q in its])
+            aimed = np.array([aimed_mean((1 + both[:, 0] - both[:, 1]) / 2, rule.threshold)])
             taken = sum(int(np.floor(threat.taken * sum(map(len, each.values())) + 1e-9)) for each in (mine, its))
-            found[one, other] = upper_difference(*np.array(both).T, taken, rule)
+            by_bets = upper_difference(*both.T, taken, rule) if threat.eps else -np.inf
+            found[one, other] = max(by_bets, float(upper_differences(aimed, rule, 0)[0]))
     return found
 
 
@@ -240,3 +253,93 @@ def test_second_tries_are_noticed(snapshot: SnapshotAssertion) -> None:
     more = {name: np.concatenate([column, column[60:65]]) for name, column in log.items()}
     assert not [each for each in analyze(log, **HOW).notices if each.warns]
     assert said("\n".join(str(each) for each in analyze(more, **HOW).notices if each.warns)) == snapshot
+
+
+# Pairs of 0 and 1 -----------------------------------------------------------------------------------------------------
+
+SOLVED = Objective("solved", "maximize", tolerance=0.0, statistic="mean", bounds=(0, 1))
+
+
+def truths(won: int, lost: int, questions: int = 300) -> dict[str, Any]:
+    """Two models on the same questions, of which the one solves some more and others fewer than the other."""
+    old = np.zeros(questions)
+    old[: lost + questions // 2] = 1.0
+    new = old.copy()
+    new[:lost], new[questions - won :] = 0.0, 1.0
+    return {
+        "model": ["old"] * questions + ["new"] * questions,
+        "question": [*range(questions)] * 2,
+        "solved": np.concatenate([old, new]),
+    }
+
+
+def asked(**given: Any) -> dict[str, Any]:
+    return HOW | {"objectives": [SOLVED], "contamination": 0} | given
+
+
+def test_truths_at_one_look_have_the_exact_bound() -> None:
+    found = analyze(truths(40, 18), **asked())
+    effect = found.compare("new", "old")["solved"]
+    delta = ONE_LOOK_SHARE * 0.05 / 2
+    ends = [highest_difference(float(w), float(b), 300, delta) for w, b in ((18, 40), (40, 18))]
+    assert (effect.difference.low, effect.difference.high) == pytest.approx((-ends[0], ends[1]))
+    assert found.verdicts == {"new": "keep", "old": "beaten"}
+    wider = analyze(truths(40, 18), **asked(anytime=True)).compare("new", "old")["solved"]
+    assert wider.difference.low < effect.difference.low
+    scores = truths(40, 18)
+    scores["solved"] = scores["solved"] * 0.999  # no rates, and so bets, which aim at one look
+    by_bets = analyze(scores, **asked()).compare("new", "old")["solved"]
+    assert wider.difference.low < by_bets.difference.low != effect.difference.low
+
+
+@pytest.mark.parametrize(("threat", "floor"), [("prescient", 0.02), ("malicious", 0.04), ("share", 0.04)])
+def test_what_may_be_wrong_moves_the_bound_by_its_floor(threat: str, floor: float) -> None:
+    clean = analyze(truths(60, 12), **asked()).compare("new", "old")["solved"].difference
+    dirty = analyze(truths(60, 12), **asked(threat=threat, contamination=0.02)).compare("new", "old")["solved"]
+    assert clean.low - dirty.difference.low == pytest.approx(floor, abs=0.006)
+
+
+def test_a_gate_of_truths_has_half_of_delta_for_either_side() -> None:
+    found = gate(truths(18, 40), **asked(baseline="old"))
+    assert found.gate is not None
+    (check,) = found.gate.pairs[0].checks
+    ends = [highest_difference(float(w), float(b), 300, 0.025) for w, b in ((18, 40), (40, 18))]
+    assert (check.effect.difference.high, check.effect.difference.low) == pytest.approx((ends[0], -ends[1]))
+    assert found.gate.outcome.word == "worse"
+    assert found.gate.at_worst == pytest.approx((ends[1],))
+    few = gate(truths(20, 24), **asked(baseline="old", tolerance=0.06))
+    assert few.gate is not None
+    assert few.gate.outcome.word == "not worse"
+
+
+def test_checks_of_many_candidates_share_the_lines_and_not_what_decides_the_gate() -> None:
+    one = truths(20, 24)
+    many = {name: list(column) for name, column in one.items()}
+    for copy in range(4):
+        many["model"] += [f"new {copy}"] * 300
+        many["question"] += one["question"][:300]
+        many["solved"] += list(one["solved"][300:])
+    alone, together = (gate(log, **asked(baseline="old", tolerance=0.06)).gate for log in (one, many))
+    assert alone is not None
+    assert together is not None
+    assert together.at_worst == pytest.approx(alone.at_worst)
+    assert together.outcome.word == "not worse"
+
+
+def test_an_absent_truth_may_be_either() -> None:
+    frame = truths(40, 18)
+    here = ~((np.array(frame["model"]) == "new") & (np.arange(600) < 310) & (np.arange(600) >= 300))
+    some = {name: [x for x, kept in zip(column, here, strict=True) if kept] for name, column in frame.items()}
+    whole, lacking = (analyze(log, **asked()).compare("new", "old")["solved"].difference for log in (frame, some))
+    best = analyze(truths(40, 18) | {"solved": np.where(here, frame["solved"], 1.0)}, **asked())
+    worst = analyze(truths(40, 18) | {"solved": np.where(here, frame["solved"], 0.0)}, **asked())
+    assert lacking.high == pytest.approx(best.compare("new", "old")["solved"].difference.high)
+    assert lacking.low == pytest.approx(worst.compare("new", "old")["solved"].difference.low)
+    assert lacking.low <= whole.low
+
+
+def test_repeats_of_a_question_are_no_truths() -> None:
+    once = truths(40, 18)
+    twice = {name: [x for x in column for _ in range(2)] for name, column in once.items()}
+    exact, bets = (analyze(log, **asked()).compare("new", "old")["solved"].difference for log in (once, twice))
+    assert bets.low != exact.low

@@ -158,6 +158,7 @@ def _of_gates() -> Iterator[str]:
     yield gate.answer(made)
     yield gate.promise(made)
     yield gate.promise(replace(made, study=StudyDetails("s")))
+    yield gate.promise(replace(made, notices=(notices.InPairs(("question",), 30, 20, 30),)))
 
 
 def _of_comparisons() -> Iterator[str]:

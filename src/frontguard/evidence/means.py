@@ -3,7 +3,7 @@
 Sums of bets are made of atoms with weights: of the different values with their counts, or, if these are many, of knots
 that the values are spread over. In a log they are added up from sums of blocks (`evidence.measurements`). For one look
 at values that are all 0 or 1, their number has at most the lower tail of a binomial law, which is exact
-(`highest_rate`); bets and it have a part of δ' each.
+(`highest_rate`), and takes the place of bets.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ from frontguard.evidence.measurements import Ordered, in_parts
 from frontguard.evidence.samples import Record, Samples, counted_between, in_order, most_different
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Threat
-
-RATES_SHARE = 0.25
-"""Of δ', what an exact binomial bound has where values may be 0 and 1 alone and one looks once; bets have the rest."""
 
 MOST_ATOMS = 4096
 """Different values up to which each is bet on by itself."""
@@ -233,7 +230,7 @@ def first_informative(
 ) -> int | None:
     """The pulls before which the interval of a bounded mean is all that its bounds allow; None beyond `LARGEST`.
 
-    `rates` is the δ' of an exact binomial bound beside the bets, where there is one.
+    `rates` is the δ' of an exact binomial bound in place of bets, where there is one.
 
     >>> from frontguard import Prescient
     >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
@@ -244,11 +241,10 @@ def first_informative(
 
     def informs(pulls: int) -> bool:
         taken = int(taken_away(threat_taken, pulls))
-        weights = weights_for(float(pulls), threshold, one_look)
-        most = float(unrefuted_mean(taken * WORST, float(pulls), threshold, weights))
         if rates > 0.0:
-            most = min(most, float(highest_rate(np.array([float(taken)]), np.array([float(pulls)]), rates)[0]))
-        return most + less < times
+            return float(highest_rate(np.array([float(taken)]), np.array([float(pulls)]), rates)[0]) + less < times
+        weights = weights_for(float(pulls), threshold, one_look)
+        return float(unrefuted_mean(taken * WORST, float(pulls), threshold, weights)) + less < times
 
     if not informs(most):
         return None
@@ -289,9 +285,9 @@ class BoundedMean(Kind):
 
     def first_of_log(self, threat: Threat, share: float) -> list[int | None]:
         """Return the same of a log."""
-        by_bets, of_rates = self._shares(share)
-        once, threshold = not self.anytime, threshold_of(by_bets)
-        return [first_informative(threat.taken, threat.surviving, threshold, one_look=once, rates=of_rates)] * 2
+        once, threshold = not self.anytime, threshold_of(share)
+        rates = 0.0 if self._ones is None else share
+        return [first_informative(threat.taken, threat.surviving, threshold, one_look=once, rates=rates)] * 2
 
     @property
     def nothing(self) -> tuple[float, float] | None:
@@ -300,7 +296,7 @@ class BoundedMean(Kind):
         return low, high
 
     def interval(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
-        """Return what bets, and the exact bound of rates, leave of it."""
+        """Return what bets, or the exact bound of rates, leave of it."""
         lasts = look.least == 0 and look.threat.taken == 0.0
         left = self._known.get(share) if lasts else None
         if left is None:
@@ -318,51 +314,50 @@ class BoundedMean(Kind):
         ends = low + (high - low) * (1.0 - most[:, 1]), low + (high - low) * most[:, 0]
         return self.inner_interval(*ends)
 
-    def _shares(self, share: float) -> tuple[float, float]:
-        """Of the δ' of one end, what bets have, and what the exact bound of rates has, at one look."""
-        if self.anytime or self.bounds != _RATE:
-            return share, 0.0
-        return (1.0 - RATES_SHARE) * share, RATES_SHARE * share
-
     def _unrefuted(self, look: LogLook, share: float) -> Floats:
         """The largest places (n, 2) between its bounds that are not refuted of a mean, and of what it lacks."""
         found = np.empty((len(self.pulls), 2))
         taken, foreseen = taken_away_each(look.threat.taken, look.pulls) * look.shrink, look.pulls.astype(np.float64)
-        by_bets, of_rates = self._shares(share)
-        threshold = threshold_of(by_bets)
+        if self._ones is not None:
+            return self._unrefuted_rates(self._ones[self.arms], taken, foreseen, share)
+        threshold = threshold_of(share)
         for first in range(0, len(found), _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
             sums = self.log.sums_of_bets(self.metric, self.arms[some], self.bounds, taken[some])
             asked = sums, self.pulls[some], foreseen[some], threshold, not self.anytime, found[some]
             in_parts(partial(_unrefuted_means, *asked), len(sums))
-        if of_rates > 0.0:
-            found = np.minimum(found, self._unrefuted_rates(taken, foreseen, of_rates))
         return found
 
-    def _unrefuted_rates(self, taken: Floats, foreseen: Floats, delta: float) -> Floats:
-        """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound, of arms that have nothing else."""
-        found = np.ones((len(self.pulls), 2))
-        some, ones, zeros = self._with_rates
-        failed = self.pulls[some] - self.good[some]
-        times = np.maximum(foreseen[some] / np.maximum(self.pulls[some], 1), 1.0)
+    def _unrefuted_rates(self, ones: Ints, taken: Floats, foreseen: Floats, delta: float) -> Floats:
+        """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound."""
+        failed, zeros = self.pulls - self.good, self.good - ones
+        times = np.maximum(foreseen / np.maximum(self.pulls, 1), 1.0)
+        found = np.empty((len(self.pulls), 2))
         for side, (counted, others) in enumerate(((ones, zeros), (zeros, ones))):
-            worst = failed + counted + np.minimum(taken[some], others)
-            found[some, side] = highest_rate(times * worst, times * self.pulls[some], delta)
+            worst = failed + counted + np.minimum(taken, others)
+            found[:, side] = highest_rate(times * worst, times * self.pulls, delta)
         return found
 
     @cached_property
-    def _with_rates(self) -> tuple[Ints, Ints, Ints]:
-        """The arms whose values are 0 and 1 alone, with how many of each: none, where values of any are beyond."""
-        some = np.flatnonzero(self.good)
-        ones = np.rint(self.means[some] * self.good[some]).astype(np.int64)
-        zeros = self.good[some] - ones
-        if not (some.size and np.all((ones >= 0) & (zeros >= 0))):
-            return some[:0], ones[:0], zeros[:0]
+    def _ones(self) -> Ints | None:
+        """How often each arm of the log has a 1, where all values of the metric are 0 or 1; else None.
+
+        That they are is a property of what measures, like the name of the metric: docs/theory.md, (m).
+        """
+        good = self.log.good[self.metric]
+        some = np.flatnonzero(good)
+        if self.anytime or self.bounds != _RATE or not some.size:
+            return None
+        found = np.zeros(len(good), np.int64)
+        found[some] = ones = np.rint(self.log.mean(self.metric)[some] * good[some]).astype(np.int64)
+        zeros = good[some] - ones
+        if (ones < 0).any() or (zeros < 0).any():
+            return None
         # Sorted values, so that two of them say what all are; in sketches these are bounds, and must say it as well.
-        last_zero = self.raw(some, np.maximum(zeros, 1), 1)
-        first_one = self.raw(some, np.minimum(zeros + 1, self.good[some]), -1)
+        last_zero = self.log.at(self.metric, some, np.maximum(zeros, 1), 1)
+        first_one = self.log.at(self.metric, some, np.minimum(zeros + 1, good[some]), -1)
         only = ((zeros == 0) | (last_zero == 0.0)) & ((ones == 0) | (first_one == 1.0))
-        return some[only], ones[only], zeros[only]
+        return found if only.all() else None
 
 
 @kernel(over="sums", deep=True)

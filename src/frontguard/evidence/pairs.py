@@ -7,7 +7,9 @@ much and arms little, the differences Y_{j,r} − Y_{i,r} spread far less than t
 
 and the largest ν that is not refuted is an upper bound of μ_j − μ_i = 2ν − 1 (`evidence.bets`, or `evidence.lists`
 where blocks are the items of a finite list). A threat that replaces with a probability leaves keep(ν) of ν, as of a
-mean; any share ε of the measurements of each arm spoils twice as many pairs. Proofs: docs/theory.md, (s).
+mean; any share ε of the measurements of each arm spoils twice as many pairs. Proofs: docs/theory.md, (s). In a log that
+is looked at once, values that are all 0 or 1 have an exact bound (`evidence.discordant`), and bets on others aim at the
+number of blocks where nobody lies (`evidence.aimed`).
 
 Blocks are counted in their order, up to the first that is not back: bounds hold at every number of them. A failed
 measurement may have been anything. A study keeps values by block (`WithinBlocks`); in a log rows of one arm and block
@@ -16,6 +18,7 @@ are one observation, as in `evidence.clusters`, and two arms are compared on the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
@@ -25,9 +28,11 @@ import numpy as np
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.bets import BETS, LOG_WEIGHTS, add_bets, unrefuted_mean
+from frontguard.evidence.aimed import MOST_VALUES, aimed_mean
+from frontguard.evidence.bets import BETS, add_bets, unrefuted_mean, weights_for
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.confidence_sequences import taken_away_each, threshold_of
+from frontguard.evidence.discordant import MOST_WORK, highest_difference, score_limit, score_of
 from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Blocks, Compared, Differences, Sampled
 from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.lists import (
@@ -41,17 +46,23 @@ from frontguard.evidence.lists import (
 )
 from frontguard.evidence.measurements import ComparedLog
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, kinds_and_scales, noisy
+from frontguard.evidence.two_sample import CheckBounds
 from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
 SHARE = 0.5
 """Of δ, what differences within pairs, or blocks, get where there are any; intervals have the rest."""
 
+ONE_LOOK_SHARE = 0.9
+"""The same in a log that is looked at once, all of whose metrics are compared so: intervals hardly decide then."""
+
 HITS_SHARE = 1 / 3
 """Of δ of the intervals of a list, what is kept for how many measurements were replaced, where chance decides that."""
 
 MOST_ARMS = 300
 """Arms up to which all pairs are looked at."""
+
+_SEED = 0  # of the order in which blocks are read at one look
 
 
 class PairRule(NamedTuple):
@@ -64,6 +75,7 @@ class PairRule(NamedTuple):
     taken: float  # the share of each arm's measurements that may be replaced afterwards
     items: int  # of the list that blocks are drawn from, without replacement; 0 where there is none
     hits: Floats  # (items + 1,): see `hits_at_most`; of each arm
+    one_look: bool = False
 
 
 def pairs_of(statistics: Sequence[Statistic]) -> Bools:
@@ -85,6 +97,7 @@ def pair_rule(
     delta: float,
     items: int = 0,
     hits: Floats | None = None,
+    one_look: bool = False,
 ) -> PairRule:
     """Bounds of so many ordered pairs of arms in all usable objectives, which hold at once with probability 1 − δ.
 
@@ -100,7 +113,8 @@ def pair_rule(
     _, scales = kinds_and_scales(statistics)
     threshold = threshold_of(delta / max(1, pairs * int(usable.sum())))
     reach, surviving = np.abs(scales[:, SLOPE]), np.array(threat.surviving)
-    return PairRule(usable, reach, threshold, surviving, threat.taken, items, np.zeros(1) if hits is None else hits)
+    hits = np.zeros(1) if hits is None else hits
+    return PairRule(usable, reach, threshold, surviving, threat.taken, items, hits, one_look)
 
 
 class WithinBlocks(Differences):
@@ -245,7 +259,7 @@ def unrefuted_difference(seen: Floats, hidden: Floats, taken: int, times: float,
     sums = np.zeros(BETS)
     add_bets(sums, xi, np.ones(n), n, False)
     sums *= times
-    return unrefuted_mean(sums, n * times, rule.threshold, LOG_WEIGHTS)
+    return unrefuted_mean(sums, n * times, rule.threshold, weights_for(n * times, rule.threshold, rule.one_look))
 
 
 @kernel
@@ -280,6 +294,36 @@ def compare_pairs(
                 found[a, b] = unrefuted_difference(seen[:count], hidden[: count + 1], both, times, rule)
 
 
+def compare_truths(
+    most: Floats, least: Floats, have: Bools, arms: Ints, taken: Ints, times: float, rule: PairRule
+) -> Floats:
+    """`compare_pairs` of values that are 0 or 1, exactly; with more blocks foreseen, about so."""
+    found, delta = np.full((len(arms), len(arms)), 2.0), math.exp(-rule.threshold)
+    for a, b in np.argwhere(~np.eye(len(arms), dtype=np.bool_)).tolist():
+        j, i = arms[a], arms[b]
+        more = (most[j] - least[i])[have[j] & have[i]]
+        n, wins, losses = len(more), float((more > 0.0).sum() + taken[i] + taken[j]), float((more < 0.0).sum())
+        if times > 1.0 and n:
+            found[a, b] = 1.0 + score_limit(wins * times, losses * times, n * times, score_of(delta))
+        else:
+            found[a, b] = 1.0 + highest_difference(wins, losses, n, delta)
+    return np.minimum(1.0, 0.5 * found)
+
+
+def compare_once(most: Floats, least: Floats, have: Bools, arms: Ints, times: float, rule: PairRule) -> Floats:
+    """`compare_pairs` at one look where nobody lies, of so few; with more blocks foreseen, about so."""
+    found = np.ones((len(arms), len(arms)))
+    drawn = np.random.default_rng(_SEED).permutation(have.shape[1])
+    for a, b in np.argwhere(~np.eye(len(arms), dtype=np.bool_)).tolist():
+        j, i = arms[a], arms[b]
+        both = drawn[have[j, drawn] & have[i, drawn]]
+        if len(both):
+            seen = (1.0 + most[j, both] - least[i, both]) / 2.0
+            mean = float(seen.mean())
+            found[a, b] = mean + (aimed_mean(seen, rule.threshold) - mean) / math.sqrt(times)
+    return found
+
+
 def upper_differences(found: Floats, rule: PairRule, d: int) -> Floats:
     """Upper bounds of μ_j − μ_i as inner values of objective d, from the largest ν that were not refuted."""
     nu = found if rule.items else (found + rule.surviving[1]) / rule.surviving[0]
@@ -297,6 +341,12 @@ class PairedLog(ComparedLog, Clustered):
     """
 
     items: int = field(default=0, kw_only=True)
+    alone: bool = field(default=False, kw_only=True)  # at one look, differences decide all that is not exact
+
+    @property
+    def of_pairs(self) -> float:
+        """Of δ, what differences have."""
+        return ONE_LOOK_SHARE if self.alone else SHARE
 
     @property
     def dependent(self) -> Bools:
@@ -306,8 +356,6 @@ class PairedLog(ComparedLog, Clustered):
 
 class PairReader(ClusterReader):
     """Reads intervals off a log with blocks, and what the differences within pairs say beside them.
-
-    The latter have half of δ.
 
     >>> from frontguard import Objective, Prescient
     >>> hard = np.random.default_rng(0).random(200) / 2
@@ -324,12 +372,15 @@ class PairReader(ClusterReader):
     """
 
     ordered: PairedLog
-    of_intervals = 1.0 - SHARE
+
+    def _share_out(self, delta: float) -> None:
+        self.of_intervals = 1.0 - self.ordered.of_pairs
+        super()._share_out(delta)
 
     def _begin(self) -> None:
         super()._begin()
         check_counted(self.statistics, self.ordered.items, [each.name for each in self.objectives])
-        self._left: dict[tuple[int, float], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
+        self._left: dict[tuple[float, ...], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
         self._values: dict[int, tuple[Floats, Floats]] = {}
         K, blocks = len(self.ordered.pulls), int(self.ordered.labels.max(initial=-1)) + 1
         self._arm_of_slot = np.repeat(np.arange(K), self.ordered.clusters)
@@ -356,7 +407,39 @@ class PairReader(ClusterReader):
         items, counted = self.ordered.items, self.statistics
         arms, pairs, delta = self.ordered.sharing(self._delta)
         hits = hits_at_most(threat, items, hits_delta(delta, arms, counted)) if items else None
-        return pair_rule(threat, counted, pairs=pairs, delta=SHARE * delta, items=items, hits=hits)
+        return pair_rule(
+            threat, counted, pairs=pairs, delta=self.ordered.of_pairs * delta, items=items, hits=hits,
+            one_look=not self._anytime,
+        )  # fmt: skip
+
+    def _compared(self, d: int, arms: Ints, threat: Threat, times: float, rule: PairRule) -> Floats:
+        """The largest ν (n, n) that are not refuted of these arms in objective d."""
+        most, least = self._by_block(d)
+        taken = taken_away_each(threat.taken, self.ordered.pulls)
+        if self._truths(d, rule):
+            return compare_truths(most, least, self._have, arms, taken, times, rule)
+        once = np.zeros(1)
+        if rule.one_look and not rule.items and self._pairs(rule) * self._have.shape[1] <= MOST_VALUES:
+            once = compare_once(most, least, self._have, arms, times, rule)
+            if threat.eps == 0.0:
+                return once
+        found, everyone = np.ones((len(arms), len(arms))), np.ones(len(self._have), np.bool_)
+        compare_pairs(found, most, least, self._have, arms, everyone, taken, times, rule)
+        return np.maximum(found, once)  # who may lie leaves no less open
+
+    def _pairs(self, rule: PairRule) -> int:
+        """Ordered pairs of arms, in all objectives."""
+        return self.ordered.sharing(self._delta)[1] * int(rule.usable.sum())
+
+    def _truths(self, d: int, rule: PairRule) -> bool:
+        """True if pairs of 0 and 1 have their exact bound: at one look, and not too many.
+
+        That all values are so is a property of what measures: see `means.BoundedMean`.
+        """
+        few = self._pairs(rule) * self._have.shape[1] ** 1.5 <= MOST_WORK
+        if not few or not rule.one_look or rule.items or self.ordered.sizes.max(initial=1) > 1:
+            return False
+        return all(np.isin(each[self._have], (0.0, 1.0)).all() for each in self._by_block(d))
 
     def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals, and what pairs say; foreseen pulls are on more blocks like those that there are."""
@@ -367,23 +450,44 @@ class PairReader(ClusterReader):
             self._put_list_intervals(intervals, look.threat)
         n = len(self._arms)
         apart = np.full((n, n, len(self.objectives)), np.inf)
-        everyone = np.ones(len(self._have), np.bool_)
         for d in np.flatnonzero(pairs_of(self.statistics)).tolist():
-            rule = self._rule(look.threat.of(d))
-            taken = taken_away_each(rule.taken, self.ordered.pulls)
-            most, at_least = self._by_block(d)
+            threat = look.threat.of(d)
+            rule = self._rule(threat)
             times = 1.0 if least <= shown or items else least / shown
             if whole:
                 rule, times = rule._replace(items=0), 1e6
-            lasts = rule.taken == 0.0 and not rule.items
-            found = self._left.get((d, times)) if lasts else None
+            known = (d, times, threat.eps > 0.0)
+            found = self._left.get(known) if threat.taken == 0.0 and not rule.items else None
             if found is None:
-                found = np.ones((n, n))
-                compare_pairs(found, most, at_least, self._have, self._arms, everyone, taken, times, rule)
-                if lasts:
-                    self._left[d, times] = found
+                found = self._left[known] = self._compared(d, self._arms, threat, times, rule)
             apart[:, :, d] = upper_differences(found, rule, d)
         return replace(intervals, apart=apart)
+
+    def between(self, d: int, pair: tuple[int, int], threat: Threat, share: float) -> Floats:
+        """Upper bounds (2,) of an arm less another one in an objective, and the other way round, each by itself."""
+        threat = threat.of(d)
+        rule, arms = self._rule(threat), np.array(pair)
+        if not rule.usable[d]:  # it is exact
+            low, high = self.kinds[d].interval(LogLook(threat, self.pulls), share)
+            return np.asarray(high[arms] - low[arms[::-1]])
+        rule = rule._replace(threshold=threshold_of(share))
+        known = (d, share, threat.eps > 0.0, *pair)
+        found = self._left.get(known) if threat.taken == 0.0 else None
+        if found is None:
+            found = self._left[known] = self._compared(d, arms, threat, 1.0, rule)
+        return upper_differences(found[[0, 1], [1, 0]], rule, d)
+
+    def checks(self, its: Ints, mine: Ints, threat: Threat, delta: float) -> CheckBounds:
+        """Compare candidates with their baselines, by the rows `mine` and `its` (P,); docs/theory.md, (cc) and (ff)."""
+        shape, tolerances = (len(its), len(self.objectives)), [each.inner_tolerance for each in self.objectives]
+        half, line = 0.5 * delta, 0.5 * delta / (noisy(self.statistics) * len(its))
+        ahead, behind, ahead_line, together = (np.empty(shape) for _ in range(4))
+        for row, d in np.ndindex(shape):
+            pair = int(mine[row]), int(its[row])
+            ahead[row, d], behind[row, d] = self.between(d, pair, threat, half)
+            ahead_line[row, d], together[row, d] = self.between(d, pair, threat, line)
+        worse = ahead_line < -np.array(tolerances)
+        return CheckBounds(ahead, behind, together, worse, worse)
 
     def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat) -> None:
         """Put the intervals of means over the list in the place of those of a law."""

@@ -108,6 +108,12 @@ class IntervalReader:
             self._centres = self._read_centres(look)
         return self._with_ends(look, self._centres)
 
+    def estimated(self, threat: Threat) -> ArmIntervals:
+        """Estimates, of which nothing is certain: the intervals are unbounded."""
+        self._centres = self._read_centres(LogLook(threat, self.pulls))
+        nowhere = np.full(self._centres[0].shape, np.inf)
+        return ArmIntervals(-nowhere, nowhere, *self._centres)
+
     def foresee(self, threat: Threat, least: int) -> ArmIntervals:
         """The intervals if every arm had `least` pulls at least, its sample having gone on in the same proportions.
 

@@ -20,7 +20,7 @@ from frontguard.errors import BadArgument
 from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.lists import hidden_share
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta
+from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta, pairs_of
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, by_arm
 from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats
@@ -107,7 +107,7 @@ def _with_clusters(
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> PairedLog:
+def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0, *, alone: bool = False) -> PairedLog:
     """The log with its pairs, a list in a random order. Refuses one with items measured twice, or more than it has."""
     if items is not None:
         for arm in np.flatnonzero(log.dependent)[:1].tolist():
@@ -125,7 +125,7 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0) -> Pai
         # Chance in the order, so that a random subset of the list, in whatever order it is written, is enough.
         drawn = np.random.default_rng(_SEED).permutation(int(log.labels.max()) + 1)
         log = replace(log, labels=drawn[log.labels])
-    return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs)
+    return PairedLog(**vars(log), items=items or 0, ordered_pairs=ordered_pairs, alone=alone)
 
 
 def of_pulls(
@@ -170,7 +170,11 @@ def in_pairs(
         counted = question.absent == "failed"
         said.append(AbsentPairs(log.columns, int(lacking.sum()), cells, log.arms[worst], int(lacking[worst]), counted))
         log = filled if counted else log
-    return paired_log(log, items, 2 * len(compared)) if looked else log, tuple(said)
+    if not looked:
+        return log, tuple(said)
+    noisy = statistics_of([each for each in objectives if not each.exact])
+    decided = not (question.anytime or items or question.columns.gates) and bool(pairs_of(noisy).all())
+    return paired_log(log, items, 2 * len(compared), alone=decided), tuple(said)
 
 
 def _with_absent(log: Clustered, compared: Sequence[tuple[int, int]]) -> Clustered:

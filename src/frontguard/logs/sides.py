@@ -35,6 +35,7 @@ from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
+from frontguard.evidence.pairs import PairedLog, PairReader
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import statistic_of
 from frontguard.evidence.two_sample import (
@@ -134,7 +135,8 @@ def gate(
         log, noted = as_designed(joined, question, compared)
     its, mine = np.array(compared).T
     reader = interval_reader(log, question.columns.boxed, question.delta, anytime=bool(question.anytime))
-    judged = (_BySamples if samples else _ByIntervals)(reader, its, mine, question)
+    by_pairs = isinstance(log, PairedLog) and log.alone
+    judged = (_BySamples if samples else _ByPairs if by_pairs else _ByIntervals)(reader, its, mine, question)
     intervals, M = judged.intervals, len(question.objectives)
     refuse_forgotten_percent(question.objectives, intervals.estimates[its, :M], "the baseline")
     found, unknown = judged.pairs(pairs, profile=profile), judged.unknown()
@@ -523,10 +525,8 @@ class _BySamples(_ByIntervals):
     @cached_property
     def intervals(self) -> ArmIntervals:
         """Estimates of all arms: certain is how two of them differ, and not where either is."""
-        read = self.reader.read(self.question.threat)
-        nowhere = np.full(read.lower.shape, np.inf)
-        estimates = sample_quantiles(self.reader.ordered, self.question.objectives, read.estimates)
-        return replace(read, lower=-nowhere, upper=nowhere, estimates=estimates, apart=None)
+        read = self.reader.estimated(self.question.threat)
+        return replace(read, estimates=sample_quantiles(self.reader.ordered, self.question.objectives, read.estimates))
 
     @cached_property
     def found(self) -> CheckBounds:
@@ -592,6 +592,24 @@ class _BySamples(_ByIntervals):
             checks = tuple(check(row, its, mine, d) for d in range(outcomes.shape[1]))
             pairs.append(GatePair(*pair[:3], checks, int(pulls[mine]), int(pulls[its]), tests=pair.tests))
         return tuple(pairs)
+
+
+class _ByPairs(_BySamples):
+    """Pairs of arms of one log, each of which is decided by its differences within pairs, at one look."""
+
+    @cached_property
+    def intervals(self) -> ArmIntervals:
+        """Estimates of all arms."""
+        return self.reader.estimated(self.question.threat)
+
+    def bounds(self, threat: Threat) -> CheckBounds:
+        """Bounds of the differences of candidates and baselines, under this threat."""
+        assert isinstance(self.reader, PairReader)
+        return self.reader.checks(self.its, self.mine, threat, self.question.delta)
+
+    def least(self) -> tuple[int | None, int | None]:
+        """Nothing: any pair says something."""
+        return None, None
 
 
 # Studies --------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from frontguard.comparisons.effects import Span
 from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, LimitCheck, Outcome
-from frontguard.notices import ExactDiffers, InClusters
+from frontguard.notices import ExactDiffers, InClusters, InPairs
 from frontguard.objectives import Objective, differences_in_units
-from frontguard.phrases import cells_of, duration, joined, listed, number_of, percent, visible
+from frontguard.phrases import cells_of, duration, joined, listed, number_of, percent, quoted, visible
 from frontguard.results import Answer
 from frontguard.statements import Statement
 from frontguard.words import comparisons
@@ -188,7 +188,7 @@ def promise(found: Answer) -> str:
         confidence=percent(certificate.confidence or 0.0, ROUND_FLOOR),
         threat=against(certificate.threat, certificate.contamination, in_each(found)),
         scope="",
-        said=Statement.GATE_SAID() if gate.at_worst is None else Statement.GATE_OF_SAMPLES(),
+        said=_said_at_once(found),
     )
     after = declared(found.metrics)
     if any(pair.tests > 1 for pair in gate.pairs):
@@ -201,6 +201,14 @@ def promise(found: Answer) -> str:
         after.append(Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK())
         after.append("What changed between the logs, the machine included, counts as the candidate's doing.")
     return " ".join([said, *after])
+
+
+def _said_at_once(found: Answer) -> str:
+    """Return what is certain together."""
+    if of(found).at_worst is None:
+        return Statement.GATE_SAID()
+    pairs = found.noticed(InPairs)
+    return Statement.GATE_OF_SAMPLES() if pairs is None else Statement.GATE_OF_PAIRS(column=quoted(pairs.columns))
 
 
 def robustness(found: Answer) -> str | None:
