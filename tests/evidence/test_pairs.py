@@ -72,10 +72,10 @@ def test_bounds_are_in_units_and_fall_only() -> None:
     for arm, count in enumerate((40, 50, 50)):
         evidence.add(np.full(count, arm), np.arange(1, count + 1), values[arm, :count, None])
     refresh(0, 1, 2)
-    assert apart[1, 0, 0] == 4 * upper_difference(values[1, :40], values[0, :40], 0, evidence.rule)
+    assert apart[1, 0, 0] == 4 * upper_difference(values[1, :40], values[0, :40], 0, evidence.rules[0])
     assert np.isinf(np.diagonal(apart[:, :, 0])).all()
     assert (apart[2, :2] <= 4.0).all()
-    assert apart[2, 0, 0] > 4 * upper_difference(np.full(40, 0.2), np.zeros(40), 0, evidence.rule)
+    assert apart[2, 0, 0] > 4 * upper_difference(np.full(40, 0.2), np.zeros(40), 0, evidence.rules[0])
     before = apart.copy()
     evidence.add(np.zeros(10, np.int64), np.arange(41, 51), np.full((10, 1), 0.5))
     refresh(0)
