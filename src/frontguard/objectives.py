@@ -571,10 +571,12 @@ def tolerances(objectives: Sequence[Objective]) -> Floats:
     return np.array([objective.inner_tolerance for objective in objectives], np.float64)
 
 
-def refuse_forgotten_percent(objectives: Sequence[Objective], estimates: Floats, whose: str) -> None:
+def refuse_forgotten_percent(
+    objectives: Sequence[Objective], estimates: Floats, whose: str, ends: Floats | None = None
+) -> None:
     """Refuse an absolute tolerance that exceeds all inner estimates (n, M): most likely a percentage was meant.
 
-    With such a tolerance no difference matters, so that whatever is measured passes. Of metrics that need not be
+    Of a few values, it must exceed all `ends` (m, M) between which the estimates may be. With such a tolerance no difference matters, so that whatever is measured passes. Of metrics that need not be
     positive there are no percentages.
 
     >>> seconds = Objective("seconds", tolerance=5)
@@ -584,9 +586,10 @@ def refuse_forgotten_percent(objectives: Sequence[Objective], estimates: Floats,
     frontguard.errors.BadArgument: tolerance: 5 means 5 in seconds, and the baseline is at 0.1; did you mean '5%'?
     """
     for d, metric in enumerate(objectives):
-        known = estimates[np.isfinite(estimates[:, d]), d] * (-1.0 if metric.minimized else 1.0)
-        largest = known.max(initial=0.0)
-        if not metric.relative and 0.0 < largest < metric.inner_tolerance and known.min() > 0.0:
+        sign = -1.0 if metric.minimized else 1.0
+        known = sign * estimates[np.isfinite(estimates[:, d]), d]
+        largest, among = known.max(initial=0.0), known if ends is None else sign * ends[:, d]
+        if not metric.relative and 0.0 < among.max(initial=0.0) < metric.inner_tolerance and among.min() > 0.0:
             amount = f"{metric.tolerance:g}"
             raise BadArgument(
                 "tolerance",

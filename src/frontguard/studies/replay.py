@@ -20,7 +20,7 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals, effect_between
 from frontguard.comparisons.outcomes import CONTRASTS, Check, GateDetails, GatePair, Outcome, gate_pair
 from frontguard.errors import BadInput, OutOfTurn
-from frontguard.evidence.intervals import REFUTED
+from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, REFUTED
 from frontguard.evidence.kinds import LARGEST
 from frontguard.evidence.statistics import least_level, statistic_of
 from frontguard.limits import only_two_of
@@ -347,11 +347,13 @@ class Replay:
         seen = (policy.pulls_per_arm >= first) | ~policy.alive
         if not seen.all():
             return
-        if len(seen) > 1:
+        M = len(asked.objectives)
+        if len(seen) > 1:  # a few noisy values may be small by chance: what counts is where estimates may be
             its = slice(None) if asked.baseline is None else [self.settings.arms.index(asked.baseline)]
             whose = "the largest estimate" if asked.baseline is None else shown(asked.baseline)
-            refuse_forgotten_percent(asked.objectives, policy.estimates[its], whose)
-        M = len(asked.objectives)
+            ends = policy.standing.intervals[its][:, [DOUBT_LOW, DOUBT_HIGH], :M]
+            ends = ends[np.isfinite(policy.estimates[its]).all(axis=1)].reshape(-1, M)
+            refuse_forgotten_percent(asked.objectives, policy.estimates[its], whose, ends)
         for d, each in enumerate(asked.columns.boxed):
             if each.by_default and (two := policy.only_two_values(d)) is not None:
                 low, high = np.sort(each.as_measured(two)).tolist()
