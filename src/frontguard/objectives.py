@@ -576,8 +576,9 @@ def refuse_forgotten_percent(
 ) -> None:
     """Refuse an absolute tolerance that exceeds all inner estimates (n, M): most likely a percentage was meant.
 
-    Of a few values, it must exceed all `ends` (m, M) between which the estimates may be. With such a tolerance no difference matters, so that whatever is measured passes. Of metrics that need not be
-    positive there are no percentages.
+    Of a few values, it must exceed all `ends` (m, M) between which the estimates may be. With such a tolerance no
+    difference matters, so that whatever is measured passes. Of metrics that need not be positive there are no
+    percentages.
 
     >>> seconds = Objective("seconds", tolerance=5)
     >>> refuse_forgotten_percent([seconds], np.array([[-0.1]]), "the baseline")
