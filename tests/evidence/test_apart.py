@@ -225,16 +225,16 @@ def test_the_larger_threshold_is_taken_wherever_replacements_may_give_the_future
 
 
 def test_boxes_pairs_and_rivals_share_delta() -> None:
-    normal, median = Statistic(NORMAL_MEAN), Statistic()
+    normal, median, clean = Statistic(NORMAL_MEAN), Statistic(), Prescient(0.0)
     for counted, wanted in (
         ([median], (PAIRS, RIVALS)),
         ([normal, median], (PAIRS, RIVALS)),
         ([normal, Statistic(EXACT)], (NORMAL_PAIRS, NORMAL_RIVALS)),
     ):
-        assert shares_of(counted, Compared(3, 1)) == wanted
+        assert shares_of(counted, clean, Compared(3, 1)) == wanted
         # Where rivals say no more than pairs, or nothing may be said of them, pairs have what they would have.
-        alone = [shares_of(counted, Compared(2, 1)), shares_of(counted, Compared(3, 1), rivals=False)]
-        alone.append(shares_of(counted, Compared(3, 1, baseline=0)))  # which nobody but the baseline rivals
+        alone = [shares_of(counted, clean, Compared(2, 1)), shares_of(counted, clean, Compared(3, 1), rivals=False)]
+        alone.append(shares_of(counted, clean, Compared(3, 1, baseline=0)))  # which nobody but the baseline rivals
         assert alone == 3 * [(sum(wanted), 0.0)]
     known = (Statistic(NORMAL_MEAN, scale=(0.0, 1.0, 1.0, 0.0, 2.0)),)
     policy = Certified(5, 1, independent=True, threat=Oblivious(0.0), accuracy=0.0, delta=0.1, statistics=known)

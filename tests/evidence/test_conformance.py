@@ -115,6 +115,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "pairs": {"paired": True},
     "items": {"items": PULLS},
     "blocks": {"blocks": True},
+    "blocks of a baseline": {"baseline": 0, "blocks": True},
     "independent arms": {"independent": True},
 }
 
@@ -346,7 +347,7 @@ def made_apart(objectives: list[Objective], threat: Threat) -> Apart:
 def test_a_log_reads_each_metric_with_its_own_contamination(asked: dict[str, Any], model: type[Threat]) -> None:
     rng = np.random.default_rng(4)
     rows = {"arm": np.repeat(NAMES, 80), "item": np.tile(np.arange(40), 2 * ARMS)}
-    rows |= {"ms": rng.normal(5.0, 1.0, 240), "ok": (rng.random(240) < 0.7).astype(float)}
+    rows |= {"ms": rng.normal(5.0, 1.0, 80 * ARMS), "ok": (rng.random(80 * ARMS) < 0.7).astype(float)}
     how = {"minimize": "ms", "maximize": "ok", "statistic": {"ok": "mean"}, "bounds": {"ok": (0, 1)}, "arm": "arm"}
     mixed = analyze(rows, **how, **asked, threat=model.name, profile=False)
     for d, eps in enumerate((0.1, 0.0)):

@@ -130,7 +130,7 @@ def test_a_log_says_more_of_independent_arms_and_what_it_takes_for_granted(
     tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     draw = np.random.default_rng(5)
-    frame = frame_of([(draw.random(400) < chance).astype(float) for chance in (0.5, 0.6)], "solved")
+    frame = frame_of([(draw.random(400) < chance).astype(float) for chance in (0.5, 0.585)], "solved")
     asked: dict[str, Any] = {"arm": "arm", "objectives": [RATE], "contamination": 0.0}
     alone, found = analyze(frame, **asked), analyze(frame, **asked, independent=True)
     assert alone.verdicts["arm-0"] == "undecided"

@@ -176,7 +176,7 @@ SCORE = Objective("score", "maximize", tolerance=0.1)
         (SECONDS, {"independent": True}, False),
         (Objective("seconds", tolerance=1, statistic="mean", bounds=(0, 9)), {"paired": True}, False),
         (SECONDS, {"cost": "seconds"}, False),
-        (SECONDS, {"baseline": "a"}, False),
+        (SECONDS, {"baseline": "a"}, True),
     ],
 )
 def test_studies_of_times_come_in_blocks(objective: Objective, asked: dict[str, Any], wanted: bool) -> None:

@@ -89,7 +89,7 @@ def naive_stands(study: Study, arms: list[str]) -> dict[str, float]:
     log = Ordered(arms, ("seconds", "quality"), pulls, starts, tuple(np.concatenate(each) for each in parts))
 
     def codes(eps: float) -> list[int]:
-        asked = Question(OBJECTIVES, Prescient(eps), 1.0 - delta, anytime=True)
+        asked = Question(OBJECTIVES, Prescient(eps), confidence=1.0 - delta, anytime=True)
         found: list[int] = answer(log, asked, delta=delta, profiled=False).verdict_codes.tolist()
         return found
 

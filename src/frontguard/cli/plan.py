@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     from frontguard.question import Question
     from frontguard.theory.spread import Gaussian, Subgaussian
 
+SUITE = "A gate of a suite"
+
 
 @options.command(
     *("tolerance", "maximize", "minimize", "limit", "contamination", "confidence", "json"),
@@ -27,10 +29,10 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
     *("quantile", "mean", "exact", "threat", "goal"),
     arms=options.whole(2, "How many candidates (without a pilot)."),
     objectives=options.whole(1, "How many metrics (if they are not named)."),
-    tests=options.whole(1, "A gate of a suite of so many tests: how many sessions a side it takes."),
-    noise=options.text("AMOUNT", "With --tests: the deviation of a test between sessions, 1%."),
-    sessions=options.whole(1, "With --tests: what so many sessions a side find."),
-    slower=options.text("AMOUNT", "With --tests: what is to be found, 10%.", shown="twice the tolerance"),
+    tests=options.whole(1, "A gate of so many tests: how many sessions a side it takes.", SUITE),
+    noise=options.text("AMOUNT", "With --tests: the deviation of a test between sessions, 1%.", SUITE),
+    sessions=options.whole(1, "With --tests: what so many sessions a side find.", SUITE),
+    slower=options.text("AMOUNT", "With --tests: what is to be found, 10%.", SUITE, shown="twice the tolerance"),
     pilot=options.path("LOG", "Earlier measurements, a log as of frontguard analyze."),
     arm=options.text("COLUMN", "Column of the pilot that names the arm."),
     sigma=options.texts(

@@ -52,14 +52,10 @@ MOST_SUMMED = 20_000
 _NEVER = 1e-25  # probability that is counted as if it had reached a region
 
 
-def _looks() -> tuple[int, ...]:
-    found = [2 * BLOCK]
-    while found[-1] < LARGEST:
-        found.append(BLOCK * -int(-GROWTH * found[-1] // BLOCK))
-    return tuple(found)
-
-
-LOOKS = _looks()
+_looks = [2 * BLOCK]
+while _looks[-1] < LARGEST:
+    _looks.append(BLOCK * -int(-GROWTH * _looks[-1] // BLOCK))
+LOOKS = tuple(_looks)
 """The numbers of measurements of an arm at which it is compared."""
 
 
@@ -141,7 +137,7 @@ def least_sum(look: int, threat: Threat, delta: float) -> float:
 
     >>> from frontguard import Prescient
     >>> [least_sum(look, Prescient(0.0), 0.025) for look in range(3)]
-    [29.0, 39.0, 49.0]
+    [29.0, 40.0, 50.0]
     """
     n = LOOKS[look]
     if n > MOST_SUMMED:

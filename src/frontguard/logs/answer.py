@@ -33,8 +33,8 @@ from frontguard.notices import (
 )
 from frontguard.objectives import Objective, refuse_forgotten_percent, tolerances
 from frontguard.pareto.dominance import dominators
-from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now, rival_bounds
-from frontguard.pareto.relations import Goal, LimitRule, keeping_of
+from frontguard.pareto.judge import Verdicts, front_of_estimates, judge, promised_now
+from frontguard.pareto.relations import Goal, LimitRule, keeping_of, rival_bounds
 from frontguard.question import AUTO, Question
 from frontguard.results import Answer, Certificate, Guess, IfCleaner, Intervals, Kept, LogDetails, Needed
 from frontguard.studies.alarms import MOST_VALUES, SampleLook, arms_that_matter, dirtier_than, look_at

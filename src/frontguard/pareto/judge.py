@@ -26,7 +26,7 @@ from frontguard._common.checks import checked_goal
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, ArmIntervals
+from frontguard.evidence.intervals import ArmIntervals
 from frontguard.pareto.dominance import BoxTree, maxima, plant, tree_of_rivals
 from frontguard.pareto.relations import (
     CONTROL,
@@ -43,8 +43,7 @@ from frontguard.pareto.relations import (
     find_strongest_rivals,
     likely_ends,
     new_standing,
-    shortfall,
-    uncovered,
+    promised_of_pairs,
     veiled_intervals,
     worst_uncovered,
 )
@@ -484,50 +483,3 @@ def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, ex
 def _spared(wanted: Floats, slack: float, exact: Bools) -> Floats:
     """Return what was wanted, with the slack, rounded up, where it is not exact."""
     return np.where(exact, wanted, np.nextafter(wanted + slack, np.inf))
-
-
-def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
-    """Return the same of the alive arms (n,) of which some are `inside` (n,), where there is evidence on pairs."""
-    more, missing = _slacks_of_pairs(intervals, alive, inside, goal.accuracy, goal.coverage)
-    return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
-
-
-@kernel
-def _slacks_of_pairs(
-    intervals: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
-) -> tuple[float, float]:
-    """Return `promised` of the alive arms (n,), of which some are `inside` (n,), by what pairs of them say."""
-    within, missed = (-np.inf if inside.any() else 0.0), -np.inf
-    for a in range(alive.shape[0]):
-        nearest = np.inf
-        for b in range(alive.shape[0]):
-            if a != b and inside[a]:
-                within = max(within, shortfall(intervals, accuracy, alive[a], alive[b]))
-            elif a != b and inside[b]:
-                nearest = min(nearest, uncovered(intervals, coverage, alive[a], alive[b]))
-        if not inside[a]:
-            missed = max(missed, nearest)
-    return within, missed
-
-
-def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats | None:
-    """Return upper bounds (K, 2, M) of an arm less the one that decides it, and of that one less the arm; ∞ for none.
-
-    None without evidence on pairs.
-    """
-    if intervals.shape[1] == COLUMNS:
-        return None
-    arms = np.flatnonzero(decided_by >= 0)
-    rivals = decided_by[arms]
-    found = np.full((len(decided_by), 2, objectives), np.inf)
-    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
-        alone = intervals[one, HIGH, :objectives] - intervals[other, LOW, :objectives]
-        pairs = intervals[one, COLUMNS + other, :objectives]
-        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
-    return found
-
-
-def pair_bounds(intervals: Floats, objectives: int) -> Floats | None:
-    """Return upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
-    K = len(intervals)
-    return None if intervals.shape[1] == COLUMNS else intervals[:, COLUMNS : COLUMNS + K, :objectives].copy()

@@ -494,3 +494,53 @@ def veiled_intervals(intervals: ArmIntervals, limits: LimitRule, objectives: int
     unlikely = (keeping == OPEN) & (seems != FEASIBLE)
     read.estimates[unlikely] = read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf
     return read, keeping
+
+
+# What pairs promise ---------------------------------------------------------------------------------------------------
+
+
+def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:
+    """Return by how much arms may be beaten, and missed, (M,): of the alive ones (n,) some are `inside` (n,)."""
+    more, missing = _slacks_of_pairs(intervals, alive, inside, goal.accuracy, goal.coverage)
+    return np.maximum(goal.accuracy + more, 0.0), np.maximum(goal.coverage + missing, 0.0)
+
+
+@kernel
+def _slacks_of_pairs(
+    intervals: Floats, alive: Ints, inside: Bools, accuracy: Floats, coverage: Floats
+) -> tuple[float, float]:
+    """Return the slacks of accuracy and coverage of the alive arms (n,), by what pairs of them say."""
+    within, missed = (-np.inf if inside.any() else 0.0), -np.inf
+    for a in range(alive.shape[0]):
+        nearest = np.inf
+        for b in range(alive.shape[0]):
+            if a != b and inside[a]:
+                within = max(within, shortfall(intervals, accuracy, alive[a], alive[b]))
+            elif a != b and inside[b]:
+                nearest = min(nearest, uncovered(intervals, coverage, alive[a], alive[b]))
+        if not inside[a]:
+            missed = max(missed, nearest)
+    return within, missed
+
+
+def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats | None:
+    """Return upper bounds (K, 2, M) of an arm less the one that decides it, and of that one less the arm; ∞ for none.
+
+    None without evidence on pairs.
+    """
+    if intervals.shape[1] == COLUMNS:
+        return None
+    arms = np.flatnonzero(decided_by >= 0)
+    rivals = decided_by[arms]
+    found = np.full((len(decided_by), 2, objectives), np.inf)
+    for side, (one, other) in enumerate(((arms, rivals), (rivals, arms))):
+        alone = intervals[one, HIGH, :objectives] - intervals[other, LOW, :objectives]
+        pairs = intervals[one, COLUMNS + other, :objectives]
+        found[arms, side] = np.where(alone < np.inf, np.minimum(alone, pairs), np.inf)
+    return found
+
+
+def pair_bounds(intervals: Floats, objectives: int) -> Floats | None:
+    """Return upper bounds (K, K, M) by pairs of an arm less another one; ∞ for none, None without evidence on pairs."""
+    K = len(intervals)
+    return None if intervals.shape[1] == COLUMNS else intervals[:, COLUMNS : COLUMNS + K, :objectives].copy()

@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard._common.checks import checked_count
 from frontguard._common.typing import Floats
-from frontguard.errors import BadArgument, BadInput
+from frontguard.errors import BadArgument
 from frontguard.evidence.statistics import statistic_of
 from frontguard.evidence.two_sample import MOST_EXACT, region, u_tail
 from frontguard.objectives import Objective, parse_tolerance
@@ -95,8 +95,10 @@ def plan_sessions(
     spread, behind = _amount(noise, "noise", metric), given
     if metric.relative:
         behind = math.log1p(given)
-    if not spread > 0.0 or not metric.inner_tolerance < behind:
-        raise BadInput(f"noise must be above 0, and what is to be found more than {metric.tolerance} is")
+    if not spread > 0.0:
+        raise BadArgument("noise", must="be above 0", got=f"{noise}")
+    if not metric.inner_tolerance < behind:
+        raise BadArgument("slower", must=f"be more than the tolerance, {metric.tolerance}", got=f"{slower}")
     checks = _Checks(question, tests, spread, seed)
     least = None if sessions is None else checks.least_found(checked_count(sessions, "sessions"))
     if least is not None and metric.relative:

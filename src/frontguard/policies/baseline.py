@@ -33,7 +33,7 @@ from frontguard.verdicts import Verdict
 CANDIDATE, BASELINE = range(2)
 SEEN_ESTIMATE, SEEN_LOW, SEEN_HIGH = range(3)
 
-TRIED = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100.0 for percent in range(10, 50, 2)), 0.49)
+TRIED = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, *(np.arange(10, 50, 2) / 100.0).tolist(), 0.49)
 """Contaminations at which all looks are taken again, to find up to which an outcome stands."""
 
 

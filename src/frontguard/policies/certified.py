@@ -45,11 +45,8 @@ from frontguard.objectives import Objective, parse_objectives, tolerances
 from frontguard.pareto.judge import (
     front_of_estimates,
     judge,
-    pair_bounds,
     promised_amounts,
     promised_now,
-    promised_of_pairs,
-    rival_bounds,
 )
 from frontguard.pareto.relations import (
     BUDGET,
@@ -65,6 +62,9 @@ from frontguard.pareto.relations import (
     keeping_of,
     lasting_intervals,
     new_standing,
+    pair_bounds,
+    promised_of_pairs,
+    rival_bounds,
     veil,
 )
 from frontguard.pareto.rule import decide, reachable
