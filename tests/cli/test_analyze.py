@@ -247,7 +247,7 @@ def test_no_name_in_the_table_is_a_formula_and_numbers_are_numbers(tmp_path: Pat
 def test_a_quantile_and_tolerances_by_name(folder: Path) -> None:
     options = ("--quantile", "seconds=0.9", "--tolerance", "seconds=5%", "--tolerance", "quality=0.01", "--json")
     found = json.loads(run("log.csv", *TWO, *options, "--contamination", "0.02", cwd=folder).stdout)
-    nothing_else = {"statistic": "quantile", "bounds": None, "sigma": None, "exact": False}
+    nothing_else = {"statistic": "quantile", "bounds": None, "sigma": None, "exact": False, "contamination": None}
     assert found["objectives"] == [
         {"name": "quality", "direction": "maximize", "tolerance": 0.01, "quantile": 0.5} | nothing_else,
         {"name": "seconds", "direction": "minimize", "tolerance": "5%", "quantile": 0.9} | nothing_else,

@@ -321,7 +321,7 @@ def test_a_hostile_arm_cannot_speak_to_the_runner(tmp_path: Path, monkeypatch: p
         ("main.json", "pr.json", "--summary", "no/s.md"),
         ("main.json", "pr.json", "--contamination", "0.7"),
         ("main.json", "pr.json", "--minimize", "bytes"),
-        ("--baseline", "a=true", "--candidate", "b=true", "--sigma", "seconds=1", "--tolerance", "1"),
+        ("--baseline", "a=true", "--candidate", "b=true", "--sigma", "seconds=1", "--contamination", "1%"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line_each(tmp_path: Path, arguments: tuple[str, ...], snapshot: SnapshotAssertion) -> None:

@@ -191,7 +191,7 @@ def test_run_writes_a_report_and_its_json_has_what_one_needs(tmp_path: Path, sna
     plain = json.loads(ran.stdout)
     assert plain["objectives"] == [
         {"name": "cost", "direction": "minimize", "tolerance": "50%", "quantile": 0.5, "statistic": "quantile"}
-        | {"bounds": None, "sigma": None, "exact": False}
+        | {"bounds": None, "sigma": None, "exact": False, "contamination": None}
     ]
     assert plain["seed"] == 7
     assert plain["spec"] == (tmp_path / "toy.toml").read_text()

@@ -146,6 +146,7 @@ def least_sum(look: int, threat: Threat, delta: float) -> float:
     while horizon <= look:
         horizon *= 2
     # Of each side so many may be moved, each of which is in as many pairs as the other has values in a block.
+    horizon = min(horizon, looks_until(MOST_SUMMED))
     return _least_sums(threat.order_hits, delta, horizon)[look] + 2.0 * BLOCK * taken_away(threat.taken, n)
 
 
