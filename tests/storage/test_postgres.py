@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -580,3 +581,12 @@ def test_absurd_numbers_are_named(
     with PostgresStorage(postgres.url(), schema=schema) as strange, refused(BadInput, snapshot) as caught:
         _taken_up(strange)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_storage_that_nobody_closed_leaves_no_connection(postgres: PostgresServer) -> None:
+    storage = PostgresStorage(postgres.new_database())
+    (connection,) = storage._connections._idle
+    storage.itself = storage  # type: ignore[attr-defined]  # found by Python's search for circles, and not at once
+    del storage
+    gc.collect()
+    assert connection.closed

@@ -108,6 +108,7 @@ class Connections:
         self._is_silent = False
         self._lock = threading.Lock()
         self._idle: list[Connection[Any]] = []
+        weakref.finalize(self, _close, self._idle).atexit = False  # also those of a storage that nobody closed
         _alive.add(self)
 
     def run(self, work: Callable[[Connection[Any]], Answer]) -> Answer:
@@ -199,11 +200,12 @@ class Connections:
         connection.close()
 
     def _connect(self) -> Connection[Any]:
-        watched = self._watched
+        owner = weakref.ref(self)  # a connection keeps nothing alive: it is closed with what it belongs to
 
         class Watched(self._psycopg.Connection):  # type: ignore[name-defined, misc]
             def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
-                return super().wait(watched(gen), *args, **options)
+                its = owner()
+                return super().wait(gen if its is None else its._watched(gen), *args, **options)
 
         connection: Connection[Any] = Watched.connect(**self._parameters, autocommit=True)
         settings = {
@@ -216,17 +218,21 @@ class Connections:
             "jit": "off",  # compiling a query takes longer than any of ours
             "default_transaction_read_only": "on" if self._read_only else "off",
         }
-        connection.execute(
-            "SELECT set_config(name, setting, false) FROM unnest(%s::text[], %s::text[]) AS s (name, setting)",
-            [list(settings), list(settings.values())],
-        )
+        try:
+            connection.execute(
+                "SELECT set_config(name, setting, false) FROM unnest(%s::text[], %s::text[]) AS s (name, setting)",
+                [list(settings), list(settings.values())],
+            )
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _drop_idle(self) -> None:
         with self._lock:
-            dropped, self._idle = self._idle, []
-        for connection in dropped:
-            connection.close()
+            dropped = self._idle[:]
+            self._idle.clear()
+        _close(dropped)
 
     def _is_passing(self, error: psycopg.Error) -> bool:
         """Return True if the same work may succeed later: no connection, or a server that is going or coming."""
@@ -240,11 +246,16 @@ _alive: weakref.WeakSet[Connections] = weakref.WeakSet()
 _of_parents: list[Connection[Any]] = []  # kept, so that nothing is said on them when they would be collected
 
 
+def _close(connections: list[Connection[Any]]) -> None:
+    for connection in connections:
+        connection.close()
+
+
 def _after_fork() -> None:
     """In a child process: the parent's connections are the parent's; closing them here would end them there."""
     for connections in list(_alive):
         _of_parents.extend(connections._idle)
-        connections._idle = []
+        connections._idle.clear()
         connections._lock = threading.Lock()
 
 
