@@ -118,10 +118,10 @@ def largest_differences(
 
 
 def refuted_beyond(y: Floats, x: Floats, largest: Ints) -> Floats:
-    """Return the differences beyond which R refutes all, of a sample (n,) and of others (..., m)."""
-    counts = np.arange(1, x.shape[-1] + 1)
-    counts = counts[largest[1:] < len(y)]
-    return np.asarray((y[len(y) - 1 - largest[counts]] - x[..., counts - 1]).max(axis=-1, initial=-np.inf))
+    """Return the differences beyond which R refutes all, of samples (..., n) and (..., m)."""
+    n, counts = y.shape[-1], np.arange(1, x.shape[-1] + 1)
+    counts = counts[largest[1:] < n]
+    return np.asarray((y[..., n - 1 - largest[counts]] - x[..., counts - 1]).max(axis=-1, initial=-np.inf))
 
 
 def by_size(samples: Sequence[Floats]) -> dict[int, tuple[Ints, Floats]]:

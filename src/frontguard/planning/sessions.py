@@ -19,7 +19,7 @@ from frontguard._common.checks import checked_count
 from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument
 from frontguard.evidence.statistics import statistic_of
-from frontguard.evidence.two_sample import MOST_EXACT, region, u_tail
+from frontguard.evidence.two_sample import MOST_EXACT, refuted_beyond, region, u_tail
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.question import Question
 
@@ -181,9 +181,4 @@ class _Checks:
     def _largest(self, y: Floats, x: Floats, sessions: int, delta: float) -> Floats:
         """Return the upper bounds (n,) of Q(y) − Q(x), as `two_sample.largest_difference`."""
         largest = region(sessions, sessions, self._threat, self._level, delta)
-        if largest is None:
-            return np.full(len(y), np.inf)
-        counts = np.arange(1, sessions + 1)
-        counts = counts[largest[1:] < sessions]
-        bounds: Floats = (y[:, sessions - 1 - largest[counts]] - x[:, counts - 1]).max(axis=1, initial=-np.inf)
-        return bounds
+        return np.full(len(y), np.inf) if largest is None else refuted_beyond(y, x, largest)
