@@ -3,6 +3,7 @@
 # make snapshots  writes what the tests have recorded of sentences anew: read the diff
 # make audit  the checks that take too long for every change (see docs/audit.md for their last result)
 # make bench  the ratios of benchmarks/ in one table: what is wanted, what is, what was last time
+# make docs   the docs as a site, in build/site
 # make gallery  screenshots of every picture, report and page, into docs/images/gallery
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ CORE   := tests/evidence tests/pareto tests/policies
 # Where Python may not keep what it has compiled, each of the hundreds of processes of the tests compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test checked lint types imports collected pytest snapshots kernels kernels-of-studies kernels-of-logs audit bench gallery clean
+.PHONY: demo test checked lint types imports collected pytest snapshots kernels kernels-of-studies kernels-of-logs audit bench docs gallery clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -56,7 +57,7 @@ kernels-of-studies: $(VENV)/dev.stamp
 kernels-of-logs: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.support.kernels pairs analyze
 
-audit: $(VENV)/audit.stamp
+audit: $(VENV)/audit.stamp docs
 	$(BIN)/python -m pytest -m audit $(PYTEST_ARGS)
 	$(BIN)/python -m audit --runs 1000 --seed 1
 	FRONTGUARD_KERNELS=interpreted $(BIN)/python -m pytest -n logical --dist worksteal -m "not audit" $(CORE)
@@ -64,6 +65,10 @@ audit: $(VENV)/audit.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+# Warnings are errors: a page that no table of contents has, a link that leads nowhere, a docstring that is not numpydoc's.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html --conf-dir docs . build/site
 
 gallery: $(VENV)/dev.stamp
 	$(BIN)/python -m gallery
@@ -87,6 +92,10 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/audit.stamp: pyproject.toml | $(BIN)/python
 	$(call install,--editable ".[dev$(COMMA)diabetes]")
+	@touch $@
+
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+	$(call install,--editable ".[docs]")
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python

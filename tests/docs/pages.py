@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 RUN, SHOWN = ("sh", "python"), ("text", "json", "toml", "csv", "yaml")
+OF_THE_SITE = ("{toctree}", "{eval-rst}")  # for Sphinx: tables of contents, and the reference
 
 _COMMENT = re.compile(r"<!-- (?P<said>file|exit|until|long|not run)(?::? (?P<what>.*?))? -->")
 
