@@ -11,24 +11,34 @@ and `plot` show answers.
 Names are imported on first use, so that `import frontguard` stays fast; `__init__.pyi` lists them with their places.
 """
 
-import lazy_loader
-
-from frontguard._common.attached import attach
-
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ += ["__version__"]
 
-# What lower packages offer as methods and higher ones do: see `_common.attached`.
-attach("certificate", "frontguard.words.certificate:sentence")  # str(certificate)
-attach("explanation", "frontguard.words.certificate:explanation")  # result.explain(arm)
-attach("comparison", "frontguard.words.comparisons:comparison_in_words")  # str(result.compare(arm, baseline))
-attach("pick", "frontguard.words.comparisons:pick_in_words")  # str(result.pick("knee"))
-attach("answer", "frontguard.words.answers:whole")  # str(answer)
-attach("plot", "frontguard.plot.fronts:front")  # result.plot()
-attach("frame", "frontguard.logs.sources.typed:same_kind")  # answer.to_frame()
-attach("report", "frontguard.reports.write:write_report")  # result.report(path), study.report(path)
-attach("notebook", "frontguard.reports.html:result_html")  # a result in a notebook
-attach("comparisons in a notebook", "frontguard.reports.html:comparisons_html")
-attach("pick in a notebook", "frontguard.reports.html:pick_html")
+def __getattr__(name):
+    """Import a name. The list of names is read now: until the command's first line runs, Ctrl-C is a traceback."""
+    import lazy_loader
+
+    here = globals()
+    here["__getattr__"], here["__dir__"], names = lazy_loader.attach_stub(__name__, __file__)
+    here["__all__"] = [*names, "__version__"]
+    return here[name] if name in here else here["__getattr__"](name)
+
+
+def __dir__():
+    return __getattr__("__all__")
+
+
+ATTACHED = {
+    "certificate": "frontguard.words.certificate:sentence",  # str(certificate)
+    "explanation": "frontguard.words.certificate:explanation",  # result.explain(arm)
+    "comparison": "frontguard.words.comparisons:comparison_in_words",  # str(result.compare(arm, baseline))
+    "pick": "frontguard.words.comparisons:pick_in_words",  # str(result.pick("knee"))
+    "answer": "frontguard.words.answers:whole",  # str(answer)
+    "plot": "frontguard.plot.fronts:front",  # result.plot()
+    "frame": "frontguard.logs.sources.typed:same_kind",  # answer.to_frame()
+    "report": "frontguard.reports.write:write_report",  # result.report(path), study.report(path)
+    "notebook": "frontguard.reports.html:result_html",  # a result in a notebook
+    "comparisons in a notebook": "frontguard.reports.html:comparisons_html",
+    "pick in a notebook": "frontguard.reports.html:pick_html",
+}
+"""What lower packages offer as methods and higher ones do, by their places: see `_common.attached`."""

@@ -90,3 +90,9 @@ main()
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+def test_nothing_is_imported_before_ctrl_c_is_answered() -> None:
+    work = "import sys; before = {*sys.modules}; import frontguard.__main__; print(*sorted({*sys.modules} - before))"
+    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["frontguard", "frontguard.__main__"]
