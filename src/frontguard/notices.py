@@ -158,8 +158,8 @@ class TakenAsRate(Notice, warns=False):
 class LooksDirtier(Notice, about=()):  # the measurements as a whole
     """Samples look far dirtier than the declared contamination: a hint for the eye, on which nothing rests.
 
-    `share` of the values of the worst arm and objective look wrong, by a sign: "far" from the others, "apart" as a
-    group of their own, or "ties", one value again and again. So it is with `arms` of the `of` arms that were looked at.
+    `share` of the values of the worst arm and objective look wrong: "far" from the others, "apart" as a group of their
+    own, or "ties", one value again and again; and so in `arms` of the `of` arms that were looked at.
     """
 
     arm: str
@@ -182,9 +182,8 @@ class LooksDirtier(Notice, about=()):  # the measurements as a whole
 class RowsDiffer(Notice, about=()):  # the log as a whole
     """The rows of a log do not look alike, between its files or from the first to the last: a hint for the eye.
 
-    Of the worst arm and objective, two `parts` (files, or which quarter of its rows) have these `medians`; `chance`
-    is the probability, about, that rows in random order would differ as much anywhere. So it is with `arms` of the `of`
-    arms that were looked at.
+    Of the worst of `arms` of `of` arms, two `parts` (files, or which quarter of its rows) have these `medians`;
+    `chance` is the probability, about, that rows in random order would differ as much anywhere.
     """
 
     arm: str
@@ -213,10 +212,9 @@ class RowsDiffer(Notice, about=()):  # the log as a whole
 class LooksClustered(Notice, about=("column",)):
     """Rows depend on each other within what a `column` tells apart, which was not declared: a hint for the eye.
 
-    Of one `objective`, rows with the same value in the column have the rank `correlation`, with `rows` of them on
-    average, so that the variance of a mean is `inflation` times what it would be of independent rows. `chance` is the
-    probability, about, that independent rows would look so in any column. Where clusters were `declared`, by these
-    columns, they stand in the place of rows.
+    Its values have `rows` rows on average, with this rank `correlation` in an `objective`, so that the variance of a
+    mean is `inflation` times that of independent rows, which would look so in any column with the probability `chance`.
+    Where clusters were `declared`, by these columns, they stand in the place of rows.
     """
 
     column: str
@@ -239,11 +237,7 @@ class LooksClustered(Notice, about=("column",)):
 
 
 class NeighboursAlike(Notice, about=()):
-    """Rows of an arm resemble those beside them: a hint for the eye.
-
-    Of the worst arm and objective, the rank `correlation` from one row to the next; `chance` is the probability, about,
-    that rows in random order would look so anywhere.
-    """
+    """Rows of an arm resemble the next: rank `correlation`, and its `chance` in random order; a hint for the eye."""
 
     template: ClassVar[str] = (
         "a hint: rows that stand side by side resemble each other: of arm {arm!r}, {objective!r} has a correlation of "
@@ -302,10 +296,7 @@ class Excluded(Notice):
 
 
 class BudgetOver(Notice, warns=False):  # the answer says so
-    """The study stopped, or will, because a budget is used up: pulls of all arms, of each arm, seconds of a run, cost.
-
-    The `unit` is that of the cost, and empty for the others.
-    """
+    """The study stopped, or will, because a budget (of cost, in a `unit`) is used up."""
 
     budget: Literal["max_pulls", "max_pulls_per_arm", "max_time", "max_cost"]
     limit: float
@@ -321,10 +312,9 @@ class BudgetOver(Notice, warns=False):  # the answer says so
 
 
 class Polished(Notice, warns=False):
-    """After the certificate pulls went on: of `arms` that are not out so many are still `unsteady`.
+    """Pulls went on after the certificate: of `arms` that are not out, `unsteady` ones moved while their pulls doubled.
 
-    An arm is steady when none of its estimates moved by more than the `share` of its tolerance while its pulls doubled;
-    where nothing is tolerated (`apart` says whether that is so), of how far apart the arms are.
+    That is by more than the `share` of a tolerance or, where nothing is tolerated, of how far they are `apart`.
     """
 
     template: ClassVar[str] = (
@@ -339,10 +329,7 @@ class Polished(Notice, warns=False):
 
 
 class CostsUnknown(Notice):
-    """More than half of the told pulls, or several of an arm and none of its others, did not say what they cost.
-
-    That is taken to be what others of the arm did; of the arms of which none did, what a pull of other arms does.
-    """
+    """Pulls did not say what they cost, which is taken to be what others of the arm, or of other arms, did."""
 
     template: ClassVar[str] = (
         "{pulls:,} of {of:,} pulls did not say what they cost, a number from 0 as metric {metric!r}: they are taken to "
@@ -373,10 +360,7 @@ class NotCounted(Notice, warns=False):
 
 
 class ClustersUsedUp(Notice):
-    """The last `pulls` pulls of `arms` arms (the first of them by name) all fell into clusters that they had already.
-
-    No more of them are asked for: they would not count.
-    """
+    """The last pulls of arms (the first of them by name) fell into clusters that they had already, and do not count."""
 
     names: tuple[str, ...]
     arms: int
@@ -391,10 +375,7 @@ class ClustersUsedUp(Notice):
 
 
 class Alarm(Notice):
-    """Evidence that the data of an arm are dirtier than the declared contamination allows.
-
-    `objective` is None where whole pulls are concerned; `pulls` are those of the arm after which it was found.
-    """
+    """Evidence, after so many `pulls` of an arm, of more contamination than declared; of whole pulls or a metric."""
 
     arm: str
     objective: str | None
@@ -405,8 +386,7 @@ class Alarm(Notice):
 class FailuresAlarm(Alarm):
     """`failed` of `of` pulls failed, or gave no value of the objective; `chance` of so many under ε.
 
-    Where ε is a share and leaves nothing to chance, `allowed` is how many it makes at most. Where clean pulls have come
-    since and `diluted` it, these are the numbers of the moment when it was found.
+    Where ε is a share, it makes `allowed` at most. If clean pulls have `diluted` it since, numbers are of its moment.
     """
 
     failed: int
@@ -469,10 +449,9 @@ class SpreadAlarm(Alarm):
 
 
 class _TooFew(Notice, kw_only=True):
-    """Nothing is known of `arms` (the first of them by name) because they have `most` pulls, or clusters, or fewer.
+    """Nothing is known of `arms` (the first by name), which have `most` pulls, or clusters, or fewer.
 
-    With so many arms and `metrics`, at this confidence and contamination, an arm needs `first` of them at least before
-    any of its intervals has an end, and `whole` before all have two; None where no number would do.
+    An arm needs `first` before any of its intervals has an end, `whole` before all have two; None where none would do.
     """
 
     names: tuple[str, ...]
@@ -503,9 +482,8 @@ class TooFewPulls(_TooFew, kw_only=True):
 class InClusters(Notice, warns=False):
     """The rows of an arm that have the same value in these `columns` are a cluster, which is one observation.
 
-    There are so many `clusters` of all arms, `least` to `most` of an arm. `correlation` is that of ranks within
-    clusters, the largest of any objective; None where it cannot be seen. `by_median`: what counts of a cluster is its
-    median.
+    An arm has `least` to `most` of all `clusters`; `correlation` is the largest of ranks within them, None where it
+    cannot be seen. `by_median`: what counts of a cluster is its median.
     """
 
     columns: tuple[str, ...]
@@ -544,9 +522,8 @@ class SizesMatter(Notice, about=()):
 class InPairs(Notice, warns=False):
     """Arms were measured on the same `blocks`, which `columns` tell apart (rep, in a study), and are compared on them.
 
-    `least` to `most` of these were measured by an arm. `items` is the length of the list that they are of, 0 for none;
-    `complete` says how many arms have measured all of it, so that nothing failed, and `hidden` which share of it may
-    have been replaced. `looked` is False where arms are too many for their pairs to be looked at.
+    An arm has measured `least` to `most`. Of a list of `items`, 0 for none, `complete` arms have measured all, of which
+    a share `hidden` may have been replaced. `looked` is False where arms are too many for their pairs to be looked at.
     """
 
     columns: tuple[str, ...]
@@ -577,10 +554,7 @@ class InPairs(Notice, warns=False):
 
 
 class AbsentPairs(Notice, about=()):
-    """`absent` of `of` pairs of an arm and what `columns` tell apart have no row; `arm` has most of these, `most`.
-
-    They count as failed, unless chance is said to have decided which they are.
-    """
+    """`absent` of `of` pairs of an arm and `columns` have no row, `most` of `arm`; unless by chance, they failed."""
 
     columns: tuple[str, ...]
     absent: int
@@ -668,10 +642,7 @@ class RowsWithoutArm(Notice):
 
 
 class RowsLeftOut(Notice):
-    """Only rows count that have one of these values in each of these columns: `rows` of `of` have not.
-
-    How many is None where it was not counted: in a state that was made so.
-    """
+    """Only rows with one of these values in each of these columns count: `rows` of `of`, if counted, have not."""
 
     where: tuple[tuple[str, tuple[str, ...]], ...]
     rows: int | None = None

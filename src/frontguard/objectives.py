@@ -393,9 +393,7 @@ class Objective:
         return -array + 0.0 if self.minimized else array + 0.0  # + 0.0 makes −0 a plain 0
 
     def observed(self, values: npt.ArrayLike) -> Floats:
-        """Values as samples hold them: inner ones, or of a mean their place between its bounds, best at 1.
-
-        NaN (or None) is a failed measurement and stays NaN.
+        """Values as samples hold them: inner ones, or of a mean their place between bounds, best at 1; NaN failed.
 
         >>> Objective("cost", "minimize", statistic="mean", bounds=(0, 4)).observed([1.0, 4.0]).tolist()
         [0.75, 0.0]
@@ -454,9 +452,7 @@ class Objective:
         return array + 0.0
 
     def outward_interval(self, low: npt.ArrayLike, high: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """The inner intervals [low, high] in the metric's units, lower end first.
-
-        Ends are exchanged for a minimised metric, never sorted: an empty interval (low > high) stays empty.
+        """The inner intervals [low, high] in the metric's units, lower end first; an empty one (low > high) stays so.
 
         >>> low, high = Objective("seconds", "minimize").outward_interval(-3.0, -2.0)
         >>> float(low), float(high)
@@ -574,11 +570,7 @@ def tolerances(objectives: Sequence[Objective]) -> Floats:
 def refuse_forgotten_percent(
     objectives: Sequence[Objective], estimates: Floats, whose: str, ends: Floats | None = None
 ) -> None:
-    """Refuse an absolute tolerance that exceeds all inner estimates (n, M): most likely a percentage was meant.
-
-    Of a few values, it must exceed all `ends` (m, M) between which the estimates may be. With such a tolerance no
-    difference matters, so that whatever is measured passes. Of metrics that need not be positive there are no
-    percentages.
+    """Refuse a tolerance beyond all inner estimates (n, M), or of few `ends` (m, M): likely a percentage was meant.
 
     >>> seconds = Objective("seconds", tolerance=5)
     >>> refuse_forgotten_percent([seconds], np.array([[-0.1]]), "the baseline")

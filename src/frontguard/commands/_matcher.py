@@ -1,10 +1,7 @@
-"""Looks for patterns in texts, in a process that can be ended. A script: started by path, imports nothing of ours.
+"""Looks for patterns in texts, in a process that can be ended: `python -I -S _matcher.py FD`. Imports nothing of ours.
 
-    python -I -S _matcher.py FD
-
-takes `(pattern, text, seconds)` from the connection at the file descriptor FD, and answers with the group of the last
-match, or None. One that takes longer than its seconds (0: for ever) ends this process, by a signal of the kernel's:
-while `re` looks, no Python runs.
+Takes `(pattern, text, seconds)` from the connection at FD, and answers with the group of the last match, or None. One
+that takes longer (0: for ever) ends this process by a signal of the kernel's: while `re` looks, no Python runs.
 """
 
 import re

@@ -1,11 +1,7 @@
 """Pulls made by running commands: what an arm needs before its first, and the metrics in what a command printed.
 
-Every way to fail ends in a measurement with a short reason, the same text for the same failure so that failures can be
-counted, and a detail for whoever wants to know more.
-
-A metric is read from the JSON object on the last line that is not blank (`json`), from the last match of a pattern
-(`regex`), or is measured by us (`seconds`, `cpu_seconds`, `max_rss`). One that cannot be read fails alone: the others
-keep their values, and so does one that only its tolerance or bounds make unusable.
+Every way to fail ends in a measurement with a short reason, the same for the same failure, and a detail. A metric that
+cannot be read, or that its tolerance or bounds make unusable, fails alone.
 """
 
 from __future__ import annotations
@@ -43,11 +39,7 @@ _PATIENCE = 2.0  # seconds of cleaning up after which a person is told
 
 @dataclass(frozen=True)
 class CommandMeasurement(Measurement):
-    """The outcome of one command: `values` has every metric by name, `detail` more than the `reason`.
-
-    `explained` says that the detail has the reason in it already. `returncode` is minus the number of a signal, and
-    None if the command never ran.
-    """
+    """The outcome of one command: `values` has every metric by name, `detail` more than the `reason`."""
 
     detail: str = ""
     explained: bool = False
@@ -72,8 +64,7 @@ def run_pull(
     """Run a command (arguments, or a text for `/bin/sh`) as one process group and read its metrics.
 
     `env` is the whole environment; ours unless given. `secrets` are masked in what is kept of its output. `cancel` may
-    be set from another thread. `cost` says where the cost is read, which fails nothing. `patterns` look for regular
-    expressions; unless given, some that are made for this pull.
+    be set from another thread. `cost` says where the cost is read, which fails nothing.
 
     >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
     >>> outcome.values, outcome.reason
@@ -173,8 +164,7 @@ class Commands(AbstractContextManager["Commands"]):
     """The commands of a spec, ready to pull its arms from any number of threads. Use it in a `with` statement.
 
     Every arm has a folder of its own, `{workdir}`, below `base`. It is prepared and warmed up once, before its first
-    pull; other threads wait for that. If it cannot be prepared, every pull of it fails, with the reason. `preparing`
-    has the names of arms that are being prepared. At the end every arm that was begun is cleaned up. `tell` takes what
+    pull; if that fails, every pull of it does. At the end every arm that was begun is cleaned up. `tell` takes what
     went wrong beside the pulls, in any thread.
     """
 
@@ -380,10 +370,7 @@ def read_metrics(
     cut: bool = False,
     last_match: Callable[[str, str], str | None],
 ) -> Reading:
-    """Read every metric. `cut` says that the beginning of `stdout` is missing.
-
-    `last_match` looks for a pattern in a text, and may raise `TookTooLong`.
-    """
+    """Read every metric, regular expressions by `last_match`. `cut`: the beginning of `stdout` is missing."""
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}  # by reason, once: two metrics of one missing object are one failure
     kind = ""

@@ -1,8 +1,6 @@
 """The format of a spec, and its complaints in one line each: file, line, key, wanted, got.
 
-A key has its reader beside it, which knows what is wanted. What is asked ([[objective]], [[limit]], and what
-[study] and [budget] say of it) is read by `frontguard.question`, and what must agree between keys (arms, commands,
-placeholders) is checked in `spec`.
+A key has its reader beside it. What is asked is read by `frontguard.question`; `spec` checks that keys agree.
 """
 
 from __future__ import annotations

@@ -67,9 +67,7 @@ def run_group(
     memory: bool = False,
     grace: float = GRACE,
 ) -> EndedProcess:
-    """Run a command to its end. Raises `OSError` if it cannot be started.
-
-    `memory` measures max_rss, through a small process in between, which costs some 10 ms outside of the measured time.
+    """Run a command to its end. `memory` measures max_rss through a process in between, some 10 ms outside of the time.
 
     >>> run_group(["sh", "-c", "echo hello; exit 3"], cwd="/", env=dict(os.environ), timeout=60).returncode
     3
@@ -304,10 +302,7 @@ def end_marked(mark: str, first: int) -> None:
 
 
 def end_abandoned() -> int:
-    """Kill the pulls that lost their runner, before they disturb a new run. How many processes there were.
-
-    Only runners of this machine that are certainly dead count, and never those of a pull that we are part of.
-    """
+    """Kill the pulls of runners of this machine that are certainly dead, but for one that we are part of; how many."""
     own = set(os.environ.get(MARK, "").split())
     found = _marked(
         psutil.pids(), lambda written: any(is_lost(mark.rpartition("#")[0]) for mark in set(written.split()) - own)
@@ -325,11 +320,7 @@ def run_folder() -> Iterator[Path]:
 
 
 def clear_abandoned() -> int:
-    """Remove the folders that runs of this user left in the temporary directory when they were killed. How many.
-
-    Only folders count that nobody else can write to: in a folder for all, such as /tmp, others can put anything beside
-    ours, but nothing into it.
-    """
+    """Remove temporary folders, not writable by others, that killed runs of this user left; how many."""
     cleared = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
         with suppress(OSError, ValueError):  # none of ours, or something in it cannot be removed
@@ -351,10 +342,7 @@ def group_is_alive(group: int) -> bool:
 
 
 def _started_after(first: int) -> list[int]:
-    """Processes that may have been started after this one; where the system does not say, all but this one and ours.
-
-    Linux gives numbers out in order, and says which was the last: in the usual case `first` is still the newest.
-    """
+    """Processes that may be newer than this one: Linux numbers them in order; elsewhere all but this one and ours."""
     try:
         newest = int(Path("/proc/loadavg").read_text("ascii").split()[-1])
     except (OSError, ValueError, IndexError):
@@ -367,10 +355,7 @@ def _started_after(first: int) -> list[int]:
 
 
 def _marked(pids: Sequence[int], wanted: Callable[[str], bool]) -> list[psutil.Process]:
-    """The processes whose mark is wanted.
-
-    While a process becomes another program its environment looks empty: those are looked at again, a few times.
-    """
+    """The processes with the wanted mark; while one becomes another program it has none, and is looked at again."""
     found = []
     for _ in range(_LOOKS):
         unclear = []
@@ -426,10 +411,7 @@ class Patterns(AbstractContextManager["Patterns"]):
     def last(
         self, pattern: str, text: str, *, seconds: float | None = None, cancel: threading.Event | None = None
     ) -> str | None:
-        """The group of the last match, empty if it took no part in it; None if nothing matched.
-
-        Raises `TookTooLong` after so many seconds, and `Stopped` when `cancel` is set meanwhile.
-        """
+        """The group of the last match, "" if it took no part; None without a match. Raises `TookTooLong`, `Stopped`."""
         with self._lock:
             matcher = self._idle.pop() if self._idle else None
         if matcher is not None and not matcher.lives():  # somebody ended it

@@ -42,10 +42,7 @@ _PLAIN = str.maketrans({"█": "#", "░": ".", "…": "~", "−": "-", "∞": "
 
 
 class Pace:
-    """When to look again: every `every` seconds at most, and less often if looking takes more than 2 % of the time.
-
-    A look that takes long once, because something is loaded, is not held against the next one.
-    """
+    """When to look again: every `every` seconds, or less often if looking takes more than 2 % of the time twice."""
 
     def __init__(self, *, first: float = 0.0, every: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._every = clock, every
@@ -162,10 +159,7 @@ def _foot(found: Answer, width: int) -> list[Text]:
 
 
 def _arms(found: Answer, width: int, room: int) -> list[Text]:
-    """The table of the answer, the front first and each verdict by name; arms that find no room are counted.
-
-    Arms change places when verdicts do, and never because numbers move.
-    """
+    """The table of the answer, the front first and each verdict by name; arms that find no room are counted."""
     most = min(len(found.arms), room)
     while True:
         table = arm_table(found, shown(found, most), deciders=False)
@@ -244,10 +238,7 @@ class CommandedRun:
         self._said: set[tuple[str, ...]] = set()
 
     def until_done(self) -> Ended:
-        """Pull until the study is done, its time is over, or `cancel` or `give_up` is set, as in `drive`.
-
-        Raises `FirstMistake` if every first pull of every arm fails: then nothing is stored.
-        """
+        """Pull until it is done, stopped or given up, as `drive`. Raises `FirstMistake` if every first pull fails."""
         seconds = self.spec.max_time
         new = self.study.storage.size(self.study.name)[1] == 0
         objectives = self.spec.question.objectives
@@ -294,9 +285,7 @@ class CommandedRun:
                 self.view.show(self.snapshot)
 
     def _unless_it_was_meant_for_us(self, outcome: CommandMeasurement) -> CommandMeasurement:
-        """A command that is being started when a terminal sends Ctrl-C is not in a group of its own yet, and dies of
-        it: nothing that its arm is to blame for.
-        """
+        """Cancel, not fail, a pull that died of our Ctrl-C: a command being started is in no group of its own."""
         if outcome.returncode in [-number for number in STOPS] and self.cancel.wait(MOMENT):
             return replace(outcome, reason=CANCELLED)
         return outcome

@@ -1,7 +1,4 @@
-"""A spec: one short TOML file that says what is compared, by which commands, and how surely.
-
-`read_spec` reads a file, `spec_from_arms` makes a spec from the command line. Either checks all that can be checked
-before the first command runs.
+"""A spec: one short TOML file, or a command line, that says what is compared, by which commands, and how surely.
 
 In a command `{opt}` stands for a parameter of the arm, `{{` and `}}` for plain braces. An argument of placeholders that
 becomes empty disappears, so that a parameter can say "no flag"; one that is written empty stays. In a text for a shell
@@ -129,11 +126,7 @@ COMMANDS = ("command", "prepare", "before", "after", "cleanup")
 
 @dataclass(frozen=True)
 class Arm:
-    """A candidate: its name, its parameters, and its commands, placeholders and all.
-
-    `prepare` and `warmups` runs of the command come before its first pull in a run, `before` and `after` around every
-    run of the command, `cleanup` when the run ends.
-    """
+    """A candidate: its name, its parameters, and its commands, placeholders and all."""
 
     name: str
     parameters: dict[str, Scalar]
@@ -222,8 +215,8 @@ def usual_kind(name: str) -> SourceKind:
 class Spec:
     """A comparison: what is compared, by which commands, and how surely.
 
-    `storage` is an absolute path or a URL, None if nothing was said and there is no file to put it beside. `cwd` is
-    absolute; `written_cwd` as the file has it. `source_text` is the file, for reports, without its secrets.
+    `storage` is an absolute path or a URL, or None. `cwd` is absolute; `written_cwd` as the file has it. `source_text`
+    is the file without its secrets.
     """
 
     name: str
@@ -252,11 +245,7 @@ class Spec:
         return {"arm_columns": list(self.grid), "arm_parts": rows}
 
     def identity(self) -> dict[str, Any]:
-        """Return what of its commands must not change when a study is taken up again, as JSON holds it.
-
-        Workers, timeouts and the folder of the spec may change; the question and the seed are the study's. Of variables
-        only the names are here; `about` shows that a value changed.
-        """
+        """Return, as JSON, what of its commands must not change when a study is taken up; of variables the names."""
         identity = {
             "arms": [arm.identity() for arm in self.arms],
             "cwd": self.written_cwd,
@@ -304,10 +293,7 @@ class Spec:
         return replace(known.get(metric, MetricSource(metric, usual_kind(metric))), objective=None)
 
     def about(self, begun: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what a study keeps of this spec; `begun` is what it kept when it began, if it did.
-
-        Values of variables are kept as a fingerprint of all of them. Raises `BadInput` if they have changed.
-        """
+        """Return what a study keeps of this spec; refuse values of variables other than it had when it `begun`."""
         identity = self.identity()
         kept_identity = (begun or {}).get("identity")
         before = kept_identity if isinstance(kept_identity, dict) else {}
@@ -336,10 +322,7 @@ def default_lease(arms: Sequence[Arm], timeout: float, prepare_timeout: float) -
 def spec_from_arms(
     arms: Sequence[str], *, options: Sequence[str] = (), threat: str | None = None, **asked: Unpack[Asked]
 ) -> Spec:
-    """A spec from texts NAME=COMMAND; commands are split as a shell would, but run without one.
-
-    `options` say by which option each was given, where that is not --arm. Without metrics the wall time is minimised.
-    Tolerances are 5% unless given. Braces are plain, but for our own placeholders.
+    """A spec from texts NAME=COMMAND, split as a shell would, each given by one of `options`; by default of wall time.
 
     >>> spec = spec_from_arms(["short=sleep 0.1", "long=sleep 0.2"])
     >>> [(arm.name, arm.command) for arm in spec.arms], spec.question.objectives[0].name

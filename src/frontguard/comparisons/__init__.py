@@ -1,7 +1,5 @@
 """How arms compare by their intervals: how much better one is than another, which one to take, what a front is worth.
 
-May know: objectives, limits and notices; nothing of policies, studies and logs, whose results ask for it. Start with:
-
 - `effects`: two arms, the difference and the ratio in each metric, and what is certain of them;
 - `outcomes`: what follows for candidates and their baseline;
 - `picks`: one arm to take, how sure that is, which one does for another, and what options ask for beside an answer;

@@ -83,10 +83,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Effect:
-    """An arm against the baseline in one metric, in its units: arm − baseline, and arm / baseline where that is one.
-
-    There is no ratio (None) unless the baseline is certainly positive and the arm certainly not negative.
-    """
+    """An arm against the baseline in one metric; a ratio if the baseline is positive and the arm not negative."""
 
     metric: Objective
     difference: Span
@@ -101,10 +98,7 @@ class Effect:
 
     @property
     def told(self) -> Span:
-        """What is told of it first: the ratio, unless there is none or the metric is compared by differences.
-
-        Nor where the difference alone, within pairs, says which of the two is more.
-        """
+        """The ratio; the difference where there is none, tolerances are amounts, or it alone says which is more."""
         if self.ratio is None or by_difference(self.metric):
             return self.difference
         apart = self.difference.low > 0.0 or self.difference.high < 0.0
@@ -131,10 +125,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Comparison(Mapping[str, Effect]):
-    """An arm against a baseline in every metric; `confidence` is that of all comparisons of the result together.
-
-    Without a confidence nothing is promised, and every contrast is open.
-    """
+    """An arm against a baseline in every metric; `confidence` is of all comparisons together, None if not promised."""
 
     arm: str
     baseline: str
@@ -170,8 +161,7 @@ class Comparison(Mapping[str, Effect]):
 class Intervals:
     """A table (K, M) of point estimates and the ends of intervals; NaN where there is no estimate.
 
-    Of inner values, which policies compare, larger ones are better in every objective: of a metric that is minimised
-    they are its negative; where its tolerance is a share ("2%"), logarithms.
+    Of inner values larger ones are better: negatives of a minimised metric; logarithms where its tolerance is a share.
     """
 
     estimates: Floats
@@ -209,10 +199,7 @@ class Intervals:
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Some arms against one baseline; arrays have a row for each of the arms and a column for each metric.
-
-    `numbers` are the arms' numbers in the result they are from, `contrasts` are numbers of `Contrast`.
-    """
+    """Some arms, `numbers` of the result, against one baseline; arrays have a row for each and a column a metric."""
 
     baseline: str
     arms: tuple[str, ...]
@@ -293,11 +280,7 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Comparable:
-    """Arms with names, and inner values (K, M) of their metrics: point estimates, and intervals that hold at once.
-
-    `apart` (K, K, M), where arms were measured in pairs, has upper bounds of an arm less another one, which hold with
-    the intervals; ∞ where pairs say nothing.
-    """
+    """Arms, inner values (K, M) and intervals that hold at once; with pairs, upper bounds `apart` (K, K, M), or ∞."""
 
     arms: Sequence[str]
     metrics: tuple[Objective, ...]
@@ -350,9 +333,7 @@ def against(intervals: Comparable, baseline: int, numbers: Ints) -> Comparisons:
 def effect_between(
     metric: Objective, estimates: tuple[float, float], bounds: tuple[float, float], contrast: Contrast
 ) -> Effect:
-    """Return an arm against its baseline by bounds of their difference alone, both in inner values.
-
-    `estimates` are those of the baseline and of the arm; `bounds` are upper ones of arm − baseline and the other way.
+    """Return an arm against its baseline by bounds, each way, of their difference alone; all in inner values.
 
     >>> seconds = Objective("seconds", "minimize", tolerance="2%")
     >>> effect = effect_between(seconds, (0.0, -0.1), (0.0, 0.2), Contrast.NO_BETTER)
@@ -415,9 +396,8 @@ def _differences(mine: _Ends, its: _Ends) -> _Ends:
 def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tuple[Floats, Floats]:
     """Return by how much arms are ahead of the baseline, at least and at most, by intervals and by differences.
 
-    `ahead` bounds the arm less the baseline from above, `behind` the baseline less the arm. They say nothing of an arm
-    that has no interval, and together with it nothing where the two contradict each other: that refutes what is
-    assumed.
+    `ahead` bounds the arm less the baseline from above, `behind` the reverse. They say nothing of an arm without an
+    interval, nor where intervals contradict them: that refutes what is assumed.
     """
     most = np.where(best < np.inf, np.minimum(best, ahead), best)
     least = np.where(worst > -np.inf, np.maximum(worst, -behind), worst)
@@ -427,10 +407,7 @@ def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tup
 
 
 def _sharpen(spans: Intervals, d: int, low: Floats, high: Floats) -> None:
-    """Put these ends in the place of those that intervals give, where there are any; the estimate lies between them.
-
-    Where they say as much as intervals do, those stand: what was made of logarithms is rounded.
-    """
+    """Put these ends in the place of those of intervals, unless they say as much: what was logarithms is rounded."""
     there = ~np.isnan(spans.lower[:, d])
     for ends, found in ((spans.lower, low), (spans.upper, high)):
         same = np.isclose(ends[:, d], found, rtol=1e-12, atol=0.0)

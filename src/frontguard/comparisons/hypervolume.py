@@ -35,11 +35,7 @@ _FILTERED = 20_000  # points among which those that others beat are found
 
 @dataclass(frozen=True)
 class Hypervolume:
-    """What the front dominates beyond `reference`: certainly so much at least, and so much at most; in units.
-
-    None where it takes too long to compute, infinite where an arm is not bounded. Without a confidence nothing is
-    promised.
-    """
+    """What the front dominates beyond `reference` in units: at least, about, at most; None where it takes too long."""
 
     reference: tuple[tuple[str, float], ...]  # metric → value
     certain: float | None
@@ -57,11 +53,7 @@ class Hypervolume:
 def front_volume(
     intervals: Comparable, listed: Bools, contending: Bools, reference: Mapping[str, float] | None = None
 ) -> Hypervolume:
-    """The hypervolumes of a result.
-
-    The reference is, for metrics that it does not name, a tenth of the range of all estimates beyond the worst of them:
-    on the worst itself, arms at the ends of a front would count for nothing.
-    """
+    """The hypervolumes of a result; by default beyond a tenth of the range below the worst, so that the ends count."""
     signs = np.array([-1.0 if metric.minimized else 1.0 for metric in intervals.metrics])
 
     def upward(inner: Floats) -> Floats:
@@ -129,11 +121,7 @@ def standing_out(points: Floats) -> Bools:
 
 
 def _volume(intervals: Floats) -> float:
-    """What intervals from the origin cover together: each adds itself, less what those after it cover of it.
-
-    They are in the order of their last coordinate, so that in it those after an interval reach as far as the interval
-    does.
-    """
+    """What intervals from the origin cover, ordered by their last coordinate: each less what those after it do."""
     if intervals.shape[1] == 1:
         return float(intervals.max(initial=0.0))
     if intervals.shape[1] == 2:

@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Worded):
-    """What is certain of a candidate against its baseline, where a difference up to the tolerance is none.
-
-    Numbered like `Feasibility`: within a limit is not worse, beyond it is worse.
-    """
+    """What is certain of a candidate against its baseline beyond the tolerance; numbered like `Feasibility`."""
 
     NOT_WORSE = 0
     OPEN = 1
@@ -82,8 +79,8 @@ def outcomes_of(worst: Floats, best: Floats, tolerances: Floats) -> Ints:
 def outcomes_between(its: Intervals, mine: Intervals, apart: tuple[Floats, Floats], tolerances: Floats) -> Ints:
     """Outcomes (P, M) of P candidates against their baselines, in M objectives.
 
-    `its` and `mine` are the ends (P, C) of intervals of inner values, the columns of the objectives first; `apart` has
-    upper bounds (P, M) of the candidate less its baseline, and of the baseline less the candidate, beside these.
+    `its` and `mine` are intervals (P, C) of inner values, the objectives first; `apart` has upper bounds (P, M) of the
+    candidate less its baseline, and of the baseline less the candidate.
     """
     M = len(tolerances)
     worst, best = mine.lower[:, :M] - its.upper[:, :M], mine.upper[:, :M] - its.lower[:, :M]
@@ -121,10 +118,7 @@ Cleaner = tuple[Outcome, float]
 
 @dataclass(frozen=True)
 class Check:
-    """One metric of a candidate: how it compares with the baseline, and up to which ε that would be certain as well.
-
-    `holds_up_to` is None where nothing is certain, or where it is not known.
-    """
+    """One metric of a candidate, and the ε up to which its outcome would be certain; None where open, or not known."""
 
     effect: Effect
     holds_up_to: float | None = None
@@ -285,9 +279,8 @@ def _span(gate: Gate, mine: Intervals) -> Span:
 class GateDetails:
     """What a gate found of each candidate. All that is certain in it holds at once, with the question's confidence.
 
-    `status` is "decided", or why it is not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do,
-    if the samples go on as they are), "log" (there are no more measurements). `only_baseline` and `only_candidate` are
-    arms of one side's log, of which nothing is said.
+    `status` is "decided", or why not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do, if
+    samples go on as they are), "log". Nothing is said of arms that are `only_baseline` or `only_candidate`.
     """
 
     pairs: tuple[GatePair, ...]
@@ -315,10 +308,7 @@ class GateDetails:
 
     @property
     def holds_up_to(self) -> float | None:
-        """The largest ε up to which the outcome would be certain; None where it is open, or where that is not known.
-
-        Not worse needs all checks, worse the one that stands longest.
-        """
+        """The largest ε up to which the outcome is certain (all checks, or one that is worse); None where not known."""
         if self.outcome == Outcome.OPEN:
             return None
         known = [check.holds_up_to for _, check in self.checks if check.outcome == self.outcome]
@@ -355,7 +345,7 @@ class GateDetails:
 
 
 def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:
-    """For each check that is decided at the first level the last one up to which it stands; NaN for open ones.
+    """The last level up to which each check stands that is decided at the first; NaN for open ones.
 
     As ε rises intervals only widen, so that what is no longer certain never is again: bisection finds where it is lost.
 

@@ -1,15 +1,15 @@
 """Choosing one: the arm with the best score, how sure that is, and what it gives up against the others on the list.
 
-A score rises with every metric (in the direction that is better), so that it lies between the scores of the two ends of
-an arm's interval, and no arm that another one dominates has a higher one (docs/theory.md, (w)). There are two:
+A score rises with every metric (in its better direction), so that it lies between the scores of the two ends of an
+arm's interval, and no arm that another one dominates has a higher one (docs/theory.md, (w)). There are two:
 
 - *weights*: Σ w · y, where y is a metric in its own units, in per cent where its tolerance is a percentage (100 times
-  the logarithm, so that percentages add up), and its negative where it is minimised. A weight is what one unit, or one
-  per cent, is worth. A metric without one does not count.
-- *the knee*: of each metric, the share of its range over the list by which an arm is behind the best of the list, and
-  of these shares the largest: the knee has the least. Range and best are those of the estimates.
+  the logarithm, so that percentages add up), and its negative where it is minimised.
+- *the knee*: of each metric, the share of its range over the list by which an arm is behind the best of the list; the
+  knee has the least of the largest share. Range and best are those of the estimates.
 
-Limits, if there are any, come first: only arms that certainly keep to them are chosen."""
+Only arms that certainly keep to limits, if there are any, are chosen.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +51,8 @@ class Wish:
 class Pick:
     """An arm that was chosen, how sure that is, and what it gives up.
 
-    `arm` is None where none certainly keeps to the limits. It is `certain` if no other arm has a higher score;
-    otherwise the arm with the highest one is `among` some. `behind` is by how much the chosen one is behind it at most,
-    in units of the score. `others` compares every other arm on the list with the chosen one.
+    `arm` is None where none certainly keeps to the limits. Unless it is `certain` to have the highest score, that is of
+    one `among` some, and it is `behind` by that much at most. `others` compares the list with it.
     """
 
     arm: str | None
@@ -160,10 +159,7 @@ def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit 
 
 
 def pick(intervals: Comparable, listed: Bools, contending: Bools, within: Bools, wish: Wish) -> Pick:
-    """Return the arm to choose of those that are `listed`, and how sure that is.
-
-    Those that are `contending` are neither excluded nor beyond a limit; of these, some are certainly `within` all.
-    """
+    """Return the arm to choose of `listed` ones; `contending` ones may, `within` ones certainly keep to all limits."""
     lower, upper = known_ends(intervals.lower, intervals.upper)
     intervals = replace(intervals, lower=lower, upper=upper)
     keeps, may_keep = within.copy(), contending.copy()
@@ -208,10 +204,7 @@ def _chosen(able: Bools, perhaps: Bools, listed: Bools, centre: Floats) -> int |
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    """A number that rises with the values of some metrics: their sum by weights or, the knee's, the least of them.
-
-    Without any metric nothing tells arms apart.
-    """
+    """A number that rises with some metrics: their sum by weights or, the knee's, the least of them; 0 without any."""
 
     columns: Ints
     weights: Floats  # of each of these metrics; the knee's are ranges, by which its values are divided
@@ -364,11 +357,7 @@ _AT_A_TIME = 1 << 18
 
 @dataclass(frozen=True)
 class Replacement:
-    """The listed arm `by` that does for one that is not listed, and what is certain of the two.
-
-    In units of the metrics, or as shares where the tolerance is one: by how much `by` may be worse at most (0: it is
-    certainly as good), and by how much it is better at least (0: that is not certain).
-    """
+    """The listed arm `by` that does for another: it `costs` at most, and `gains` at least, these units or shares."""
 
     by: str
     costs: dict[str, float]
@@ -389,7 +378,7 @@ def find_replacing(
     """For each of the arms `which` the listed one that costs least in their place; −1 if none is listed.
 
     The cost is the largest over objectives, in tolerances; of equal ones, the one that leads most by the estimates.
-    Among too many arms, the one that decides an arm, or that decides that one, is named.
+    Among too many arms it is the one that decides an arm, or that decides that one.
 
     >>> ends = np.array([[1.0, 5.0], [5.0, 1.0], [0.5, 4.9]])
     >>> find_replacing(ends, ends, ends, np.ones(2), np.array([2]), np.array([0, 1]), np.array([-1, -1, 0])).tolist()

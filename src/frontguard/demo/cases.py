@@ -1,11 +1,8 @@
 """The demonstration's cases: sabotaged treatments, a bombed review log, and compiler flags beside a noisy neighbour.
 
-36 treatments, each a meal and an insulin bolus, are judged by the minutes that the blood glucose spends above and below
-the safe range. A saboteur replaces a share ε of the records of the five best treatments by the worst that can be
-recorded; our policy and a mean-based method see the same records.
-
-The review log holds reviews of twelve movies by two age groups, drawn from the bundled score counts, and a campaign of
-one-star reviews against the one that leads (`examples/review-log/make_log.py`).
+36 treatments, a meal and an insulin bolus each, are judged by the minutes of blood glucose above and below the safe
+range. A saboteur replaces a share ε of the records of the five best by the worst that can be recorded. The log has
+reviews of twelve movies, and a campaign of one-star reviews against the best (`examples/review-log/make_log.py`).
 """
 
 from __future__ import annotations

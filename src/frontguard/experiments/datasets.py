@@ -1,7 +1,4 @@
-"""The data sets: MovieLens, SW-LLVM and UVA/PADOVA of the paper, and compiler flags; each with what reads it.
-
-Their tables are part of the package, but for SW-LLVM, which comes from a file that the user has.
-"""
+"""The data sets, with what reads them; all are part of the package but SW-LLVM, which the user has as a file."""
 
 from __future__ import annotations
 
@@ -43,9 +40,7 @@ def bundled_rows(name: str) -> list[dict[str, str]]:
 AGE_GROUPS: tuple[str, ...] = ("0-18", "19-25", "26-35", "36-45", "46+")
 SCORES: tuple[int, ...] = (1, 2, 3, 4, 5)
 SELECTIONS: tuple[str, ...] = ("margin", "tradeoff")
-"""`margin`: the Pareto arms' medians withstand the largest share of bombing; `tradeoff`: their median vectors
-differ.
-"""
+"""`margin`: the Pareto arms' medians withstand most bombing; `tradeoff`: their median vectors differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +87,7 @@ HOW_TO_GET = (
 
 
 def read_settings(path: Path) -> tuple[Floats, Ints]:
-    """The points (1023, 2), both objectives maximised, and the arm of each.
-
-    They are read from a CSV, or from one in the directory `path` or its folder `sw_llvm`.
-    """
+    """The points (1023, 2), both maximised, and the arm of each, of a CSV, a directory or its folder `sw_llvm`."""
     places = (path, path / CSV_NAME, path / "sw_llvm" / CSV_NAME)
     file = next((place for place in places if place.is_file()), None)
     if file is None:
@@ -137,9 +129,8 @@ _COLUMNS = ("carbs_g", "bolus_u", "minutes_above", "minutes_below")
 class Treatments:
     """The arms, and what happens when the meal was miscounted.
 
-    `points` (36, 2) are the standardised objectives: points · deviation + centre are minus the minutes. `carbs` and
-    `bolus` (36,) name the arms. `miscounted` (n, 2) are the outcomes of the same bolus with another meal,
-    `miscounted_arm` (n,) the arm that each belongs to.
+    Minus the minutes are `points` (36, 2) · deviation + centre. `carbs` and `bolus` (36,) name the arms. `miscounted`
+    (n, 2) are outcomes of the bolus of `miscounted_arm` (n,) with another meal.
     """
 
     carbs: Floats
@@ -196,9 +187,8 @@ _NUMBERS = ("at", "neighbour", *OBJECTIVES, "seconds", "reference_seconds")
 class Recording:
     """Recorded pulls, a row each, in the order of their measurement.
 
-    `metrics` (n, 2) are time and bytes, both to be minimised; `neighbour` (n,) says whether the noisy neighbour was on;
-    `at` (n,) are seconds since the recording began, `seconds` (n,) and `reference_seconds` (n,) what a pull took for
-    the measured build and for plain -O2: time is their quotient. `facts` describe machine, compiler and neighbour.
+    `metrics` (n, 2) are time, as the quotient of `seconds` and `reference_seconds` (plain -O2), and bytes; `neighbour`
+    (n,) says whether the noisy neighbour was on, `at` (n,) when, `facts` describe machine and compiler.
     """
 
     arms: tuple[str, ...]
@@ -222,10 +212,7 @@ class Recording:
         return np.array([np.median(self.pulls_of(arm), axis=0) for arm in self.arms])
 
     def points(self) -> tuple[Floats, Ints]:
-        """The pulls without the neighbour on the scale of the experiments, (n, 2), and the arm of each.
-
-        Minus the logarithms, so that larger is better; the medians of the arms have the mean 0 and the deviation 1.
-        """
+        """The pulls without the neighbour as minus logarithms (n, 2), standardised by arms' medians, and their arms."""
         centres = -np.log(self.medians())
         points = (-np.log(self.metrics[~self.neighbour]) - centres.mean(axis=0)) / centres.std(axis=0)
         return points, self.arm_of_row[~self.neighbour]

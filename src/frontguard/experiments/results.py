@@ -45,9 +45,7 @@ class Judgement:
 
 
 def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accuracy: float) -> Judgement:
-    """Judge the returned sets by the true medians, the unavoidable bias D (`bias`) and α (`accuracy`).
-
-    An empty set covers nothing: it never succeeds, and RO and r-F1 are 0.
+    """Judge the returned sets by the true medians, D (`bias`) and α (`accuracy`); an empty one never succeeds.
 
     >>> verdict = judge([[True, False, False], [False, False, True]],
     ...                 [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], bias=0.0, accuracy=0.1)
@@ -73,9 +71,7 @@ def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accur
 
 
 def robust_f1(hits: npt.ArrayLike, uncovered: npt.ArrayLike, wrong: npt.ArrayLike) -> Floats:
-    """r-F1 = 2h / (2h + u + w) from |Π_r ∩ P|, the uncovered Pareto arms and |P \\ Π_r| of each run.
-
-    Where all three are zero nothing was asked and nothing is wrong: 1.
+    r"""r-F1 = 2h / (2h + u + w) from |Π_r ∩ P|, the uncovered Pareto arms and |P \ Π_r| of each run; 1 where all are 0.
 
     >>> robust_f1([2, 0, 0], [1, 3, 0], [1, 0, 0]).round(3).tolist()
     [0.667, 0.0, 1.0]
@@ -139,10 +135,7 @@ def clopper_pearson(successes: int, runs: int, *, confidence: float = 0.95) -> t
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One measured row with the published one beside it, flat as its JSON is; None is what does not exist.
-
-    `bias` is the D by which it was judged; `seconds` what its runs took, summed over chunks. One run has no spread.
-    """
+    """One measured row with the published one beside it, flat as its JSON; `bias` is the D by which it was judged."""
 
     __pydantic_config__: ClassVar[dict[str, bool]] = {"allow_inf_nan": False}
 

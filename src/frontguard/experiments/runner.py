@@ -1,9 +1,7 @@
 """Running a plan: every setting with every policy, in chunks that are stored as soon as they are finished.
 
-Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with later, with more
-runs, other policies or another number of workers. Finished runs are a table of an SQLite file, by a key that is a hash
-of everything that determines a run, the code included. Metrics are computed from the runs: another judgement needs no
-new run.
+Run r of a seed is the same run whoever asks for it, so a plan can be stopped anywhere and gone on with. Finished runs
+are in an SQLite file, by a hash of everything that determines a run, the code included; metrics are computed from them.
 """
 
 from __future__ import annotations
@@ -147,10 +145,7 @@ _TABLE = (
 
 
 class RunStore:
-    """The runs under one directory: `add` takes a chunk, `runs` gives what is there for a key.
-
-    A fresh one knows only what is added to it. Of two that were added for one run the later counts.
-    """
+    """The runs under one directory: `add` takes a chunk, `runs` gives what is there for a key; of two, the later."""
 
     def __init__(self, directory: Path, *, fresh: bool = False) -> None:
         self.path = directory / FILE_NAME
@@ -186,10 +181,7 @@ class RunStore:
 
 
 def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
-    """Return a hash of all that determines the runs: code, environment, attacker, policy and seed.
-
-    Not of how they are judged: the two rows of SW-LLVM share the runs of the policies that are told no threat.
-    """
+    """Return a hash of what determines runs (code, environment, attacker, policy, seed), not of how they are judged."""
     experiment = setting.experiment
     parts = (experiment.environment, setting.adversary, *sorted(contestant.arguments(setting).items()))
     content = (code_fingerprint(), contestant.name, seed, [_content(part) for part in parts])

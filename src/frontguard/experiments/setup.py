@@ -1,9 +1,7 @@
 """Experiments and their policies: data sets with the paper's parameters and attackers, and who competes on them.
 
-An *experiment* says both what happens (environment, attack) and what the policies are told (threat, spread bound,
-bias): on SW-LLVM these differ, because the published row was produced with the constants of a weaker attacker. A
-*setting* is an experiment at one ε. To add a policy, add an entry to `CONTESTANTS`: the runner, the tables and the
-figures know policies by this registry only.
+An *experiment* says what happens (environment, attack) and what the policies are told (threat, spread bound, bias): on
+SW-LLVM these differ, as the published row used the constants of a weaker attacker. A *setting* is one at one ε.
 """
 
 from __future__ import annotations
@@ -51,11 +49,7 @@ AS_THEORY = "as the theory demands"
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A data set with its attacker, and what the policies are told about both.
-
-    `attack` builds the attacker for an ε > 0; `threat` the model that the policies are told; `bias` overrides
-    D where the published experiment does (None: D = R(h)).
-    """
+    """A data set, the `attack` on it by ε, and what policies are told: a `threat`; a `bias`, or None for R(h)."""
 
     dataset: str
     variant: str
@@ -115,11 +109,7 @@ def movielens(movies: Movies) -> Experiment:
 
 
 def sw_llvm(points: Floats, arm_of_row: Ints) -> list[Experiment]:
-    """16 groups of compiler settings under the 25 %-more-likely attack. σ = 0.2, α = 0.1.
-
-    Two rows: as published, R-PSI is told the oblivious constants and D = 0 at ε = 0; as the theory demands, the
-    malicious ones.
-    """
+    """16 groups of compiler settings, 25 %-more-likely attack, σ = 0.2, α = 0.1: as published, and as proved."""
     demanded = _under_the_papers_attack("sw-llvm", AS_THEORY, points, arm_of_row)
     published = replace(
         demanded,

@@ -1,7 +1,4 @@
-"""Results as tables: for a terminal, for documentation (Markdown), as CSV and JSON; and pictures.
-
-Ours stands beside the published numbers everywhere: a table that shows only one of them invites belief.
-"""
+"""Results as tables for a terminal, for Markdown, as CSV, JSON and pictures, always beside the published numbers."""
 
 from __future__ import annotations
 

@@ -158,11 +158,7 @@ def split(given: AskedOfLog, function: Callable[..., Any]) -> tuple[Asked, dict[
 
 
 class Asking:
-    """A question before it is known what a log has: its metrics may be left to the log.
-
-    `draft` is the question, where metrics are left to the log but for them. If `tolerant`, metrics that are only named
-    have the usual tolerance.
-    """
+    """A question whose metrics the log may have; `tolerant`: those only named have the usual tolerance."""
 
     def __init__(
         self,
@@ -224,10 +220,7 @@ class Asking:
 
 
 def _looked_at(question: Question, *, adaptive: bool, grows: bool = False) -> Question:
-    """The question with whether its measurements were looked at, as their source has it unless it is said.
-
-    A study chose its pulls by what it saw (`adaptive`); a state that `grows` is looked at whenever something is added.
-    """
+    """The question, anytime-valid if its source chose pulls by what it saw (`adaptive`) or `grows`, unless said."""
     if adaptive and question.anytime is False:
         raise BadArgument(
             "anytime", "the pulls of a study were chosen by what it had seen; leave --one-look (anytime=False) away"
@@ -238,11 +231,7 @@ def _looked_at(question: Question, *, adaptive: bool, grows: bool = False) -> Qu
 def with_rates(
     question: Question, metrics: Sequence[str], truths: Collection[str], *, tolerant: bool = False
 ) -> tuple[Question, tuple[TakenAsRate, ...]]:
-    """The question with rates in place of the medians of true and false that nobody asked for.
-
-    `truths` are the columns that hold these; in the long layout, the column of all `metrics`. If `tolerant`, a rate
-    has its usual tolerance.
-    """
+    """The question with rates in place of medians, that nobody asked for, of columns of true and false (`truths`)."""
     named = set(metrics) if metrics and truths else set(truths)
     for each in question.objectives:
         if each.name in named:
@@ -355,10 +344,7 @@ def sorted_rows(
     folder: str | Path | None = None,
     clusters: ArmNames | None = None,
 ) -> tuple[Ordered, Question, tuple[Notice, ...]]:
-    """The rows of a log, sorted by arm; the question, with rates where values are true or false; what was noticed.
-
-    `clusters` are the names of clusters that several logs share.
-    """
+    """The sorted rows of a log, with clusters that logs may share; the question, with rates; what was noticed."""
     watched = RowOrder(len(opened.file_names))
     unusable = UnusableCheck(question.columns.boxed, opened.metrics)
     usable = usable_ranges(opened.metrics, question.columns.boxed)

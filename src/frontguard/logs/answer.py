@@ -59,10 +59,7 @@ def goal_of(question: Question) -> dict[str, Any]:
 def as_designed(
     log: Ordered, question: Question, compared: Sequence[tuple[int, int]] = ()
 ) -> tuple[Ordered, tuple[Notice, ...]]:
-    """The log with its pairs, or its arms as independent, as the question has it; and what is to be said of it.
-
-    `compared`: the pairs of arms that are, all unless given.
-    """
+    """The log with its pairs (`compared`, or all) or independent arms, as asked; and what is to be said of it."""
     if question.pair and isinstance(log, Clustered):
         return in_pairs(log, question, compared)
     if question.independent:
@@ -74,10 +71,7 @@ def as_designed(
 def interval_reader(
     ordered: Ordered, objectives: Sequence[Objective], delta: float, *, anytime: bool, one_best: bool = False
 ) -> IntervalReader:
-    """Return the reader of intervals for the design of this log.
-
-    `one_best`: all its arms are compared with each other, whichever are there, so that one of them is the best.
-    """
+    """Return the reader of intervals for the design; `one_best`: all arms are compared, whichever are there."""
     kinds = ((PairedLog, PairReader), (Clustered, ClusterReader), (IndependentLog, IndependentReader))
     kind = next((reader for log, reader in kinds if isinstance(ordered, log)), IntervalReader)
     alone = kind in (IntervalReader, ClusterReader)  # elsewhere pairs say what it takes
@@ -98,10 +92,9 @@ def answer(
 ) -> Answer:
     """The analysis of sorted measurements; `delta` is what is left of δ for the intervals.
 
-    `one_best`: which arms there are depends neither on what was measured nor on when one looks; of a log that grows,
-    that is not known.
-    `come_back`: the pulls that are not under way, from which it is foreseen what more would bring. `columns_of_arm`:
-    those that were joined to the names of arms.
+    `one_best`: which arms there are depends neither on what was measured nor on when one looks; not known of a log that
+    grows. `come_back`: the pulls that are not under way, for what more would bring. `columns_of_arm`: those joined to
+    names.
     """
     refuse_ties(ordered, question)
     delta = question.delta if delta is None else delta
@@ -202,9 +195,7 @@ def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
 
 
 def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools | None = None) -> Bools:
-    """The arms (K,) that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
-
-    `among`: those that are looked at, where others are beyond a limit.
+    """The arms (K,), `among` some, that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
 
     >>> mean_front(np.array([[301.0], [4.5]]), [Objective("stars", "maximize")])
     array([ True, False])
@@ -219,10 +210,7 @@ def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools |
 
 
 def inner_of(intervals: ArmIntervals, columns: int | Ints | None = None) -> Intervals:
-    """Return the inner values of intervals; no estimate where nothing was measured.
-
-    `columns`: these, or so many of the first; all unless given.
-    """
+    """Return the inner values of intervals, of all or some `columns`; no estimate where nothing was measured."""
     some = slice(columns) if columns is None or isinstance(columns, int) else columns
     estimates = intervals.estimates[:, some]
     unknown = np.isneginf(estimates)
@@ -245,8 +233,8 @@ def _certificate(question: Question, amounts: tuple[Floats, Floats], arms: int) 
 def _outlook(intervals: ArmIntervals, verdicts: Verdicts, question: Question) -> tuple[Floats, Floats]:
     """Accuracy and coverage (M,) with which nothing would be open.
 
-    Where the goal is the list, those with which the candidates for the front could be returned are enough as well:
-    whatever these tolerances decide of the front, they decide of the list (docs/theory.md (r)).
+    Of a list, those of the candidates for the front are enough: what they decide of it, they decide of the list
+    (docs/theory.md (r)).
     """
     slacks, goal = (verdicts.accuracy_slack, verdicts.coverage_slack), goal_of(question)
     # Of two arms that are not bounded from above one is a rival of every candidate, on the list or the front.
@@ -265,10 +253,7 @@ def looks_dirtier(ordered: Ordered, question: Question, verdicts: Verdicts) -> t
 
 
 def _looks(ordered: Ordered, objectives: tuple[Objective, ...], arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-    """Looks at these arms, by values at ranks that are spread evenly: one read a metric.
-
-    Means are not looked at: of values that are 0 or 1, the rare ones would always look wrong.
-    """
+    """Looks at arms by values at evenly spread ranks, one read a metric; not of means, whose rare 0s look wrong."""
     for objective in objectives:
         if objective.statistic == "mean" or objective.exact:
             continue

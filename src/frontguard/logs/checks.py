@@ -6,8 +6,8 @@
 - Medians that rest on ties: of four models that solve 92, 75, 60 and 55 % of their tasks, each has a median of 1.
 - Values that an objective cannot use.
 
-Differences and resemblance are judged by ranks, so that a few wild values decide nothing: the test of Kruskal and
-Wallis gives the probability that rows in random order would differ as much between files, quarters or clusters.
+Ranks decide, so that a few wild values do not: the test of Kruskal and Wallis gives the probability that rows in random
+order would differ as much between files, quarters or clusters.
 """
 
 from __future__ import annotations
@@ -120,10 +120,7 @@ def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
 
 
 def chi_square_tail(freedom: int, x: float) -> float:
-    """P(χ² ≥ x) with so many degrees of freedom, a whole number: then it is a finite sum of positive terms.
-
-    scipy has it, and takes a fifth of a second to import: longer than many a log takes to be read.
-    """
+    """P(χ² ≥ x) for whole degrees of freedom, as a finite sum; importing scipy takes longer than reading many a log."""
     if x <= 0.0:
         return 1.0
     y, half = 0.5 * x, freedom % 2 / 2.0
@@ -248,10 +245,7 @@ def differences(
     objectives: Iterable[Objective],
     contaminations: Mapping[str, float],
 ) -> tuple[RowsDiffer | NeighboursAlike, ...]:
-    """The hint that the files do not look alike; where they do, or are one, that the quarters of the rows do not.
-
-    Where these do as well, that rows resemble those beside them.
-    """
+    """The hint that files do not look alike; else, that quarters of the rows do not; else, that neighbours do."""
     used = {metrics.index(objective.name): objective for objective in objectives}
     ways: tuple[tuple[Literal["files", "rows"], list[str], Mapping[tuple[int, int], list[Floats]]], ...] = (
         ("files", watched.file_names(files), watched.by_file),
@@ -294,9 +288,7 @@ BESIDE = 0.3
 
 
 def autocorrelation(values: Floats) -> tuple[float, float]:
-    """The correlation of ranks from one value to the next, and the chance, about, of one in random order.
-
-    Where one value is most of all, a few neighbours would decide it, and it is not looked at.
+    """The correlation of ranks of successive values, and about the chance of it; of a value that is most, none.
 
     >>> from itertools import accumulate
     >>> noise = np.random.default_rng(0).normal(size=200)
@@ -313,9 +305,7 @@ def autocorrelation(values: Floats) -> tuple[float, float]:
 
 
 def chance_of(parts: Sequence[Floats]) -> float:
-    """The probability, about, that ranks differ so much between parts of one sample: Kruskal and Wallis.
-
-    Parts with fewer than `FEWEST` values are left out; values may be tied.
+    """The probability, about, that ranks differ so much between parts (`FEWEST` values at least): Kruskal and Wallis.
 
     >>> first, second = np.arange(20.0), np.arange(20.0) + 15.0
     >>> chance_of([first, second]) < 1e-5, round(chance_of([first, first]), 3)
@@ -328,10 +318,7 @@ def chance_of(parts: Sequence[Floats]) -> float:
 
 
 class Ends(NamedTuple):
-    """The parts with the lowest and the highest median, these, and how far they are apart.
-
-    `effect` is the share of pairs of their values in which the second has the larger one, ties for half, less ½.
-    """
+    """The parts with lowest and highest median, and `effect`: the share of rising pairs, ties for half, less ½."""
 
     parts: tuple[int, int]
     medians: tuple[float, float]
@@ -410,10 +397,7 @@ _SHARE = 3
 
 
 def refuse_ties(log: Ordered, question: Question) -> None:
-    """Refuse the metrics whose median says little, and that nobody asked for. Some values of each arm are read.
-
-    Of what is limited medians may tie, but not be all that there is to two values.
-    """
+    """Refuse metrics, by some values of each arm, whose median, that nobody asked for, says little."""
     M = len(question.objectives)
     for place, metric in enumerate(question.columns.boxed):
         column = log.metrics.index(metric.name)
@@ -515,10 +499,7 @@ class UnusableCheck:
             yield batch
 
     def add(self, columns: Sequence[Floats], arm: Callable[[int], Any], truths: frozenset[int] = frozenset()) -> None:
-        """Count some rows, given as columns (n,) of all metrics; `arm` names that of a row.
-
-        `truths` are the columns that hold true and false, which are no numbers to a tolerance.
-        """
+        """Count rows, as columns (n,) of all metrics; `truths` are of true and false, no numbers to a tolerance."""
         for place, (objective, column) in enumerate(self._watched):
             if column in truths:
                 refuse_truths(objective)

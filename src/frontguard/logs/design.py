@@ -1,10 +1,9 @@
 """The design of a log: which of its rows are one observation, and which arms are compared in pairs.
 
-*Clusters* (of a process, a host, a day): rows of one arm and cluster may depend on each other, and are one observation
-(`evidence.clusters`). *Blocks* (items, seeds, days): two arms are compared on the blocks that both have
-(`evidence.pairs`). A block that an arm has no row of, and others do, counts as failed unless chance decided that. Where
-blocks are the items of a finite list, intervals of means are those of its mean (`evidence.lists`), in an order that is
-drawn here. *Independent* arms are compared in pairs without any (`evidence.apart`).
+*Clusters* (of a process, a host, a day): rows of one arm and cluster are one observation (`evidence.clusters`).
+*Blocks* (items, seeds, days): two arms are compared on the blocks that both have (`evidence.pairs`); one that an arm
+has no row of counts as failed unless chance decided that. Of a finite list, intervals are those of its mean
+(`evidence.lists`), in an order that is drawn here. *Independent* arms are compared in pairs without any.
 """
 
 from __future__ import annotations
@@ -47,9 +46,7 @@ def clustered_from(
     clusters: ArmNames | None = None,
     clock: Clock | None = None,
 ) -> Clustered:
-    """The measurements of all rows by arm with their clusters, which these columns name; all in memory.
-
-    `clusters` are their names, which several logs may share; the rest is as in `ordered_from`.
+    """The measurements by arm with their clusters, which logs may share, in memory; else as `ordered_from`.
 
     >>> import polars as pl
     >>> from frontguard.logs.sort import usable_ranges
@@ -86,10 +83,7 @@ def clustered_from(
 def _with_clusters(
     ordered: Ordered, columns: Sequence[str], arm: Ints, cluster: Ints, values: Sequence[Floats], usable: Floats
 ) -> Clustered:
-    """The sorted log of rows with these arms (n,), clusters (n,) and values (M times n) with their clusters.
-
-    `usable` (M, 2) says which values did not fail.
-    """
+    """The sorted log of rows with arms (n,), clusters (n,) and values (M times n) that are `usable` (M, 2)."""
     width, arms = int(cluster.max(initial=0)) + 1, len(ordered.arms)
     of_arm, place, sizes = np.unique(arm * width + cluster, return_inverse=True, return_counts=True)
     begins = np.searchsorted(of_arm // width, np.arange(arms + 1))
@@ -131,10 +125,7 @@ def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0, *, alo
 def of_pulls(
     ordered: Ordered, arm_of: Ints, reps: Ints, values: Floats, usable: Floats, *, items: int, arms: int
 ) -> PairedLog:
-    """The told pulls of a study of so many `arms`, (n,) of those in `ordered`, by the number of the repeat.
-
-    `ordered` are the same pulls, and those that are under way; `usable` (M, 2) says which values did not fail.
-    """
+    """The told pulls of a study, by the number of the repeat; `ordered` are these, and those that are under way."""
     log = _with_clusters(ordered, ("rep",), arm_of, reps - 1, list(values.T), usable)
     return PairedLog(**vars(log), items=items, arms_of_study=arms)
 

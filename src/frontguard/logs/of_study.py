@@ -1,9 +1,8 @@
 """A study as a log: the study's own answer with what its log tells besides, or another question asked of its log.
 
-A study decides with intervals that are intersected over time, and with a spread bound if it has one; its log read once
-more may know less. So what is not asked otherwise is answered by the study itself, to the bit, whoever asks. Read anew
-are the robustness profile and the answers to other questions, from all pulls that were handed out: those that are under
-way count as failed, or the fast ones alone would be heard. Arms that the study excluded are no part of any answer.
+A study's intervals are intersected over time, and may use a spread bound; its log read once may know less. So the study
+itself answers what is not asked otherwise, to the bit. Read anew are robustness and other questions, from all pulls
+that were handed out: those under way count as failed, or the fast ones alone would be heard. Excluded arms are no part.
 """
 
 from __future__ import annotations
@@ -90,10 +89,7 @@ def read_study(study: Study) -> StudyLog:
 
 
 class StudyPulls(LogTable):
-    """The pulls of a study as a table; those that are under way are rows without values.
-
-    It is opened without changing it, and another process may go on with it.
-    """
+    """The pulls of a study, which may go on meanwhile, as a table; those under way are rows without values."""
 
     row_count: int
 
@@ -129,7 +125,7 @@ def own_answer(
     """The study's result with what its log tells besides, and where the two readings of the log differ.
 
     An arm whose verdict the log does not give at the declared ε has no figure in the profile. `ahead`: also how many
-    more pulls would settle what is open. `progress` is told how many of the shares ε that are to be tried are done.
+    more pulls would settle what is open. `progress` is told how many of the shares ε are done.
     """
     result, settings = log.result, log.settings
     told = result.pulls  # what came back after the study had stopped is no part of its answer
@@ -267,10 +263,7 @@ def _with_excluded(found: Answer, log: StudyLog, kept: Ints) -> Answer:
 
 
 def measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:
-    """The log of some arms, and what they have of δ, which all arms of the study share.
-
-    Which arms were excluded depends on the data. The intervals of all arms hold at once, so those of any of them do.
-    """
+    """The log of some arms, and their part of δ: exclusion depends on data, but all intervals hold at once."""
     ordered = sorted_log(log, kept, question)
     return ordered, question.delta * len(kept) / len(log.settings.arms)
 

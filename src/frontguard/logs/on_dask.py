@@ -1,11 +1,8 @@
 """A log on a Dask cluster: its workers read and sort the files, and what they made of them is put together here.
 
-Every task reads some files and gives their measurements by arm. What is put together does not depend on who read what
-(`spill`), so the answer is that of one machine to the bit.
-
-Tasks are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
-several. Tasks go to workers that were found fit (`_common.dask`); when none is left of those that a task was given to,
-it goes to whoever is there.
+What is put together does not depend on who read what (`spill`), so the answer is that of one machine to the bit. Tasks
+are pure, as long as files do not change: Dask runs one again whose worker is lost, and gives up one that outlives
+several. Tasks go to fit workers (`_common.dask`); when none of these is left, to whoever is there.
 """
 
 from __future__ import annotations
@@ -72,10 +69,8 @@ def ordered_on_cluster(
 ) -> tuple[Ordered, tuple[Notice, ...], frozenset[str]]:
     """Return the measurements by arm, read and sorted by workers; notices; and the metrics that are true and false.
 
-    `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". `log` is a file, a directory, a
-    glob or a list of them (CSV, JSON lines, packed or not, or Parquet) that all workers see under its path; a relative
-    one is of the folder that we are in. Files are read whole, so there should be several for each worker. Values that
-    the `objectives` cannot use failed. `memory` and `folder` are as in `ordered_from`, `reading` as in `open_log`.
+    `executor` is a `distributed.Client`, which is left open, or "dask://HOST:PORT". All workers see the files under
+    their paths; relative ones are of our folder. Files are read whole, so there should be several for each worker.
     """
     request = Request.of(arm, metrics, **reading)
     names = _names(log)
@@ -291,10 +286,7 @@ class JobNotes(NamedTuple):
 
 
 def planned(names: list[str], folder: str, format: str | None, request: Request) -> ReadingPlan:
-    """Find the files of a log, as this worker sees them, and look at how they begin.
-
-    Names that are relative are of the client's folder.
-    """
+    """Find the files of a log, relative ones in the client's folder, as this worker sees them; and how they begin."""
     try:
         every = tuple(file for name in names for file in _found(name, folder))
     except BadInput as mistake:

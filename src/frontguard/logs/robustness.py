@@ -63,9 +63,7 @@ def profile(
     progress: Callable[[float], None] | None = None,
     **goal: Any,
 ) -> Profile:
-    """The robustness profile of a log from the threat model's ε upwards, below 1/2.
-
-    `goal` is what `judge` takes besides intervals. `progress` is told up to which ε everything is known.
+    """The robustness profile of a log from the threat model's ε upwards; `goal` is what `judge` takes besides.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.evidence.measurements import Ordered
@@ -190,9 +188,7 @@ _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once
 
 
 def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: Any) -> Needed:
-    """The numbers of pulls that would settle the arms that `verdicts`, those of this log, leave open.
-
-    `goal` is what `judge` takes besides intervals.
+    """The numbers of pulls that would settle the arms that `verdicts` leave open; `goal` is what `judge` takes besides.
 
     >>> from frontguard import Objective, Prescient
     >>> from frontguard.evidence.measurements import Ordered
@@ -253,10 +249,7 @@ def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: A
 
 
 def _first_of(levels: list[int], arms: int, settled: Callable[[list[int]], list[Bools]]) -> Ints:
-    """For each arm (n,) a level that settles it and before which none does; −1 where the last one does not.
-
-    That what is settled stays so is not proved.
-    """
+    """For each arm (n,) a level that settles it and before which none does; −1 for none. Not proved to stay so."""
     found = np.full(arms, -1, np.int64)
     if not levels:
         return found

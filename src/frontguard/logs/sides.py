@@ -1,7 +1,6 @@
 """A gate on what was already measured: each arm of a log against the one of the same name in the baseline's log.
 
-Sides are read and sorted as any log is, and what is compared becomes one log, whose arms share δ: so it may have pairs,
-lists, independent arms, clusters and limits like any other. `comparisons.outcomes` says how a candidate stands.
+What is compared becomes one log, whose arms share δ: it may have pairs, lists, independent arms, clusters and limits.
 """
 
 from __future__ import annotations
@@ -212,11 +211,7 @@ class _Side:
 
 
 def _sides(logs: Sequence[Any], arm: str | Sequence[str] | None, read: Callable[..., _Side]) -> list[_Side]:
-    """The logs, the baseline's first, all with the same metrics.
-
-    Tests of pytest-benchmark are called by their full names where these are in both: in short, a test that is new in
-    one log could make another one's name longer there.
-    """
+    """The logs, the baseline's first, with the same metrics; tests by full names where both have these."""
     sides = [read(log, arm) for log in logs]
     if arm is None and all(side.format == "pytest-benchmark" for side in sides):
         full = [read(log, "fullname") for log in logs]
@@ -346,10 +341,7 @@ def _different(labels: Sequence[str]) -> list[str]:
 
 
 def _joined(sides: Sequence[_Side], places: Sequence[_Place], question: Question) -> Ordered:
-    """The arms of these places as one log.
-
-    With the clusters of all, where one has any: of a log without, every row is one of its own.
-    """
+    """The arms of these places as one log; where one has clusters, rows of others are clusters of their own."""
     first = sides[0].ordered
     if len(sides) == 1 and len(places) == len(first.pulls):
         return first

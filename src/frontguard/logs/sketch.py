@@ -107,10 +107,9 @@ class Sketches:
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[SketchOrdered, float]:
         """The log as it can be read, and what is left of δ for sampling.
 
-        With probability 1 − `SKETCH_SHARE` · δ all bounds that are read for one analysis hold: two sides of every
-        sketch. While nothing was thrown away, nothing is paid. With `anytime` they hold at every look at what these
-        sketches have been and will be: the share of an arm does not depend on how many are sketched by now, and it is
-        paid from the first look on.
+        With probability 1 − `SKETCH_SHARE` · δ all bounds of one analysis hold: two sides of every sketch; free while
+        nothing was thrown away. With `anytime` they hold at every look: an arm's share does not depend on how many are
+        sketched, and is paid from the first look on.
         """
         place = {name: index for index, name in enumerate(self.arms)}
         sketches = {(d, place[name]): sketch for (d, name), sketch in self._sketches.items()}
@@ -270,10 +269,7 @@ def lasting_error(proxy: int, hard: int, share: float) -> int:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SketchOrdered(Ordered):
-    """A log of which sketches are kept, read at ranks as any other; bounds that are read allow for the sketches' error.
-
-    `values` are what is held of every arm, ascending, of a sketch between its extremes: places in them are no ranks.
-    """
+    """A log of sketches, read at ranks as any other; bounds allow for their error. Places in `values` are no ranks."""
 
     whole = False
     numbers: Ints  # (M, K) of values that did not fail
@@ -294,10 +290,7 @@ class SketchOrdered(Ordered):
         return np.asarray(self.totals[metric])
 
     def at(self, metric: int, arms: Ints, ranks: Ints, side: int = 0) -> Floats:
-        """The values of some arms at ranks from 1 to their good values: bounds from below for side −1, above for 1.
-
-        For side 0 they are estimates: values whose rank is about the one that was asked for.
-        """
+        """The values of arms at ranks from 1: bounds from below (side −1) or above (1), or estimates (0)."""
         earlier = np.cumsum(self.good[metric]) - self.good[metric]
         wanted = earlier[arms] + ranks + side * self.rank_errors[metric][arms]
         places = np.searchsorted(self.counts[metric], wanted)
@@ -314,11 +307,7 @@ class SketchOrdered(Ordered):
         return np.sqrt(np.bincount(arm_of, weights * away**2, K)) / np.where(good > 0, good, np.nan)
 
     def sums_of_bets(self, metric: int, arms: Ints, bounds: Bounds, taken: Floats) -> Floats:
-        """The sums (n, 2, BETS) of some arms, see `Ordered.sums_of_bets`.
-
-        Which values of a sketch are the smallest is not known: those that are taken count as 1 besides, which refutes
-        no more.
-        """
+        """The sums (n, 2, BETS) of `Ordered`; smallest values, unknown, count as 1 besides, which refutes no more."""
         sketched, own = self.sketched[metric][arms], self.bounds[metric]
         if sketched.any() and own != bounds:
             had = "none" if own is None else f"{own[0]:g} and {own[1]:g}"

@@ -41,10 +41,10 @@ def merge_ordered(
     watched: RowOrder | None = None,
     clock: Clock | None = None,
 ) -> Ordered:
-    """The log that holds the rows of all, which must have these metrics.
+    """The log that holds the rows of all, which must have these metrics, `most` values, or all, at a time in threads.
 
-    Neighbouring arms with `most` values, all unless given, are worked on at a time, in threads; `room` makes that for
-    the values of a metric. `watched` sees values before they are sorted, if each arm's are in the order of their rows.
+    `room` makes that for a metric's values. `watched` sees them before they are sorted, if they are in their rows'
+    order.
 
     >>> first = Ordered(["a", "b"], ("ms",), np.array([2, 1]), np.array([[0, 2, 3]]), (np.array([1.0, 5.0, 2.0]),))
     >>> second = Ordered(["a", "c"], ("ms",), np.array([1, 4]), np.array([[0, 1, 1]]), (np.array([3.0]),))
@@ -214,10 +214,7 @@ class StoredArray:
         return start
 
     def reserve(self, length: int) -> None:
-        """Make an empty one this long, of zeros.
-
-        The disk's room is taken at once: to write to the map of a file that turns out not to fit ends the process.
-        """
+        """Make an empty one of zeros, on room taken at once: writing to a map that does not fit ends the process."""
         if not length or not hasattr(os, "posix_fallocate"):
             self.append(np.zeros(length))
             return

@@ -85,10 +85,7 @@ class Before:
 
 
 def marked(path: Path | str, *, known: Iterable[CountedFile] = ()) -> tuple[CountedFile, Before | None]:
-    """A file's mark, and what of it was counted before, if it begins with one of the `known` sources: the longest.
-
-    A file that grew since it was counted begins with the bytes that were: to add it would count these rows twice.
-    """
+    """A file's mark, and the longest `known` source that it begins with: a file that grew would be counted twice."""
     file = Path(path)
     digest, done, digests = hashlib.sha256(), 0, {}
     try:
@@ -148,10 +145,7 @@ class LogState:
         return self.data.pulls
 
     def readable(self, delta: float, *, anytime: bool = False) -> tuple[Ordered, float]:
-        """The log as intervals are read from it, and the δ that is left for them: sketches take their part of it.
-
-        With `anytime`, for however many looks while it grows.
-        """
+        """The log as intervals are read, and the δ that sketches leave; with `anytime`, for however many looks."""
         return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta, anytime=anytime)
 
     def sketched(self, size: int = DEFAULT_SIZE) -> LogState:
@@ -165,10 +159,7 @@ class LogState:
         return LogState(sketches, self.about, self.sources)
 
     def merge(self, other: LogState, *, again: bool = False) -> LogState:
-        """The state of the rows of both. Commutative and associative, to the bit where both are exact.
-
-        A source that both have is refused, unless it is to be counted `again`. What is added to sketches is sketched.
-        """
+        """The state of the rows of both, commutative and associative; a source of both is refused, unless `again`."""
         same_metrics(self.metrics, other.metrics)
         for key in sorted({*self.about, *other.about}):
             mine, theirs = self.about.get(key), other.about.get(key)
@@ -251,10 +242,7 @@ class LogState:
 
 
 def append_to(path: Path | str, new: LogState, *, again: bool = False) -> LogState:
-    """Add a state to the one in a file, which is made if it is not there; the state of both.
-
-    On any error the file stays as it is.
-    """
+    """Add a state to the one in a file, made if it is not there; the state of both. On an error the file stays."""
     place = _resolved(path)
     with held(place):
         state = LogState.load(place).merge(new, again=again) if place.exists() else new
@@ -321,10 +309,7 @@ def _digest(file: BufferedIOBase) -> bytes:
 
 
 def _checks(words: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Iterator[tuple[str, bool]]:
-    """Checks without which no answer is read from a state, whoever wrote it: a checksum shows accidents only.
-
-    Each is looked at where those before it are so. What cannot even be looked at raises what Python raises.
-    """
+    """Checks without which no state is read, each where those before it are so; a checksum shows accidents only."""
     metrics, arms, about, sources = words["metrics"], words["arms"], words["about"], words["sources"]
     yield "its metrics", _are_texts(metrics) and len(set(metrics)) == len(metrics)
     yield "its arms", _are_texts(arms) and _ascend(arms)
@@ -404,10 +389,7 @@ def _is_array(array: AnyArray, kind: type, shape: tuple[int, ...]) -> bool:
 
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold the lock of a file; wait for it for `WAIT` seconds, then say who holds it.
-
-    The lock belongs to the process and not to the lock file: when its holder dies, it is free.
-    """
+    """Hold a lock of this process on a file, which ends with it; wait `WAIT` seconds, then say who holds it."""
     lock = path.parent / f".{path.name}.lock"
     deadline = time.monotonic() + WAIT
     while (handle := _try(lock, path)) is None:

@@ -430,11 +430,7 @@ ENOUGH_ARMS = 20
 
 @dataclass
 class FirstPulls:
-    """Holds back the first pulls as long as all of them fail alike; raises when that can be no accident.
-
-    Then `what` measures is at fault, and a study that has counted its mistakes would be spoilt for when it is mended.
-    Held back are also first pulls of which one has a value that its tolerance or bounds cannot use.
-    """
+    """Holds back the first pulls while all fail alike, or a value cannot be used; raises when that is no accident."""
 
     arms: int
     objectives: Sequence[Objective]

@@ -1,9 +1,5 @@
 """From intervals to verdicts: who is beaten, kept, matched or open, and what to sample next.
 
-May know: evidence, verdicts, errors. The rule sees intervals only, whatever they were made of.
-
-Read in this order:
-
 - `relations`: where arms stand, and what "dominated", "beats by more than γ", "covered" and "within limits" mean, each
   for a pair and for many arms at once;
 - `rule`: what follows for the arms of a study: out, candidates, in, covered, reachable; `sampling`: what to sample;

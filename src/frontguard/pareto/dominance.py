@@ -37,7 +37,7 @@ NOWHERE, SOMEWHERE, UNLESS_EARLIER = range(3)
 
 
 class BoxTree(NamedTuple):
-    """Points (N, M) in the order of the leaves, and whose they are; a node's children are 2 node + 1 and 2 node + 2.
+    """Points (N, M) as leaves; a node's children are 2 node + 1 and 2 node + 2.
 
     Node `position` of a level with `width` nodes holds the points from N · position // width on.
     """
@@ -142,10 +142,7 @@ def _settles(tree: BoxTree, n: int, queries: Floats, q: int, strict: int, own: i
 
 @kernel(over="queries", deep=True)
 def find(tree: BoxTree, queries: Floats, strict: int, exclude: Ints) -> Ints:
-    """Return for each query a point of the tree that dominates it, or −1: a guard, else the first on the way.
-
-    `exclude` says which point each query is itself, or is empty.
-    """
+    """Return for each query a point that dominates it, a guard or the first found, or −1; not its `exclude`."""
     points, owners, corners = tree.points, tree.owners, tree.corners
     N, nodes = points.shape[0], corners.shape[0]
     leaves = (nodes + 1) // 2
@@ -300,10 +297,7 @@ def scan(points: Floats, order: Ints, strict: int) -> Ints:
 
 
 def _sweep(points: Floats, kept: Ints) -> Ints:
-    """Return the maxima in two coordinates of the points `kept`, which rise, by the first coordinate, largest first.
-
-    Without a kernel: to interpret one would take longer than all that is asked of the maxima.
-    """
+    """Return the maxima in two coordinates of the points `kept`, which rise, largest first; not worth a kernel."""
     first = points[kept, 0]
     order = np.argsort(-first)
     first = first[order]
@@ -422,10 +416,7 @@ def _candidates(points: Floats, exclude: Ints) -> Ints:
 
 
 def _on_stairs(steps: Floats, owners: Ints, queries: Floats) -> Ints:
-    """Return `dominators` among the maxima of two coordinates in the order of the first: the second falls.
-
-    Of the steps that reach a query in the first coordinate, the nearest reaches highest in the second.
-    """
+    """Return `dominators` among maxima of two coordinates: of steps that reach a query, the nearest is highest."""
     nearest = np.searchsorted(steps[:, 0], queries[:, 0])
     reached = np.flatnonzero(nearest < len(steps))
     step, asked = steps[nearest[reached]], queries[reached]

@@ -368,9 +368,7 @@ def front_of_estimates(
     limits: LimitRule | None = None,
     goal: str = "front",
 ) -> Bools:
-    """Tell which of these arms (K,) would be kept if the estimates (K, M) were exact: a guess, nothing is proved.
-
-    Arms without an estimate of every objective are left out.
+    """Tell which arms (K,), with all their estimates (K, M), would be kept if these were exact: a guess.
 
     >>> points = np.array([[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [np.nan, 9.0]])
     >>> front_of_estimates(points, np.ones(4, np.bool_), 0.1, 0.1, 0.0)
@@ -392,8 +390,7 @@ def _named(arms: Ints, found: Ints) -> Ints:
 def _put_out(lower: Floats, upper: Floats) -> Ints:
     """Return for each arm an alive one that beats it, or −1.
 
-    If the highest of a sample beat most arms, only the rest have to be compared with each other: an arm that beats a
-    beaten arm beats whatever that one beats.
+    The highest of a sample come first: an arm that beats a beaten arm beats whatever that one beats.
     """
     decided_by = np.full(len(lower), -1)
     step = len(lower) // _SAMPLE
@@ -446,19 +443,14 @@ def promised_now(
 
 
 def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[float, float]:
-    """Return the slacks of accuracy and coverage with which the arms `inside` could be returned, of these alive arms.
-
-    The slack of coverage is ∞, and nothing promised of what is missed, if none is inside or an arm is not known at all.
-    """
+    """Return the slacks of accuracy and coverage of arms `inside`, of alive ones; ∞ if none is, or one is unknown."""
     _, short = find_strongest_rivals(lower[inside], upper, goal.accuracy, np.flatnonzero(inside))
     accuracy = float(np.max(short)) if len(short) else 0.0
     return accuracy, worst_uncovered(upper[~inside], lower[inside], goal.coverage)
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
-    """Return accuracy and coverage (M,) that hold of the arms `inside`, of alive arms with these intervals (K, M).
-
-    `exact` (M,) are the objectives whose values are exact.
+    """Return accuracy and coverage (M,) that hold of arms `inside`, of alive ones; `exact` (M,) are exact objectives.
 
     >>> lower, upper = np.array([[0.0, 3.0], [-0.5, 3.0]]), np.array([[1.0, 3.0], [0.6, 3.0]])
     >>> goal = Goal(np.zeros(2), np.zeros(2), np.zeros(2))

@@ -100,9 +100,7 @@ class Goal(NamedTuple):
 
     @classmethod
     def of(cls, accuracy: Floats, coverage: Floats, goal: str, margin: Floats | None = None) -> Goal:
-        """Return a goal by its name. The margin is half of γ − c for the front, half of c for the list, unless given.
-
-        With half of c, both an arm that is left out and one that is kept have half a tolerance to spare (theory.md).
+        """Return a goal by its name; its margin is half of γ − c for the front, half of c for a list, unless given.
 
         >>> Goal.of(np.array([0.4]), np.array([0.2]), "list").margin.tolist()
         [0.1]
@@ -278,10 +276,9 @@ def find_strongest_rivals(
     enough: float = np.inf,
     tree: BoxTree | None = None,
 ) -> tuple[Ints, Floats]:
-    """Return for each arm, given by its L, which of those given by their H has the greatest `shortfall`, and that.
+    """Return for each arm, given by its L, the rival, given by its H, with the greatest `shortfall`, and that.
 
-    `own` (n,) says which of the rivals each arm is itself. −1 and −∞ where there is no other. A rival with a shortfall
-    of `enough` ends the search. `tree`: `tree_of_rivals(upper)`, where it is there already.
+    `own` (n,) says which of the rivals each arm is; −1 and −∞ where there is no other. `enough` ends the search.
     """
     rivals, shortfalls = best_leads(lower, upper, accuracy, exclude=own, settled=enough, tree=tree)
     tied = np.flatnonzero(shortfalls == 0.0)
@@ -316,10 +313,7 @@ def find_covering(upper: Floats, lower: Floats, coverage: Floats) -> Ints:
 
 
 def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
-    """Return how far the worst of the arms, given by their H, is `uncovered` by the nearest of those given by their L.
-
-    −∞ for no arm; +∞ where there is none to cover it.
-    """
+    """Return how far the worst of the arms, by H, is `uncovered` by the nearest, by L: −∞ for no arm, +∞ by none."""
     return -worst_lead(upper, lower, -coverage)
 
 
@@ -366,10 +360,7 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
 
 @inlined
 def near(intervals: Floats, margin: Floats, i: int, k: int) -> bool:
-    """Tell whether k seems to do for i: its point estimates are nowhere worse by more than the margin, beyond doubt.
-
-    What may be noise is not believed: a list is to be short.
-    """
+    """Tell whether k seems to do for i: estimates are worse nowhere by more than the margin, noise not believed."""
     enough = True
     for d in range(margin.shape[0]):
         high, low = intervals[k, ESTIMATE, d], intervals[i, ESTIMATE, d]
@@ -524,10 +515,7 @@ def _slacks_of_pairs(
 
 
 def rival_bounds(intervals: Floats, decided_by: Ints, objectives: int) -> Floats | None:
-    """Return upper bounds (K, 2, M) of an arm less the one that decides it, and of that one less the arm; ∞ for none.
-
-    None without evidence on pairs.
-    """
+    """Return upper bounds (K, 2, M) of arms less those that decide them, and back, ∞ for none; None without pairs."""
     if intervals.shape[1] == COLUMNS:
         return None
     arms = np.flatnonzero(decided_by >= 0)

@@ -215,10 +215,7 @@ def best_first(intervals: Floats, arms: Ints, coverage: Floats) -> Ints:
 
 @kernel
 def choose_list(standing: Standing, goal: Goal) -> None:
-    """Candidates are, from the best down, the arms that no candidate before them covers, or seems to cover.
-
-    Of an arm that is left out, that one decides.
-    """
+    """Candidates are, from the best down, arms that no candidate before covers, or seems to: that one decides them."""
     arms, intervals, front = standing.arms, standing.intervals, standing.front
     size = 0
     for i in best_first(intervals, standing.alive[: standing.control[0].alive], goal.coverage):
@@ -239,10 +236,7 @@ def choose_list(standing: Standing, goal: Goal) -> None:
 
 @kernel
 def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
-    """Keep the candidates that even the rival that could beat them most cannot beat by more than γ everywhere.
-
-    `every` other alive arm is asked as well, if so wanted.
-    """
+    """Keep candidates that their strongest rival, or `every` one, cannot beat by more than γ everywhere."""
     arms, intervals, alive, front = standing.arms, standing.intervals, standing.alive, standing.front
     count = standing.control[0].alive
     size = strongest(intervals, BEST_HIGH, alive, count, front)
@@ -273,10 +267,7 @@ def bring_in(standing: Standing, accuracy: Floats, every: bool) -> None:
 
 @kernel
 def want_in(standing: Standing, goal: Goal, i: int) -> bool:
-    """Want what brings arm i in. Returns False if no number of pulls does, or need do.
-
-    Of one that may be infeasible, that has to be known first, whoever its rivals are.
-    """
+    """Want what brings arm i in, its limits first; False if no number of pulls does, or need do."""
     arms, rival = standing.arms, standing.arms[i].rival
     limited = arms[i].keeping == OPEN
     weary = max(arms[i].pulls, arms[i if limited else rival].pulls) >= WEARY
@@ -333,10 +324,7 @@ def covered_by_one_in(standing: Standing, coverage: Floats, i: int) -> bool:
 
 @kernel
 def nearest_covering(standing: Standing, coverage: Floats, among: Ints, i: int) -> tuple[int, float]:
-    """Return of the arms `among` the one that comes nearest to covering i, and how far i is uncovered by it.
-
-    If a kept one covers i, that one is named. −1 and ∞ if there are none.
-    """
+    """Return the one `among` arms, a kept one first, that comes nearest to covering i, and how far it is; −1, ∞."""
     nearest, least, covering = -1, np.inf, -1
     for k in among:
         missing = uncovered(standing.intervals, coverage, i, k)
@@ -512,10 +500,7 @@ def list_now(standing: Standing, goal: Goal) -> None:
 
 @kernel
 def decide(standing: Standing, goal: Goal) -> None:
-    """Update verdicts, candidates, the certificate that holds now, and which arms to sample next.
-
-    O(alive · |front|): beaten arms cost nothing.
-    """
+    """Update verdicts, candidates, the certificate, and which arms to sample next: O(alive · |front|)."""
     record = standing.control[0]
     record.decisions += 1
     if record.revive == 1:

@@ -1,8 +1,4 @@
-"""The choice of what to sample next: the arm by whose bound more can still be gained per cost, the hardest first.
-
-Nothing here is part of a proof: whatever is sampled, the intervals hold. `pareto.rule` says which arms stand in the
-way.
-"""
+"""The choice of what to sample next: the arm by whose bound most can be gained per cost. No part of a proof."""
 
 from __future__ import annotations
 
@@ -82,10 +78,7 @@ def where_it_counts(intervals: Floats, tolerance: Floats, i: int, j: int, every:
 
 @kernel
 def helpful(arms: Table, intervals: Floats, tolerance: Floats, i: int, j: int, every: bool) -> int:
-    """Return by whose pulls more is gained where it counts: 0 those of i (for L_i), 1 those of j (for H_j), 2 both.
-
-    −1 if there is nothing to be gained that would be enough.
-    """
+    """Return by whose pulls more is gained where it counts: 0 i's (for L_i), 1 j's (for H_j), 2 both, −1 none."""
     where, limit = where_it_counts(intervals, tolerance, i, j, every)
     if intervals[i, REFUTED, where] == 2.0 or intervals[j, REFUTED, where] == 2.0:
         return -1  # for good
@@ -130,10 +123,7 @@ def want(standing: Standing, tolerance: Floats, i: int, j: int, every: bool) -> 
 
 @kernel
 def measure_scales(standing: Standing) -> None:
-    """Measure how far apart the estimates of the alive arms are in each objective; 1 where that says nothing.
-
-    Objectives have units of their own: what is missing in one is compared with what is missing in another by these.
-    """
+    """Measure how far apart alive arms' estimates are in each objective, the unit of what is missing; 1 if unknown."""
     intervals, record = standing.intervals, standing.control[0]
     for d in range(intervals.shape[2]):
         least, most = np.inf, -np.inf
@@ -157,10 +147,7 @@ def want_itself(arms: Table, intervals: Floats, i: int) -> bool:
 
 @inlined
 def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
-    """Return the wanted arms, in order, and how many pulls each would get in a batch.
-
-    An arm's first batch goes on until it can have an interval; later ones grow with what it has.
-    """
+    """Return the wanted arms and pulls of each in a batch: a first one until it can have an interval, then more."""
     arms, record = standing.arms, standing.control[0]
     wanted, counts = np.empty(record.alive, np.int64), np.empty(record.alive, np.int64)
     size = 0
@@ -176,10 +163,7 @@ def wanted_arms(standing: Standing) -> tuple[Ints, Ints]:
 
 @inlined
 def next_batch(standing: Standing) -> tuple[Ints, Ints]:
-    """Return the most urgent of the wanted arms, in order, and how many pulls each gets in the next batch.
-
-    All that are equally urgent, and no fewer than the share `AT_A_TIME`.
-    """
+    """Return the most urgent wanted arms, those equally urgent and the share `AT_A_TIME` at least, and their pulls."""
     arms = standing.arms
     wanted, counts = wanted_arms(standing)
     if wanted.size == 0:
@@ -217,9 +201,7 @@ def keep_to_budget(standing: Standing) -> None:
 
 
 def relative_costs(costs: npt.ArrayLike) -> Floats:
-    """Return costs of pulls (K,) as shares of the largest, from `CHEAPEST` up.
-
-    Unknown ones, NaN, count as the median of the others; where none is known, all are alike.
+    """Return costs of pulls (K,) as shares of the largest, from `CHEAPEST` up; unknown ones, NaN, as the median.
 
     >>> relative_costs([2.0, 0.5, 0.0, np.nan]).tolist(), relative_costs([np.nan, np.nan]).tolist()
     ([1.0, 0.25, 0.001, 0.25], [1.0, 1.0])
@@ -234,10 +216,7 @@ def relative_costs(costs: npt.ArrayLike) -> Floats:
 
 
 def most_urgent(standing: Standing, outstanding: Ints, at_least: int) -> tuple[Ints, Ints]:
-    """Return the next batch, with more of the wanted arms, the most urgent first, until there are so many pulls.
-
-    Arms, and up to how many pulls each; `outstanding` (K,) are out already.
-    """
+    """Return so many pulls of wanted arms, the most urgent first: arms, and pulls beside `outstanding` (K,) ones."""
     batch, batch_counts = next_batch(standing)
     if np.maximum(batch_counts - outstanding[batch], 0).sum() >= at_least:
         return batch, batch_counts
@@ -249,10 +228,7 @@ def most_urgent(standing: Standing, outstanding: Ints, at_least: int) -> tuple[I
 
 
 def worth_pulling(standing: Standing, outstanding: Ints, at_least: int, probe: int | None) -> Ints:
-    """Return arms worth pulling next, `at_least` so many pulls, whatever is out already.
-
-    An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
-    """
+    """Return arms worth pulling, `at_least` so many pulls, whatever is out; a new arm begins with `probe` pulls."""
     wanted, counts = most_urgent(standing, outstanding, at_least)
     if not len(wanted):
         return wanted
@@ -269,9 +245,7 @@ def worth_pulling(standing: Standing, outstanding: Ints, at_least: int, probe: i
 
 
 def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
-    """Return arms for that many pulls, each for the wanted arm with the fewest, beginning with the numbers `at`.
-
-    Fewer where no arm may have more than `most`.
+    """Return arms for that many pulls, each for the wanted one with the fewest `at` first, up to `most` each.
 
     >>> spread_evenly(4, np.array([3, 7]), np.array([5, 6]), 8).tolist()
     [3, 3, 3, 7]
@@ -307,9 +281,7 @@ def nothing_steady(arms: int, objectives: int) -> Steadiness:
 
 
 def looked_at(known: Steadiness, estimates: Floats, pulls: Ints, there: Bools, most: Floats) -> Steadiness:
-    """Return the steadiness after a look at estimates (K, M) and pulls (K,) of the arms that are `there` (K,).
-
-    `most` (M,) is by how much a steady one may move. The arrays of `known` stay: copies of a policy share them.
+    """Return the steadiness after estimates (K, M) and pulls (K,) of arms `there`, moves up to `most` (M,); new arrays.
 
     >>> known, there, most = nothing_steady(1, 1), np.array([True]), np.array([0.1])
     >>> for pulls, estimate in ((10, 5.0), (19, 9.0), (20, 5.3), (40, 5.35)):
@@ -330,10 +302,7 @@ def looked_at(known: Steadiness, estimates: Floats, pulls: Ints, there: Bools, m
 
 
 def want_unsteady(standing: Standing, known: Steadiness, most: Floats) -> Steadiness:
-    """Want the arms whose estimates still move by more than `most` (M,), as long as a budget is left.
-
-    Returns the steadiness now.
-    """
+    """Want arms whose estimates move by more than `most` (M,) while a budget is left; the steadiness now."""
     record, pulls = standing.control[0], standing.arms["pulls"]
     there = np.zeros(len(pulls), np.bool_)
     there[standing.alive[: record["alive"]]] = True

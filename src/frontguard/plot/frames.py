@@ -1,7 +1,4 @@
-"""Scales with their ticks, the part of the plane that a panel shows, a panel where it is drawn, and its labels.
-
-Common to all renderers. On a `Sheet`, lengths are in points, and y grows downwards.
-"""
+"""Scales and ticks, limits, sheets and labels, for all renderers. On a `Sheet`, lengths are points; y grows down."""
 
 from __future__ import annotations
 
@@ -56,10 +53,7 @@ class Scale:
 
 
 def ticks(axis: Axis, low: float, high: float, most: int) -> Ticks:
-    """Values to name on an axis that shows low to high, with their names; about `most` of them, rising.
-
-    An axis's own ticks and names are kept, as far as they are seen; of too many, every second or third … is left.
-    """
+    """About `most` rising values to name between low and high; of an axis's own names, every n-th of too many."""
     most = max(most, 2)
     if axis.ticks is not None:
         return tuple(sorted((at, word) for at, word in axis.ticks if low <= at <= high))
@@ -244,10 +238,7 @@ def middle(low: Floats, high: Floats, within: Limits) -> Floats:
 
 
 def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
-    """The layer without infinite coordinates: what goes on for ever ends a share of the range `beyond` the frame.
-
-    Areas are cut off there; of lines only the ends that are infinite are moved, and such marks lie on the edge.
-    """
+    """The layer without infinite coordinates: areas end a share of the range `beyond` the frame, marks at its edge."""
     if isinstance(layer, (parts.Density, parts.Rule)):
         return layer
     places = (

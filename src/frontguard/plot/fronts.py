@@ -1,8 +1,4 @@
-"""The arms of a result in pictures: the front, all pairs, all objectives at once; and which of a million are shown.
-
-Every arm's box, its verdict at its estimate, and what the front beats; in the user's units, with a word for each arm,
-and a scale for each axis on which the estimates tell.
-"""
+"""The arms of a result in pictures: the front, all pairs, all objectives at once; and which of a million are shown."""
 
 from __future__ import annotations
 
@@ -146,10 +142,7 @@ def _marks(arms: Arms, centres: Floats, some: Ints, look: Look, *, named: bool, 
 
 
 def boxed_arms(arms: Arms, x: int, y: int, chosen: Chosen) -> Bools:
-    """Mask of the arms (K,) whose boxes are drawn: all of few; of many, those in which few other marks lie, by verdict.
-
-    Boxes with many marks in them hide these and one another. Those of beaten arms are not drawn beside a density.
-    """
+    """Mask of the arms (K,) with a box: all of few; of many, by verdict, those whose boxes hide few other marks."""
     some = np.flatnonzero(chosen.full)
     if len(some) <= _ALL_BOXED and not chosen.rest.any():
         return chosen.full
@@ -174,10 +167,7 @@ def _distinct_boxes(arms: Arms, x: int, y: int, some: Ints) -> Ints:
 
 
 def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
-    """Places of marks (2, K): the estimates, and a small circle around them where several have the same one.
-
-    Ratings and counts are often equal. The hints and the boxes tell where they really are.
-    """
+    """Places of marks (2, K): the estimates, on a small circle around them where several arms have the same."""
     centres = np.array(arms.estimates[:, [x, y]].T, np.float64)
     some = np.flatnonzero(full)
     if len(some) < 2:
@@ -201,10 +191,7 @@ def _apart(arms: Arms, x: int, y: int, full: Bools, panel: Panel) -> Floats:
 
 
 def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
-    """The region that the kept arms beat by their estimates: below the stairs through them, in the right direction.
-
-    Nothing if no arm is in. The polygon goes off to infinity where values are worse.
-    """
+    """The region that the kept arms beat by their estimates; None if no arm is in."""
     some = arms.with_verdict(Verdict.KEEP, arms.places(x, y))
     if not len(some):
         return None
@@ -214,10 +201,7 @@ def beaten_region(arms: Arms, x: int, y: int) -> Region | None:
 
 
 def beaten_by(points: Floats, signs: Floats) -> Floats:
-    """The polygon of what points (n, 2) beat; a sign is −1 where smaller is better.
-
-    It goes off to infinity where values are worse.
-    """
+    """The polygon of what points (n, 2) beat, open to infinity; a sign is −1 where smaller is better."""
     points = np.unique(points * signs, axis=0)
     points = points[pareto_mask(points)]
     corners = [(-np.inf, -np.inf), (-np.inf, points[0, 1])]
@@ -290,9 +274,7 @@ _NAMED_UP_TO = 3  # with more objectives, panels are too small for names
 
 
 def pairs(result: Answer) -> Picture:
-    """Every pair of objectives in a panel of its own; columns share what lies across, rows what lies along.
-
-    The lower triangle is drawn. Of more than five objectives, the first five are.
+    """Every pair of the first five objectives in a panel of its own, as a lower triangle.
 
     >>> import numpy as np
     >>> from frontguard import RPSI, Prescient, Subgaussian
@@ -347,9 +329,7 @@ _QUANTILES = (0.1, 0.9)
 
 
 def parallel(result: Answer) -> Picture:
-    """All objectives at once. Who is higher on a line is better in that objective, whatever its direction.
-
-    With many arms, those that matter are drawn and the others are a band: 10 to 90 % of them in each objective.
+    """All objectives at once, better always higher; of many arms, most are a band from 10 to 90 % of them.
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> picture = parallel(analyze_reviews().analysis)
@@ -457,10 +437,7 @@ _EDGE = 0.05  # free space at either end, as a share of the axis
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """Names, verdicts, estimates (K, M), ends of intervals (K, M) and pulls, with the metrics' own directions.
-
-    `low` and `high` are infinite where nothing is known: also for a positive metric, whose own lower end would be 0.
-    """
+    """Arms as pictures need them. Ends (K, M) are infinite where nothing is known, also of a positive metric."""
 
     result: Answer
     names: tuple[str, ...]
@@ -513,12 +490,10 @@ class Arms:
         return tuple(self.hint(i) for i in which.tolist())
 
     def axis(self, d: int, shown: Bools, boxed: Bools, *, crowd: bool = False) -> Axis:
-        """The axis of an objective: its name and direction, and a scale on which the estimates of `shown` tell.
+        """The axis of an objective, on which every estimate of an arm that is not out is seen.
 
-        `boxed` are those whose intervals are drawn. Every estimate of an arm that is not out is seen. An arm that is
-        out may lie anywhere, and its box even more so: the others decide what is seen of it; `not_seen` counts those
-        that are not. Where a box reaches far beyond the estimates, as it does after few pulls or when an attacker
-        chose its end, the axis ends before. `crowd` if there are too many for a mark each.
+        Arms that are out, and ends of intervals (of `boxed` arms) far beyond the estimates, are cut off: few pulls or
+        an attacker may have put them anywhere. `crowd` if there are too many arms for a mark each.
         """
         matter = shown & (self.codes != Verdict.BEATEN)
         telling = boxed & matter if (boxed & matter).any() else boxed
@@ -528,10 +503,7 @@ class Arms:
         return axis_of(self.objectives[d], self.minimized(d), *seen)
 
     def not_seen(self, which: Bools, axes: Mapping[int, Axis]) -> str:
-        """Count the arms with estimates beyond the ends of an axis, in a sentence; "" if none.
-
-        They are out: every other arm's estimate is seen. Axes are given by the number of their objective.
-        """
+        """Count the arms beyond the ends of axes (by objective) in a sentence; "" if none. All of them are out."""
         seen = [axis.holds(self.estimates[which, d]) for d, axis in axes.items()]
         count = int((~np.logical_and.reduce(seen)).sum())
         if count > 1:
@@ -579,10 +551,7 @@ def in_rows(
     hint: Callable[[int], str],
     written: Callable[[int], str] | None = None,
 ) -> list[Layer]:
-    """Some arms below each other: a line from low to high and the mark of the verdict at a value, each by arm (K,).
-
-    `written` stands beside the mark of an arm.
-    """
+    """Arms below each other: a line from low to high, a verdict's mark and a text `written` beside it, by arm (K,)."""
     row = np.full(len(arms.names), np.nan)
     row[order] = np.arange(len(order))
     layers: list[Layer] = []
@@ -625,11 +594,9 @@ def position_of(names: Sequence[str], which: object, argument: str, what: str = 
 def frame(
     centres: Floats, ends: Floats, factor: float = FACTOR, matter: Floats | None = None
 ) -> tuple[float | None, float | None, bool]:
-    """Ends of an axis, None where there is nothing to go by, and True if it is logarithmic.
+    """Ends of an axis, None without any value, and True if it is logarithmic: values positive, and a `factor` apart.
 
-    It is if the centres that tell are positive and differ by more than the factor. `matter` are those of the centres
-    that must be seen, all of them unless given. Other centres, and the `ends` of intervals, are seen as far as they
-    leave room for these: a box that reaches far beyond, after few pulls or by an attacker's choice, is cut off.
+    All `centres` that `matter` are seen; others, and the `ends` of intervals, as far as they leave room for these.
 
     >>> frame(np.array([1.0, 2.0]), np.array([0.5, 2.5]))
     (0.4, 2.6, False)
@@ -699,10 +666,9 @@ class Chosen:
 def choose(
     arms: Arms, places: Bools, *, everyone: int = ALL, most: Mapping[Verdict, int] = MOST, total: int | None = None
 ) -> Chosen:
-    """Show everyone if they are few; else those in, undecided or covered, of each kind up to `most`, up to a total.
+    """Show everyone if they are few; else of each verdict up to `most`, those nearest to being best, up to a total.
 
-    Where there are more of one kind than there is room, those that come nearest to being best are taken. Arms that
-    means would have put on the front but which are out are shown too: they are who was fooled about.
+    Arms that means would have put on the front but which are out are shown too: they are who was fooled about.
     """
     if int(places.sum()) <= everyone:
         return Chosen(places, np.zeros_like(places))

@@ -1,8 +1,4 @@
-"""Pictures on paper: drawn with matplotlib (extra `plot`), without its global state.
-
-No text is ever read as mathematics or TeX: a name such as `$x_{` is a name. Ticks and labels are set for the size the
-picture has. An end that goes on for ever is drawn to beyond the edge.
-"""
+"""Pictures on paper: drawn with matplotlib (extra `plot`), without its global state. No text is read as TeX."""
 
 from __future__ import annotations
 

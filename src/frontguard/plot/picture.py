@@ -1,12 +1,9 @@
 """A picture as data: panels with axes, and layers of marks on them; how things look; and text on one line.
 
-It knows no drawing library. What a picture shows is decided once, by the functions that make one; `paper` draws it with
-matplotlib, `plotly` with that library, and `svg` as plain SVG for reports, notebooks and the live page. All coordinates
-are in the user's units. An infinite coordinate means "beyond the edge": whoever draws clips it to the panel.
+All coordinates are in the user's units; an infinite one means "beyond the edge", where whoever draws clips it.
 
 Each of a colour, a mark, a filling and a dash would alone tell verdicts apart. The colours are Okabe and Ito's, which
-the colour-blind tell apart, darkened where they would not be seen on white; all have a contrast of at least 3 on white
-and on near-black.
+the colour-blind tell apart, darkened to a contrast of at least 3 on white and on near-black.
 
 A name may be anything: 10,000 characters, several lines, control characters, halves of surrogate pairs, a hundred
 accents on one letter, or an order to write whatever follows from right to left. Widths are in columns of a terminal.
@@ -390,10 +387,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels in rows, a title and a legend. Its methods draw it.
-
-    `width` and `height` are in inches at the size it is meant to be read.
-    """
+    """Panels in rows, a title and a legend, for a `width` and `height` in inches. Its methods draw it."""
 
     rows: tuple[tuple[Panel | None, ...], ...]
     title: str = ""

@@ -1,7 +1,6 @@
 """Pictures on the screen: plotly figures (extra `plotly`) with zoom, and hints under the pointer.
 
-A plain translation, layer by layer. plotly reads texts as a kind of HTML, and as TeX where MathJax is there: `plain`
-makes them nothing but text, and hints are no templates.
+plotly reads texts as a kind of HTML, and as TeX where MathJax is there: `plain` makes them nothing but text.
 """
 
 from __future__ import annotations

@@ -243,11 +243,7 @@ _SUCCESSFUL = Axis(title="successful runs", better="higher", low=-0.05, high=1.0
 
 
 def sample_complexity(rows: Sequence[Any]) -> Picture:
-    """Samples (logarithmic) and ratio of successful runs against ε; bars are 95 % intervals, hollow marks the paper's.
-
-    `rows` are those of an experiment (`experiments.results.Row`), one a policy and ε; there is a row of panels for each
-    data set and variant.
-    """
+    """Samples and share of successful runs against ε, for `Row`s of an experiment; hollow marks are the paper's."""
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
     titles = {row.policy: row.policy_title for row in rows}

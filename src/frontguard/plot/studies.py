@@ -59,10 +59,7 @@ _LOST = replace(FAILED, label="of these failed", colour=VERMILION, mark="square"
 
 
 def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Picture:
-    """The intervals of some arms over the pulls of the whole study, with their estimates; a panel for each objective.
-
-    `arms` are names or numbers, six at most; without them the front and those that come nearest to it are shown.
-    """
+    """The intervals of up to six arms over the pulls of the study; by default the front and those nearest to it."""
     if not history.moments:
         raise BadInput("shrinking(history) needs one moment at least; got none")
     chosen = (
@@ -153,10 +150,9 @@ def _telling(history: History) -> list[int]:
 
 
 def certainty(history: History, pulls_left: int | None = None) -> Picture:
-    """Within how many tolerances the answer held after so many pulls, for each objective; 1 is the goal.
+    """Within how many tolerances the answer held after so many pulls, for each objective that has one; 1 is the goal.
 
-    `pulls_left` is a forecast, drawn as a dashed line to where the goal would be reached. Objectives without a
-    tolerance have no goal and are left out.
+    `pulls_left` is a forecast, drawn as a dashed line to where the goal would be reached.
     """
     if not history.moments:
         raise BadInput("certainty(history) needs one moment at least; got none")
@@ -383,8 +379,7 @@ def measurements(
 ) -> Picture:
     """Every pull of an arm, a panel for each objective (or one), with the arm's interval if a history is given.
 
-    `contamination` is the ε that is allowed, of all metrics or of each by its name, to be compared with how many are
-    suspected. To suspect is a hint for the eye: no verdict depends on it.
+    `contamination` is the ε that is allowed, of all metrics or by name, to compare the suspected share with: a hint.
     """
     names = [each.name for each in measurements.objectives]
     shown = range(len(names)) if objective is None else [position_of(names, objective, "objective", "one of these")]

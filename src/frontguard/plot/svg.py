@@ -1,8 +1,7 @@
 """Draws a picture as plain SVG, for reports, notebooks and the live page. It needs no library, no style and no script.
 
-All looks are attributes, words and lines have the colour of the text around the picture, and there is no reference to
-anything elsewhere: it is right on white and on black, and wherever a page allows nothing. What has a key has a name
-that stays the same from drawing to drawing, so that a page can move what is there already.
+All looks are attributes, and words have the colour of the page's text: it is right on white and on black. What has a
+key has a name that stays the same from drawing to drawing, so that a page can move what is there already.
 
 >>> from frontguard.plot.picture import KEEP, Points
 >>> points = Points(np.array([1.0]), np.array([2.0]), KEEP, ("an arm",), keys=(7,))
@@ -66,8 +65,7 @@ _DENSE = 10.0  # size of names in a long list; some of them are left out rather 
 def drawn(picture: Picture, *, link: Callable[[int], str] | None = None, prefix: str = "") -> Element:
     """The picture as an `svg` element that takes the width it is given, up to its natural size.
 
-    With `link`, everything that has a key is a link to link(key), and can be reached by keyboard. `prefix` begins
-    every id: give pictures of one page different ones, and one picture the same whenever it is drawn again.
+    With `link`, everything that has a key is a link to link(key). `prefix` begins every id, unique on a page.
     """
     if re.fullmatch(r"[A-Za-z0-9_.-]*", prefix) is None:
         raise BadInput(f"prefix: wanted letters, digits, and any of _ . -; got {prefix!r}")
@@ -382,11 +380,7 @@ def _sample(look: Look, picture: Picture, x: float, y: float) -> list[Element]:
 
 @dataclass
 class Names:
-    """Ids that stay the same from one drawing to the next, and are never given twice in one.
-
-    With a prefix they are the document's ids; without one there may be other drawings that have the same, so they are
-    only hooks for whoever looks at this drawing.
-    """
+    """Ids that stay the same from drawing to drawing, never given twice in one; without a prefix, `data-key` hooks."""
 
     prefix: str
     panel: str = ""
@@ -412,10 +406,7 @@ class Pen:
     link: Callable[[int], str] | None
 
     def clipped(self, *children: Child | None, room: float = 1.0) -> Element:
-        """Children that are seen within the frame only: an inner drawing, which needs no name as a clip path would.
-
-        `room` is for half of the strokes along the edge.
-        """
+        """Children cut off at the frame by an inner drawing, with `room` for half of the strokes at the edge."""
         left, top, right, bottom = self.sheet.frame
         x, y, width, height = map(number, (left - room, top - room, right - left + 2 * room, bottom - top + 2 * room))
         attributes = {"x": x, "y": y, "width": width, "height": height, "viewBox": f"{x} {y} {width} {height}"}
@@ -605,8 +596,7 @@ _ELEMENTS: dict[type, Callable[[Any, Pen], Iterator[Element]]] = {
 def elements(panel: parts.Panel, pen: Pen) -> Iterator[Element]:
     """Elements of the layers of a panel, the lowest first.
 
-    Boxes that follow each other have one parent, whatever their verdicts: a page can move them from one to another.
-    It cuts them off at the frame, so that one that goes on has no edge there.
+    Boxes that follow each other have one parent, so that a page can move them from one verdict to another.
     """
     for boxed, layers in groupby(panel.layers, lambda layer: isinstance(layer, parts.Boxes)):
         found = [each for layer in layers for each in _ELEMENTS[type(layer)](layer, pen)]

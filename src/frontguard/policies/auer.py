@@ -212,7 +212,7 @@ class AuerA1(Policy):
     scale
         σ such that the rewards are σ-subgaussian; a number, or one for each objective. The published experiments use 1.
     threat
-        What is believed of the measurements. Its proof needs clean ones: with ε > 0 nothing is promised.
+        Only what it believes: with ε > 0 nothing is promised.
 
     >>> policy = AuerA1(2, 1, accuracy=0.5)
     >>> while not policy.done:

@@ -1,15 +1,9 @@
 """The goal of a gate: candidates against a baseline, until each is certainly worse in each metric, or not worse.
 
-Two things differ from the other goals, both for the sake of machines that drift while they measure (docs/theory.md,
-(y)). Intervals are those of the present samples and are not intersected with earlier ones, of which a drift would leave
-less than is true. And the baseline and all candidates that are open get equally many pulls in every batch, whatever was
-measured: in random order, whatever drifts then hits them alike. What is certain once is kept as it was found, and a
-candidate of which everything is certain is not pulled any more.
-
-Where there are limits, a candidate has to keep to them as well: beyond one it is worse, and open as long as it is not
-certain that it keeps to all.
-
-Where two samples tell (`evidence.looks`), they do, in place of intervals (`BySamples`).
+Two things differ from the other goals, for the sake of machines that drift while they measure (docs/theory.md, (y)).
+Intervals are not intersected with earlier ones, of which a drift would leave less than is true. And the baseline and
+all open candidates get equally many pulls in every batch, in random order, so that drift hits them alike. What is
+certain once is kept. Where two samples tell (`evidence.looks`), they do, in place of intervals (`BySamples`).
 """
 
 from __future__ import annotations
@@ -118,10 +112,7 @@ class AgainstBaseline:
             keep_to_budget(standing)
 
     def _stuck(self, standing: Standing) -> Bools:
-        """Tell which checks (K, M + Q) would stay open for ever if the samples go on as they are, after many pulls.
-
-        Of differences beside the intervals it is not known where they end: these are given up by a budget alone.
-        """
+        """Tell which checks (K, M + Q) stay open for ever as samples go on; differences end by budgets alone."""
         intervals, pulls, M = standing.intervals, standing.arms["pulls"], len(self._tolerances)
         many = (pulls >= WEARY) & (pulls[self.baseline] >= WEARY)
         if not many.any():

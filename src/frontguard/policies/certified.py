@@ -1,7 +1,4 @@
-"""The certified policy: an anytime guarantee that needs no assumption on the rewards' shape, and few pulls.
-
-How it decides is written in `pareto.rule`; why that may be trusted, in docs/theory.md.
-"""
+"""The certified policy: an anytime guarantee for rewards of any shape (`pareto.rule`, docs/theory.md)."""
 
 from __future__ import annotations
 
@@ -280,10 +277,9 @@ class Certified(Holding):
         limits: Iterable[Limit | str] = (),
         **settings: Any,
     ) -> Self:
-        """Return the policy for objectives in the user's terms: directions, tolerances (also relative) and statistics.
+        """Return the policy for objectives in the user's terms, whose tolerances are accuracy and coverage.
 
-        Their tolerances are both accuracy and coverage. Tell it what `objectives.inward_matrix` makes of measurements;
-        with `limits`, what `limits.Columns.observed` makes of them.
+        Tell it what `objectives.inward_matrix`, or with `limits` `limits.Columns.observed`, makes of measurements.
         """
         parsed = parse_objectives(objectives)
         columns = columns_for(parsed, parse_limits(limits))
@@ -445,10 +441,7 @@ class Certified(Holding):
     # For those who keep a log and replay it, and so say themselves when to decide -------------------------------------
 
     def next_pulls(self, at_least: int = 1, probe: int | None = None) -> Ints:
-        """Return arms worth pulling next, `at_least` so many pulls, whatever is out already; expect none of them yet.
-
-        An arm's first batch begins with `probe` pulls, if given: should it fail them all, no more are spent on it.
-        """
+        """Return arms worth pulling, `at_least` so many pulls beside those out; first `probe` of a new arm."""
         if self.blocks:
             return self._next_blocks(at_least, probe)
         return worth_pulling(self.standing, self._outstanding, at_least, probe)
@@ -526,10 +519,7 @@ class Certified(Holding):
         return self.with_pending(Pending(self.arms, self.width))
 
     def with_pending(self, pending: Pending) -> Self:
-        """Return a copy that has taken what is pending, as `take` would, and has decided nothing.
-
-        Samples are shared and read together with what is pending: the cost grows with the arms, not with the pulls.
-        """
+        """Return a copy that has taken what is pending and decided nothing; it shares samples, and costs little."""
         self._merge()
         policy = copy(self)
         policy._calls = None
@@ -688,10 +678,7 @@ class Certified(Holding):
         )
 
     def reachable(self) -> Certificate:
-        """Return the best that further pulls could bring the certificate to, if the samples went on as they are.
-
-        The attacker can hide that much for ever: no number of pulls shrinks an interval below its floors.
-        """
+        """Return the best that further pulls could bring the certificate to, samples going on: floors are for ever."""
         standing, alive = self.read_by_rule(), self._alive
         if standing.intervals.shape[1] == COLUMNS:
             return self._with_slacks(*reachable(standing, self.goal))
@@ -700,10 +687,7 @@ class Certified(Holding):
         return self._certificate(*promised_of_pairs(lasting, alive, returned, self.goal))
 
     def result(self, arm_names: Sequence[str] | None = None, objective_names: Sequence[str] | None = None) -> Answer:
-        """Return the answer so far, final once `done`; where no arm is kept, with a guess beside it.
-
-        With a baseline the verdicts are what the present intervals say of the front; what was asked is in `against`.
-        """
+        """Return the answer so far, final once `done`, with a guess where no arm is kept; `against` has a gate's."""
         found = replace(super().result(arm_names, objective_names), goal=self.goal.name)
         if self.against is not None:
             found = self._judged_now(found)

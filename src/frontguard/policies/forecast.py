@@ -78,11 +78,10 @@ Outlook = Literal["certified", "unreachable", "unmeasured", "undecided", "infeas
 
 @dataclass(frozen=True)
 class PullForecast:
-    """The number of pulls until certified, or None where that cannot be foreseen, and why.
+    """The number of pulls until certified, or None, and the `outlook`: why, and what takes longest.
 
     `of_arms` (K,) says of which arms these would be. `outlook`: it is certified; no number of pulls would be enough;
-    `unmeasured` arms have no pulls yet; nothing has been decided yet; the measurements do not show when `arms` will be
-    decided; or it is foreseen, and deciding `arms` will take most.
+    `unmeasured` arms have no pulls yet; nothing has been decided; `arms` show no end; or `arms` will take most.
     """
 
     pulls_left: int | None
@@ -140,10 +139,7 @@ def _at_rank(samples: Samples, record: Record, failed: int, rank: float, from_ab
 
 @kernel
 def _read_ends(thought: Thought, i: int, d: int, row: int, low: float, high: float) -> tuple[float, float]:
-    """Return ends of arm i in column d, now `low` and `high`, by a row of the rule, if it had its pulls of the thought.
-
-    These are pulls in the proportions of its sample.
-    """
+    """Return ends of arm i in column d, `low` and `high` now, with its pulls of the thought, in present proportions."""
     samples, rule, pulls = thought.samples, thought.rule, thought.pulls[i]
     interval, have = thought.known[i, :, d], thought.standing.arms[i].pulls
     record: Record = samples.columns[i * thought.known.shape[2] + d]
@@ -221,10 +217,7 @@ def _shrink_pair(thought: Thought, i: int, j: int) -> None:
 
 @kernel
 def _settle(thought: Thought, tolerance: Floats, i: int, j: int, every: bool) -> float:
-    """Pull i and j in thought until H_j − L_i is within its tolerance, in one objective or in `every` one.
-
-    Returns how many pulls that takes; −1 if it is out of sight.
-    """
+    """Pull i and j in thought until H_j − L_i is within its tolerance, or `every` one is; −1 if out of sight."""
     pulls, intervals = thought.pulls, thought.standing.intervals
     eased = _eased(thought.start, tolerance, i, j, every)
     before = pulls[i] + pulls[j]

@@ -1,7 +1,4 @@
-"""What policies hold: samples, sorted for each arm and objective, what is pending beside them, and beaten arms.
-
-Samples are lent to copies of a policy. What was told and a policy has not taken yet is `Pending`, beside its samples.
-"""
+"""What policies hold: samples, sorted for each arm and objective, lent to copies; pending values; beaten arms."""
 
 from __future__ import annotations
 
@@ -28,11 +25,7 @@ from frontguard.policies.base import Policy
 
 
 class Pending:
-    """Values that were told and that a policy has not taken yet, so that a decision on them can be tried cheaply.
-
-    It is a small sorted sample of every arm and objective, read together with a policy's own. It may grow while copies
-    of a policy read it: these keep what they were lent.
-    """
+    """Values that a policy has not taken yet, a small sample beside its own; copies keep what they were lent."""
 
     def __init__(self, arms: int, objectives: int) -> None:
         self.counts = np.zeros(arms, np.int64)  # pulls of each arm, failed ones included
@@ -109,10 +102,7 @@ class Holding(Policy):
         self.pool = absorb(self.pool, self.columns, arms, values, True)
 
     def _lend(self, policy: Self, pending: Pending) -> None:
-        """Let a copy, with columns of its own, read these samples together with what is pending.
-
-        Whoever takes more, this policy or the copy, does so on samples of its own if the other is still there.
-        """
+        """Let a copy, with columns of its own, read these samples and what is pending; who takes more, copies first."""
         policy._beside = pending.lent_to(policy, policy.columns)
         self._pool_users.add(policy)
 

@@ -213,10 +213,7 @@ def decide_first(ring: Ring) -> None:
 
 @kernel
 def decide(ring: Ring, i: int, fresh: Floats) -> None:
-    """Eliminate and identify after arm i was sampled in one more phase, which gave it the medians `fresh` (M,).
-
-    One pass over S: what arm i was to every other arm before the phase, and what it is now.
-    """
+    """Eliminate and identify after arm i's medians became `fresh` (M,), in one pass over S: what i was, and is."""
     arms, medians, control, widths = ring.arms, ring.medians, ring.control, ring.widths
     bias = control[0].bias
     accuracy = control[0].accuracy

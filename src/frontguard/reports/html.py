@@ -1,8 +1,7 @@
 """Reports as one HTML file that needs nothing else, and results as markup for notebooks.
 
-A report has no network, one style and one script, both known by their hashes. The content security policy allows these
-and nothing besides, so that whatever a name may hold, it cannot run, load or send anything. All content goes through
-`markup.Element`, which escapes it. In a notebook there is no script, and no style that could leak into the page.
+The content security policy allows one style and one script, both by their hashes, so that whatever a name may hold, it
+cannot run, load or send anything. In a notebook there is no script, and no style that could leak into the page.
 """
 
 from __future__ import annotations

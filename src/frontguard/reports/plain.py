@@ -122,10 +122,7 @@ def guarded(text: str) -> str:
 
 
 def lines(table: Mapping[str, Any]) -> Iterator[str]:
-    """Columns by name (lists or arrays) as a file, in pieces: a million arms are never all in memory as text.
-
-    Columns whose names end in "low" and "high" are ends of intervals, and rounded outwards.
-    """
+    """Columns by name as the pieces of a CSV file; those whose names end in "low" and "high" are rounded outwards."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(map(guarded, table))
@@ -198,10 +195,7 @@ def junit(found: Answer, *, open_passes: bool = False) -> str:
 
 
 def github_marks(found: Answer, *, open_passes: bool = False) -> Iterator[str]:
-    """Lines that GitHub Actions shows beside a change: an error for what is worse, a warning for what is open.
-
-    One notice where nothing is either.
-    """
+    """Lines for GitHub Actions: an error for what is worse, a warning for what is open, a notice if nothing is."""
     title = "frontguard gate"
     if of(found).outcome == Outcome.NOT_WORSE:
         yield _command("notice", title, answer(found))

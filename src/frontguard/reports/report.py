@@ -1,8 +1,7 @@
 """A report as data: the answer, pictures, tables and sentences, in the order in which they are read; one on a result.
 
-`of_results` fills it from studies, analyses, results and experiments; `html` and `plain` write it down. Texts are plain
-and hostile: whoever writes them down escapes them. The table of arms has the front first, up to a thousand rows, and
-counts the rest; the columns for machines have all arms.
+Texts are plain and hostile: whoever writes them down escapes them. Tables show up to a thousand arms, the front first;
+the columns for machines have all.
 """
 
 from __future__ import annotations
@@ -211,10 +210,7 @@ def report_of(
     facts: Sequence[Fact] = (),
     at_work: bool = True,
 ) -> Report:
-    """Return the report on a result, whose full names are made short for sentences and pictures.
-
-    `at_work` if somebody is, where it goes on.
-    """
+    """Return the report on a result, with short names in sentences and pictures; `at_work` if somebody goes on."""
     table = arms_table(result)
     if table.rest:
         table = replace(table, rest=f"{table.rest} The CSV report has a row for every arm.")
@@ -329,10 +325,7 @@ def _pictures(result: Answer) -> tuple[Figure, ...]:
 
 
 def arms_table(result: Answer, most: int = MOST_ROWS) -> ReportTable:
-    """Verdict, estimate and interval in every objective, pulls, failures, who decides, how robust.
-
-    Where the goal is the list, also what a listed arm is best at, or what one costs that does for another.
-    """
+    """Verdict, estimates, intervals, pulls, failures, who decides, how robust; of a list, what each is good for."""
     rows = shown(result, most)
     made = arm_table(result, rows, deciders=bool((result.decided_by[rows] >= 0).any()))
     names = [in_table(result.arms[arm]) for arm in rows.tolist()]
@@ -362,10 +355,7 @@ def arms_table(result: Answer, most: int = MOST_ROWS) -> ReportTable:
 def failures_part(
     failures: Failures, failed: int, pulls: int, said: Mapping[str, str] = MappingProxyType({})
 ) -> Section:
-    """The part on failed pulls: how many; of which arms and why, where that is known, those that fail most first.
-
-    `said` are the last words of each arm's failed pulls, where these are known.
-    """
+    """The part on failed pulls by arm and reason, the most first; `said` are the last words of each arm's."""
     words: tuple[str, ...] = ()
     if failed:
         words = (

@@ -1,7 +1,6 @@
 """Reports of anything, written down: by the ending of a path, at once or not at all.
 
-What a report is made of is known by its type, files and JSON by what is in them: objects of Python, a study's storage,
-or JSON of run, analyze, gate, demo or reproduce. A new kind is a line here and a function that makes a `Report` of it.
+Objects are known by their type, files and JSON by their content. A new kind is a line here and a function to `Report`.
 """
 
 from __future__ import annotations
@@ -182,10 +181,8 @@ def write_report(
 ) -> Path:
     """Write a report on something to a file, whose ending says how: .html, .md or .csv, unless `format` does.
 
-    With a `baseline`, all other arms are compared with that one.
-
     `thing` may be a result, an analysis, a study, rows of `reproduce`, the plain values of their JSON, or a path or
-    address: a study's storage or a JSON file.
+    address of a storage or such JSON. With a `baseline`, all other arms are compared with that one.
     """
     return save(asked_for(report_on(thing, study=study), BesideQuestion(baseline)), path, format)
 
@@ -227,10 +224,7 @@ def text_of(report: Report, format: Format) -> Iterator[str]:
 
 
 def save(report: Report, path: str | Path, format: str | None = None) -> Path:
-    """Write it into a file beside the target first, and then put that in its place: never half a report.
-
-    "-" writes to standard output.
-    """
+    """Write it beside the target first, then put it in its place: never half a report. "-" is standard output."""
     wanted = format_of(path, format)
     if str(path) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):

@@ -1,10 +1,7 @@
 """What a policy, a study, an analysis and a gate answer: facts only, and no words or pictures.
 
-May know: verdicts, notices, objectives, limits, comparisons, and the schema where JSON is read. Read in this order:
-
 - `answer`: the answer, with a verdict, intervals and the pulls of every arm, and what can be asked of it;
-- `facts`: what it guarantees, how arms stand to limits, what pulls cost, a guess where nothing is certain yet, how it
-  was made; what only a complete log tells, and the state of a study.
+- `facts`: what it guarantees, limits, costs, a guess; what only a complete log tells, and the state of a study.
 """
 
 from frontguard.comparisons.effects import Intervals

@@ -49,10 +49,9 @@ Kind = TypeVar("Kind", bound=Notice)
 class Answer:
     """The answer so far: verdict, estimate, intervals and pulls of every arm, and what they guarantee.
 
-    Arrays have a row for each arm and a column for each objective. Everything that is shown is in the units and
-    directions of `metrics`: `estimates`, `lower` and `upper` (infinite where nothing is known), `intervals`, frames,
-    JSON, the certificate. `inner` has what they were computed from. `decided_by` is the arm that put an arm out, or −1.
-    `print(answer)` says what the command says.
+    Arrays have a row for each arm and a column for each objective, in the units and directions of `metrics`; infinite
+    where nothing is known. `inner` has what they were computed from. `decided_by` is the arm that put an arm out, or
+    −1.
     """
 
     policy: str
@@ -148,11 +147,7 @@ class Answer:
 
     @property
     def front_changes_at(self) -> float | None:
-        """The ε at which the list, or the front, is no longer certain; 0.5 if it is below, None if that is not known.
-
-        From there on other arms are in, or one is open that was not. It is not known without a profile, nor of a study
-        whose log, read as it is now, would not give the study's front.
-        """
+        """The ε from which on other arms are in, or more are open; 0.5 if it is below, None if that is not known."""
         known = None if self.log is None else self.log.profile
         return None if known is None or np.isnan(known.front) else float(known.front)
 
@@ -174,10 +169,7 @@ class Answer:
         return ~(self.having(Verdict.BEATEN) | self.having(Verdict.EXCLUDED))
 
     def replaced_by(self, some: Ints | None = None) -> Ints:
-        """For each arm, or for some, the returned one that does for it; −1 of those that are neither out nor covered.
-
-        Of one that is beyond a limit, and of all where nothing is promised, it is −1 too.
-        """
+        """For each arm, or some, the returned one that does for it; −1 where none is known, or nothing promised."""
         arms = np.arange(len(self.arms)) if some is None else some
         found = np.full(len(arms), -1)
         if self.certificate.confidence is None:
@@ -217,10 +209,7 @@ class Answer:
         return self.excelling(np.array([i])).get(self.arms[i], ())
 
     def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
-        """The same of all returned arms, or of some, by name; without those that are best at nothing.
-
-        Arms that are out were put out by one that is at least as good everywhere: they need not be looked at.
-        """
+        """The same of all returned arms, or of some, by name; without those that are best at nothing."""
         listed = np.flatnonzero(self.having(Verdict.KEEP))
         listed = listed if some is None else np.intersect1d(listed, some)
         rivals = np.flatnonzero(self.alive)
@@ -326,10 +315,7 @@ class Answer:
 
     @property
     def differences(self) -> tuple[Floats, Floats] | None:
-        """Between what (K, M) an arm less the one that decides it lies, in units of metrics; None without pairs.
-
-        `apart` (K, 2, M) has upper bounds of the inner values of the arm less that one, and of that one less the arm.
-        """
+        """Bounds (K, M) of an arm less the one that decides it, in units; from `apart` (K, 2, M), upper and lower."""
         if self.apart is None:
             return None
         low, high = -self.apart[:, 1], self.apart[:, 0]
@@ -456,9 +442,7 @@ class Answer:
         return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, sure, self.pairs)
 
     def compare(self, arm: str, baseline: str) -> Comparison:
-        """How an arm compares with another one in each metric: the difference and the ratio, with their intervals.
-
-        The intervals hold with the certificate's confidence, together with those of all other pairs.
+        """Compare two arms in each metric; all pairs' intervals hold together with the certificate's confidence.
 
         >>> from frontguard import analyze
         >>> log = {"arm": ["main", "pr"] * 99, "seconds": [1.0 + 0.001 * i + i % 2 for i in range(198)]}
@@ -530,8 +514,7 @@ class Answer:
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
         """How much the front dominates beyond a reference point, at least and at most, in the metrics' units.
 
-        The reference has a value for each metric; for those that are not given, one that is a tenth of the range of all
-        estimates beyond the worst. What it is stands in the answer.
+        Where a metric has no reference, it is a tenth of the range of all estimates beyond the worst.
         """
         return front_volume(self.comparable, self.having(Verdict.KEEP), self._contending(), reference)
 
@@ -550,10 +533,7 @@ class Answer:
         return pd.DataFrame(self.columns())
 
     def columns(self) -> dict[str, Any]:
-        """Return the table of arms as columns: verdict, estimates, bounds, pulls, who decides, what a log tells.
-
-        `more pulls` is 0 of an arm that is decided, and −1 of one that no foreseeable number of pulls settles.
-        """
+        """Return the table of arms as columns. `more pulls` is 0 of a decided arm, −1 if no foreseeable number does."""
         log = self.log
         columns: dict[str, Any] = {"arm": list(self.arms), "verdict": WORDS[self.verdict_codes].tolist()}
         tables: dict[str, Any] = {"": self.estimates, " low": self.lower, " high": self.upper}
@@ -583,10 +563,7 @@ class Answer:
         return columns if self.parts is None else self.parts.beside(columns)
 
     def plot(self, path: str | Path | None = None, x: str | int | None = None, y: str | int | None = None) -> Any:
-        """Return a `frontguard.plot.Picture` of the arms, by objectives x and y or all pairs; saved if a path is given.
-
-        A notebook shows it; `.matplotlib()` and `.plotly()` draw it with these (extras `plot` and `plotly`).
-        """
+        """Return a `Picture` of the arms, by objectives x and y or all pairs; saved if a path is given."""
         picture = attached("plot")(self, x, y)
         if path is not None:
             picture.save(path)

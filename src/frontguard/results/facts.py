@@ -29,9 +29,8 @@ class Certificate:
 
     Every returned arm is `accuracy`-optimal (Δ ≤ accuracy), and for every Pareto optimal arm there is a returned one
     that is worse by at most `coverage` in any objective (Definition 5); coverage is infinite where nothing is promised
-    of what is missed. Without a confidence nothing is promised at all, and `void` says why, as a kind: "running" (the
-    policy promises only once it has stopped), "contamination" (it needs clean measurements), "bias" (set by hand), or
-    "medians" (proved for means only).
+    of what is missed. Without a confidence nothing is promised at all, and `void` says why: "running" (promised only at
+    the end), "contamination" (clean measurements needed), "bias" (set by hand), or "medians" (proved for means only).
     """
 
     accuracy: float | tuple[float, ...]  # one for all objectives, or one for each
@@ -114,10 +113,7 @@ def _amounts(given: float | list[float | None] | None, objectives: Sequence[Obje
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """How K arms stand to Q limits, and by which intervals of what is limited; all arrays are (K, Q).
-
-    `codes` are those of `Feasibility`; `inner` has values of which larger ones keep to the limit better.
-    """
+    """How K arms stand to Q limits (`codes` of `Feasibility`), with intervals, larger is better; arrays are (K, Q)."""
 
     gates: tuple[Gate, ...]
     codes: Ints
@@ -210,10 +206,7 @@ SECONDS = "seconds"
 
 @dataclass(frozen=True, eq=False)
 class CostSoFar:
-    """What pulls have cost so far, and what a further one of each arm is taken to cost, in `unit`.
-
-    `typical` is NaN where no pull has said so. Where pulls report their cost, that is a `metric`.
-    """
+    """What pulls, by a `metric` or by arm, have cost so far, and typically do, NaN if none said so; in `unit`."""
 
     unit: str
     by_arm: Floats  # (K,)
@@ -248,7 +241,7 @@ class CostSoFar:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Where no arm is in: what the estimates alone would say, of which nothing is promised, and what it lacks.
+    """Where no arm is in: the front by estimates alone, without any promise, and what it lacks.
 
     An arm needs `first` pulls at least before any end of its intervals is bounded, and `whole` before all of them are;
     more, where some of its pulls fail. None where no number of pulls would do, or it is not known.
@@ -276,9 +269,7 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class ArmParts:
-    """What the arms are made of, where several columns, or the parameters of a grid, name them together.
-
-    Each column's different texts are kept once, and `codes` (columns, K) says which of them an arm has.
+    """The parts of arms' names, of several columns or a grid: each column's texts once, and their `codes` (columns, K).
 
     >>> parts = ArmParts.of(["lang", "size"], [("c", "128"), ("c", "64")])
     >>> parts.column(0), parts.row(1), str(parts)
@@ -358,9 +349,8 @@ _CODES = {verdict.word: int(verdict) for verdict in Verdict}
 class Profile:
     """The ε up to which verdicts stand; exact to `resolution`, on levels that many steps above the present ε.
 
-    `per_arm` (K,) is the largest level up to which the arm's verdict stands, NaN for an undecided one. `front` is the
-    smallest level at which other arms are in than now, or more are undecided, and 1/2 if there is none below. `levels`
-    (J,) are those that had to be looked at, and `in_front` (J,) how many arms are in there.
+    `per_arm` (K,) is NaN for an undecided arm. `front` is the smallest level at which other arms are in than now, or
+    more are undecided; 1/2 if there is none below. `in_front` (J,) are in at the `levels` (J,) that were looked at.
     """
 
     per_arm: Floats
@@ -425,10 +415,9 @@ rival fail; the arms differ by too little for the tolerance; or the arm is too n
 
 @dataclass(frozen=True, eq=False)
 class Needed:
-    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` more of the rival that decides it.
+    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` of the rival that decides it; −1 for none.
 
-    `level` is the number of pulls that it, its rival, and whatever else stands in its way should have in all. Where
-    `limit`, an index of `LIMITS`, is not 0, these are −1.
+    `level` is the number that both, and whatever else stands in its way, should have in all. `limit` indexes `LIMITS`.
     """
 
     arms: Ints

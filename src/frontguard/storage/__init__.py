@@ -1,9 +1,6 @@
 """Storages of studies: a log of pulls and the leases on them, in memory, in a file or on a server.
 
-A storage knows nothing of arms, policies or studies. In the order of reading:
-
-- `contract`: the guarantees, what is asked (`Pull`) and stored (`Tell`, `Told`), how a lease ends, studies in memory,
-  and the storage of an address
+- `contract`: the guarantees, the records, how a lease ends, studies in memory, and the storage of an address
 - `sqlite`: a file, for the processes of one machine; `sqlite_file`: the one connection of a process to it
 - `postgres`: a server, for workers on many machines
 """

@@ -83,10 +83,7 @@ class Unavailable(BadInput):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Pulls `first`, `first` + 1, … of `arms`, wanted by the policy after it had seen `told` told pulls.
-
-    `status` is "running"; or, with no arms, why the study stopped there: "certified", "budget" or "unreachable".
-    """
+    """Pulls `first`, `first` + 1, … of `arms`, wanted by the policy when it had seen `told` told pulls."""
 
     number: int  # from 1
     told: int
@@ -116,10 +113,7 @@ GIVEN_BACK = float("-inf")
 
 @dataclass(frozen=True)
 class Pull:
-    """One measurement to make, leased to `worker` until `deadline` (seconds since the epoch).
-
-    A storage knows a pull by its number; the study adds the rest.
-    """
+    """One measurement to make, leased to `worker` until `deadline` (seconds since the epoch)."""
 
     id: int
     worker: str

@@ -1,19 +1,17 @@
 """Studies on a PostgreSQL server, for workers on many machines.
 
-Connections are opened when needed, replaced when lost, and never shared by a fork. They are a list of our own, because
-`psycopg_pool` connects in threads of its own, which no fork survives, and answers with a bare timeout.
+Connections are a list of our own, because `psycopg_pool` connects in threads, which no fork survives, and answers with
+a bare timeout.
 
-The tables and functions of studies are written in `schema.sql`. What changes several rows at once is a function on the
-server: one round trip and one transaction, so no worker that hangs can hold a lock on a study. Every such function
-locks the study's row first. That row keeps the number of told pulls, and PostgreSQL lets a lock go only after the
-commit can be seen: numbers follow the order of commits, and nobody sees the n-th without the (n−1)-th.
+What changes several rows at once is a function on the server (`schema.sql`), which locks the study's row first: one
+round trip and one transaction, so no worker that hangs can hold a lock. That row keeps the number of told pulls, and
+PostgreSQL lets a lock go only after the commit can be seen: nobody sees the n-th without the (n−1)-th.
 
 Told pulls and plans are flushed to disk before anybody can see them (`synchronous_commit`). Plans too, since workers on
 other machines outlive a crash of the server: a plan that was made anew could give another arm to the pulls in their
 hands. Only that a lease was renewed or given back may be lost.
 
-Every write carries the id of its call. A call whose answer was lost with the connection is repeated with the same id,
-and finds what it did the first time.
+Every write carries the id of its call: one that is repeated after a lost connection finds what it did the first time.
 """
 
 from __future__ import annotations
@@ -81,10 +79,7 @@ ALLOWED = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special character
 
 
 class Connections:
-    """Runs pieces of work, each on a connection of its own: threads do not wait for each other.
-
-    When its connection is lost, work is run again on a new one, for up to `patience` seconds.
-    """
+    """Runs work on a connection for each thread; again, for up to `patience` seconds, where a connection is lost."""
 
     def __init__(self, url: str, *, read_only: bool, patience: float) -> None:
         try:
@@ -300,7 +295,7 @@ class _Known(NamedTuple):
 class PostgresStorage(Storage):
     """Studies in the tables of `schema` of the database at `url`, which are made when they are not there.
 
-    A server that is away is tried again, and a lock is waited for, for `patience` seconds. A tell that raises
+    For `patience` seconds a server that is away is tried again and a lock is waited for. A tell that raises
     `ConnectionError` after that may have been written; telling it again is safe.
     """
 
@@ -622,10 +617,7 @@ class PostgresStorage(Storage):
         return known
 
     def _of(self, study: str, text: str, parameters: Sequence[Any] = (), *, some: bool = True) -> list[Any]:
-        """The rows of a query about a study, whose number is its first parameter.
-
-        With `some` there are rows unless the study was forgotten: then it is about another of its name, if there is.
-        """
+        """Rows of a query about a study, by its number. No row, where `some` must be, says that it was forgotten."""
         known = study in self._known
         try:
             rows = self._rows(text, [self._study(study).id, *parameters])

@@ -1,11 +1,9 @@
 """Studies in an SQLite file: the storage contract in short transactions, and the rows of its tables, with checksums.
 
-SQLite keeps no checksums of its pages. So every row carries the CRC-32 of all that it says, its place in the log
-included: a row that changed, moved or took another's place is noticed when it is read. Rows that are missing are
-noticed by the counts in `progress`.
+SQLite keeps no checksums of its pages. So every row carries the CRC-32 of all that it says and of its place in the log.
+Rows that are missing are noticed by the counts in `progress`.
 
-Log rows (settings, plans, told pulls) have the key study · 2⁴⁰ + number: the rows of a study lie together in the order
-of the log, and no second index is needed to find the n-th.
+Log rows (settings, plans, told pulls) have the key study · 2⁴⁰ + number: no second index is needed to find the n-th.
 """
 
 from __future__ import annotations
@@ -378,10 +376,7 @@ def write_leases(db: apsw.Connection, study: StudyRow, leases: Iterable[Pull]) -
 def checked_rows(
     db: apsw.Connection, what: str, query: str, parameters: Sequence[int], *kinds: type, of: StudyRow | None = None
 ) -> list[tuple[Any, ...]]:
-    """Return rows without the checksum that stands last in each; refuse those that do not match it or these kinds.
-
-    `what` names a row by its columns. A column of SQLite takes anything, and a file may come from a stranger.
-    """
+    """Return rows without their last column, the checksum; refuse those that do not match it, or these `kinds`."""
     rows: list[tuple[Any, ...]] = db.execute(query, parameters).fetchall()
     for row in rows:
         kept = is_right(row)
@@ -526,10 +521,7 @@ def read_late(db: apsw.Connection, study: StudyRow) -> Told:
 
 
 def read_leases(db: apsw.Connection, study: StudyRow) -> list[Pull]:
-    """Return all leases, those that were given back too, lowest pull first.
-
-    Each pull that was handed out is told, or has a lease: so it is noticed when one is missing.
-    """
+    """Return all leases, given back or not, lowest pull first; a pull without one that was handed out must be told."""
     query = "SELECT * FROM lease WHERE study = ? ORDER BY pull"
     rows = checked_rows(db, "the lease of pull {1}", query, (study.id,), int, int, str, float, of=study)
     counts = read_counts(db, study)

@@ -163,10 +163,7 @@ class StudyFile:
         return answer
 
     def _sync(self, log: int) -> None:
-        """Bring what was committed to the disk, and close this descriptor of the log.
-
-        No second try: the system may have dropped what it could not write, and say then that all is well.
-        """
+        """Bring the log to the disk and close it, with no second try: what could not be written may be dropped."""
         try:
             _to_disk(log)
         except OSError as error:
@@ -177,11 +174,7 @@ class StudyFile:
             os.close(log)
 
     def close(self) -> None:
-        """Have all of it in the file itself, if nobody keeps us from it for long, and close the connection.
-
-        The last to close would do so anyway, but others may be open for days, and who copies the file alone meanwhile
-        would lose what is in the log. The next use opens the connection again.
-        """
+        """Move the log into the file, for who copies that alone, unless others keep us from it; and close."""
         with self._lock:
             db, ours = self._db, self._pid == os.getpid()
             if (
@@ -245,10 +238,7 @@ class StudyFile:
         self._file = status.st_dev, status.st_ino
 
     def _log_is_ours(self) -> bool:
-        """Return True if the write-ahead log that we write to is the one beside the file, which may have been deleted.
-
-        Asked now and then: after it, each durable tell on ext4 was measured to take a quarter longer.
-        """
+        """True if our write-ahead log is still beside the file. Asked now and then: on ext4 it is slow."""
         try:
             return self._log < 0 or os.path.samestat(os.stat(self._log_name), os.fstat(self._log))
         except OSError:
@@ -297,10 +287,7 @@ class StudyFile:
         return db
 
     def _open_to_read(self) -> apsw.Connection:
-        """Without a write-ahead log or a journal beside it nobody writes: then no file is made and no lock is taken.
-
-        What was read so counts only if the files look the same afterwards.
-        """
+        """Without a log or journal beside it nobody writes: then no lock is taken, and a change seen afterwards."""
         checked_place(self.path, self.name, read_only=True)
         self._not_cut_to_nothing()
         self._seen = self._look()

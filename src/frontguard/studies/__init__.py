@@ -1,8 +1,6 @@
 """Studies: durable adaptive runs that many workers share, and that go on after a crash as if nothing had happened.
 
-A `Study` hands out pulls and takes what they measured; its storage keeps the log; the policy's state is a replay of
-that. Facts only: `frontguard.words` makes sentences of them. It may know storages, policies and all below these. In the
-order of reading:
+A `Study` hands out pulls and takes what they measured; its storage keeps the log; the policy's state is a replay of it.
 
 - `study`: ask, tell, result
 - `measurement`: what came back of a pull, the checks that it passes, and the names of those who measure

@@ -112,10 +112,7 @@ class Watch:
         stopped: Bools | None = None,
         clusters: Sequence[str] = (),
     ) -> None:
-        """Take told pulls by their numbers: inner values (n, M), NaN where one failed, and why, if known.
-
-        Those that a user `stopped` are no evidence of failures. A pull that was told before stays as it was.
-        """
+        """Take told pulls by number: inner values (n, M), NaN failed, and why; `stopped` by a user says nothing."""
         at = pulls - 1
         new = ~self._pulls["told"][at]
         self._pulls["values"][at[new]] = values[new]
@@ -376,16 +373,13 @@ _NORMAL_MEAN = 1.2533  # ... and in a mean one
 
 
 def suspects(values: npt.ArrayLike, *, relative: bool = False) -> Bools:
-    """Which of the values (n,) of an arm look contaminated (n,): those that lie far out for the bulk of the sample.
-
-    This is a hint for pictures, and no part of the certificate: a value that is not marked may be contaminated, and a
-    marked one may be clean.
+    """Which of the values (n,) of an arm look contaminated (n,): a hint for pictures, on which nothing rests.
 
     A value is marked if it is more than `FAR` robust deviations from the median. Each side has its own deviation, 1.48
     times the median distance on that side, so that skewed samples are not taken for contaminated ones. Where more than
     half of a side equal the median, the mean distance stands in, or the step between neighbouring levels if that is
-    larger: ratings come in steps. The rest is then looked at once more. `relative` compares logarithms, as a relative
-    tolerance does. NaN is never marked, nor a value without a logarithm.
+    larger: ratings come in steps. The rest is then looked at once more. `relative` compares logarithms. NaN is never
+    marked, nor a value without a logarithm.
 
     >>> seconds = [1.0, 1.1, 0.9, 1.2, 1.0, 1.3, 0.95, 1.05, 1.15, 1.0, 0.97, 9.0, float("nan")]
     >>> np.flatnonzero(suspects(seconds)).tolist()
@@ -529,10 +523,7 @@ def arms_that_matter(codes: Ints, decided_by: Ints, pulls: Ints) -> Ints:
 def dirtier_than(
     contaminations: Mapping[str, float], looks: Iterable[tuple[str, str, SampleLook]]
 ) -> LooksDirtier | None:
-    """The hint that samples (arm, objective, how it looks) look far dirtier than its ε; None if none does.
-
-    It is no part of any certificate: what it takes for wrong may be right.
-    """
+    """The hint, no part of any certificate, that samples (arm, objective, how it looks) look far dirtier than ε."""
     looked: set[str] = set()
     dirty: dict[str, tuple[float, str, Sign]] = {}
     for arm, objective, (share, sign, number) in looks:

@@ -1,8 +1,4 @@
-"""Following a study from outside: its log is read as it grows, and never written to.
-
-A follower replays the log as a worker does, and keeps what people want to see beside it. It reads in pieces, so that no
-transaction lasts and no writer waits; an overview costs what grows with the arms and with what is new.
-"""
+"""Following a study from outside: its log is read as it grows, in pieces so that no writer waits, never written."""
 
 from __future__ import annotations
 
@@ -143,9 +139,7 @@ class Overview:
 
 
 class Follower:
-    """One study in a storage, which may have been opened read-only. Safe to use from several threads.
-
-    Settings that are amended meanwhile (tolerances, budget) make it read the log anew.
+    """One study in a storage, for several threads; where settings are amended, its log is read anew.
 
     >>> from frontguard import Objective, Prescient, Study
     >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
@@ -187,10 +181,7 @@ class Follower:
         self._foreseen: tuple[int, int | None, float | None] = (-1, None, None)
 
     def catch_up(self, progress: Progress | None = None) -> Overview:
-        """Read what is new, and say how things stand; the same overview again as long as nothing changes.
-
-        `progress` is called after every piece that was read: told pulls so far, and in all.
-        """
+        """Read what is new, and say how things stand. `progress` is called after every piece (told pulls, in all)."""
         with self._lock:
             text = self._storage.settings(self.name)
             plans, told = self._storage.size(self.name)
@@ -222,10 +213,7 @@ class Follower:
             return self._pulls.of(arm, most)
 
     def values(self) -> tuple[Ints, Floats, Ints, Ints]:
-        """Return the arms (n,), by position, and values (n, M), NaN where one failed, of the pulls read that count.
-
-        Beside them the arms of those that wait for earlier ones, and which pull of its arm each that counts is.
-        """
+        """Return arms (n,), values (n, M) and repeats of the pulls that count; and the arms of those that wait."""
         with self._lock:
             counted, held = counted_and_held(self._pulls.joined(), self._replay.arm_of)
             return self._replay.arms_of(counted.pulls), counted.values, held, self._replay.reps_of(counted.pulls)
@@ -384,9 +372,7 @@ def _thin(moments: list[Moment], most: int) -> None:
 
 
 def rate_of(at: Floats, failed: Bools, most: int = MOST_SPANS) -> Rate:
-    """Count pulls (n,) told at these moments, and those that failed, in `most` spans of equal length or fewer.
-
-    Those whose moment is not known (0) are left out.
+    """Count pulls (n,) told at these moments, unless not known (0), and failed ones, in `most` equal spans or fewer.
 
     >>> rate = rate_of(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
     >>> rate.told.tolist(), int(rate.failed.sum())

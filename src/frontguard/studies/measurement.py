@@ -2,10 +2,9 @@
 
 Nothing heavy is imported here: worker processes that only evaluate a function import this module too.
 
-A worker that does not say what it is called gets a name made of the machine, its boot and process namespace, the
-process and the moment it began: others on the machine see that it is gone without waiting for its leases to end. The
-moment is read from /proc, in ticks since boot: `psutil` tells it by the wall clock, and after that was set a living
-worker would be called dead.
+A worker's usual name is its machine, boot and process namespace, process and the moment it began: others on the machine
+see that it is gone without waiting for leases. The moment is in ticks since boot (/proc): `psutil` goes by the wall
+clock, and after that was set a living worker would be called dead.
 """
 
 from __future__ import annotations
@@ -129,10 +128,10 @@ class BooleanValue(BadValues):
 
 
 def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, settled: bool = True) -> Measurement:
-    """The measurement with values in the order of the objectives; one whose values cannot be used is a failed one.
+    """The measurement with values in the objectives' order; one whose values cannot be used is a failed one.
 
-    A value that only its tolerance or bounds make unusable is kept beside the reason. So is true and false of an
-    objective of which nobody said what counts, as long as it is not `settled` whether a rate does.
+    A value that only its tolerance or bounds make unusable is kept beside the reason; so is true and false where nobody
+    said what counts, until it is `settled` whether a rate does.
     """
     given, reason = came.values, came.reason and checked_reason(came.reason, pull)
     if reason and isinstance(given, Mapping):
@@ -163,9 +162,7 @@ def usable(objectives: Sequence[Objective], came: Measurement, pull: int, *, set
 
 
 def taken_as_rates(objectives: Sequence[Objective], measured: Sequence[object]) -> set[int]:
-    """Of which objectives, by position, the rate counts if nothing was measured before these values of pulls.
-
-    Those of which nobody said what counts, where some value is true or false and none is a number beyond 0 and 1.
+    """Objectives, by position, of which nobody said what counts and whose first values are true, false, 0 or 1.
 
     >>> from frontguard import Objective
     >>> metrics = [Objective("solved", "maximize"), Objective("size", exact=True)]
@@ -197,11 +194,10 @@ def _is_truth(value: object) -> bool:
 def checked_values(
     objectives: Sequence[Objective], values: object, reason: str | None, pull: int | str
 ) -> tuple[float, ...]:
-    """The values of one pull in the order of the objectives, NaN where a measurement failed.
+    """The values of one pull, by name or in order, in the order of the objectives; NaN where a measurement failed.
 
-    Values come by name or in order. One that is missing, NaN or infinite is refused, because it may be a mistake of the
-    caller's; told as None with a reason it is a failed measurement. With a reason a value is stored, too, that its
-    tolerance or bounds make unusable; it counts as failed.
+    One that is missing, NaN or infinite is refused as a mistake of the caller's, unless told as None with a reason;
+    with a reason a value that its tolerance or bounds make unusable is stored, too, and counts as failed.
 
     >>> from frontguard import Objective
     >>> metrics = [Objective("seconds", "minimize", "2%"), Objective("bytes", "minimize")]

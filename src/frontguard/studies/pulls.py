@@ -31,10 +31,7 @@ def item_order(seed: int, items: int) -> Ints:
 
 
 def under_way(storage: Storage, name: str, told: int) -> Ints:
-    """The arms of pulls that were handed out and were not among the first `told` that came back.
-
-    What has come back since counts as under way, too, so that no pull that was begun by then is missing.
-    """
+    """The arms of pulls that were handed out and not among the first `told` that came back; what came since counts."""
     numbers = {pull.id for pull in storage.leases(name)}
     numbers.update(storage.told(name, after=told).pulls.tolist())
     arm_of = np.concatenate([np.empty(0, np.int64), *(plan.arms for plan in storage.plans(name))])
@@ -177,10 +174,7 @@ class CountedPulls:
         return np.array([arm for arm, waiting in self._held.items() for _ in waiting], np.int64)
 
     def take(self, told: Told, arm_of: Ints) -> tuple[Told, Ints]:
-        """Those of the next told pulls that count, in the order in which they do, and the arms of those that do not.
-
-        `arm_of` are the arms of all planned pulls.
-        """
+        """Those of the next told pulls that count, by the arms of all planned pulls; and the arms of the others."""
         at = told.pulls - 1
         if len(self._told) < len(arm_of):
             self._told = np.concatenate([self._told, np.zeros(2 * len(arm_of) - len(self._told), np.bool_)])
@@ -249,9 +243,7 @@ SLACK = 1e-9
 
 
 class Spending:
-    """What the told pulls of K arms have cost, taken in their order, and what a further pull of each would.
-
-    The state after n pulls does not depend on how many at a time they were taken.
+    """What told pulls of K arms have cost, in their order, and a further one would; however many are taken at a time.
 
     >>> spent = Spending(["a", "b"], Cost("seconds"))
     >>> spent.add(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, np.nan, 8.0]))
@@ -311,10 +303,7 @@ class Spending:
         return CostSoFar(self.cost.unit, self.by_arm, self.typical, self.cost.metric)
 
     def affordable(self, wanted: Ints, out: Ints, budget: float) -> Ints:
-        """Of the wanted pulls, in their order, those that a budget has left, beside `out` (K,) that are under way.
-
-        An arm of which no pull has said what it costs gets one at a time; nothing, where all were tried and none has.
-        """
+        """Of the wanted pulls, those that the budget has left beside `out` (K,); one of arms without a known cost."""
         if not np.isfinite(self._typical).any() and self.pulls.all() and self.pulls.sum() >= TRIED:
             return wanted[:0]
         expected, unknown = self.expected, np.isnan(self._typical)

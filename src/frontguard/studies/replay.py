@@ -157,7 +157,7 @@ class Replay:
         most: int | None = None,
         on_decision: Callable[[Replay], None] | None = None,
     ) -> Told:
-        """Read what is new in the log, `most` told pulls of it if that is given, and return these.
+        """Read what is new in the log, `most` told pulls of it if given, and return these.
 
         Plans after told pulls, so that every pull that was read is one of a plan that was read; then the told pulls
         that the last plan counts and that have come in between. A plan that counts more than were read waits for them.
@@ -247,10 +247,7 @@ class Replay:
         self.policy.decide()
 
     def _hopeless(self) -> list[int]:
-        """Arms to exclude: all pulls so far failed, or so many that no number of pulls would ever bound them.
-
-        Pulls that a user stopped say nothing of the arm.
-        """
+        """Arms to exclude: all pulls so far failed (but those a user stopped), or too many for any bound ever."""
         pulls = self.policy.pulls_per_arm - self._taken.stopped
         failures = self._taken.failed - self._taken.stopped[:, None]
         there = (pulls >= PROBE) & self.policy.alive
@@ -274,10 +271,7 @@ class Replay:
 
     @cached_property
     def _bearable(self) -> list[float]:
-        """For each objective the share of failed pulls beyond which no number of pulls bounds it, or too much is lost.
-
-        A mean is always bounded, and an exact value known by one pull.
-        """
+        """For each objective the share of failed pulls beyond which nothing bounds it; a mean is always bounded."""
         question = self.settings.question
         return [
             1.0 if each.exact else question.threat.of(d).lasting(least_level(statistic_of(each)))
@@ -285,10 +279,7 @@ class Replay:
         ]
 
     def propose(self, at_least: int) -> tuple[Replay, Plan] | None:
-        """The next plan, and what this replay is once it is added; None if pulls that are out have to come back first.
-
-        On a copy: which plan is added is decided by the storage. Refuses to go on where the values show a slip.
-        """
+        """The next plan, and this replay with it, a copy; None if pulls have to come back first. Refuses slips."""
         after = self._with_ahead()
         after._decide()
         after._refuse_slips()
@@ -338,10 +329,7 @@ class Replay:
         return planned[: int(np.append(same, False).argmin()) // size * size]
 
     def _refuse_slips(self) -> None:
-        """Refuse what nobody can have meant, once all arms have a batch and the values show it.
-
-        A tolerance without its percent sign; a median by default of an objective of which some arm has two values only.
-        """
+        """Refuse, once all arms have a batch, a tolerance without its percent sign, or medians of two values."""
         policy, asked = self.policy, self.settings.question
         first = int(policy.standing.control["first"][0])
         seen = (policy.pulls_per_arm >= first) | ~policy.alive
@@ -373,10 +361,7 @@ class Replay:
         return np.asarray(arms[order][have[arms[order]] + ranks < most])
 
     def with_everything(self) -> Replay:
-        """This replay with all that was read taken and decided on: for results between two plans.
-
-        Its cost grows with the arms and with what is new since it was last asked for, not with all pulls.
-        """
+        """This replay with all that was read decided on, between two plans, for what arms and news cost."""
         if self.stopped or not self._count_ahead:
             return self
         after = self._with_ahead()
@@ -414,10 +399,7 @@ class Replay:
         return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in excluded]
 
     def _doubted(self, alarms: Iterable[Alarm]) -> Bools:
-        """Of which arms (K,) and columns (C,) measurements contradict what is assumed: by their intervals, or an alarm.
-
-        Intervals of the present samples, in blocks and of a gate, take no arm to stay as it is.
-        """
+        """Of which arms (K,) and columns (C,) intervals or alarms contradict assumptions, but for blocks and gates."""
         found: Bools = self.policy.refuted
         if not self.policy.by_present_samples:
             found = found.copy()
@@ -490,10 +472,7 @@ class Replay:
         return replace(told.keeping_to(kept).in_units(settings.question.objectives), question=settings.question)
 
     def gate(self, result: Answer, how: How = "done", *, profile: bool = False) -> GateDetails:
-        """The gate against the baseline, as far as it was measured; `how` the run ended, if the study has not.
-
-        With a `profile` each check that goes by samples has up to which ε it stands.
-        """
+        """The gate against the baseline; `how` the run ended, if the study has not; with a `profile` up to which ε."""
         policy, settings = self.policy, self.settings
         assert policy.against is not None
         its, outcomes, seen = policy.against.baseline, policy.against.outcomes, policy.against.seen
@@ -523,10 +502,7 @@ class Replay:
         return GateDetails(tuple(pairs), status, at_worst=at_worst)
 
     def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-        """How these arms look by every so many-th value of objectives whose quantiles count.
-
-        What is far from the others says little where a mean does: of 0 and 1 all are.
-        """
+        """How arms look by every so many-th value of quantile objectives: of 0 and 1, all are far from the others."""
         policy, objectives = self.policy, self.settings.question.objectives
         for arm in arms.tolist():
             for d, objective in enumerate(objectives):
@@ -636,10 +612,7 @@ def answer_of(
     final: bool = False,
     **now: Any,
 ) -> Answer:
-    """Return the answer of a study by its log, with `ahead` (pulls and cost by the forecast) and what holds only `now`.
-
-    Only a `final` state says what further pulls could bring at best.
-    """
+    """Return the answer of a study by its log, with the forecast `ahead`, what holds `now`, and, `final`, at best."""
     names, asked, (pulls, cost) = state.settings.arms, state.settings.question, ahead
     found = state.result(alarms)
     spent = 0.0 if found.cost is None else found.cost.spent

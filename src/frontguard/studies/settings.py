@@ -1,7 +1,4 @@
-"""What a study is about, as a text that its storage keeps; what of it may change when it is taken up again.
-
-The text may come from a stranger: whatever it says is checked when it is read, as what a caller gives is.
-"""
+"""What a study is about, as a text of its storage, which may come from a stranger; and what of it may change."""
 
 from __future__ import annotations
 
@@ -165,9 +162,8 @@ class Settings:
     def taken_up(self, wanted: Settings, plans: int) -> Settings:
         """These settings, changed to the wanted ones where that is sound once pulls were made.
 
-        Intervals do not depend on the goal (list or front, tolerances, coverage, how far limits are set) and the
-        budget, and what does is no longer looked at (`foreseen`). All else, chosen after the fact, would void the
-        certificate.
+        Intervals do not depend on goal, tolerances, coverage, numbers of limits and budget, and what does is no longer
+        looked at (`foreseen`). All else, chosen after the fact, would void the certificate.
         """
         wanted = wanted.with_rates(self.rates)
         own, other = self.question, wanted.question

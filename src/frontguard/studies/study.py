@@ -176,10 +176,7 @@ class Study:
         return self._worker or this_worker(self._which)
 
     def ask(self, pulls: int = 1) -> list[Pull]:
-        """Up to so many pulls to make, leased to this worker; fewer if the study is `done`, or others are waited for.
-
-        Before that, pulls whose worker is lost or whose lease has run out are given up, whoever had them.
-        """
+        """Up to so many pulls to make, leased to this worker, after lost and overdue ones of anybody were given up."""
         wanted = checked_count(pulls, "pulls")
         self._give_up_the_lost()
         asked: list[Pull] = []
@@ -232,20 +229,14 @@ class Study:
         return self.storage.renew(self.name, self.worker, self.storage.now() + self.lease, numbers)
 
     def give_up(self, pulls: Iterable[Pull | int], end: End = End.STOPPED) -> list[bool]:
-        """End pulls without what they measure: they count as failed. False for those that had been told before.
-
-        What is told of them later is kept for the record (`Storage.late`), and does not count.
-        """
+        """End pulls as failed; False for those told before. What is told of them later is kept, and does not count."""
         if End(end) is End.TOLD:
             raise BadInput("end must say how a pull was given up: End.STOPPED, End.LOST or End.OVERDUE; got End.TOLD")
         worker = self.worker
         return self._told([self._given_up(_pull_number(pull), worker, End(end)) for pull in pulls])
 
     def give_back(self, pulls: Iterable[Pull | int] | None = None) -> int:
-        """Give back pulls that this worker never began, all unless said which, to be handed out again; how many it had.
-
-        A pull that was begun must be told, or given up: with only a second value counted, it would bias the answer.
-        """
+        """Give back pulls that were never begun: one that was must be told, or would bias the answer; how many."""
         numbers = None if pulls is None else [_pull_number(pull) for pull in pulls]
         with self._lock:
             self._held.difference_update(self._held if numbers is None else numbers)
@@ -287,11 +278,10 @@ class Study:
         *,
         cluster: str | None = None,
     ) -> bool:
-        """Take what a pull measured, by name or in the order of objectives; durable when it returns.
+        """Take what a pull measured, by name or in order; durable when it returns. False if it was told or given up.
 
         A metric that could not be measured is None, and `reason` says why. Pulls of one `cluster` (a host, a process, a
-        day) may depend on each other: of those of an arm the first counts. Returns False if the pull was told or given
-        up before: then nothing changes.
+        day) may depend on each other: of those of an arm the first counts.
         """
         number = _pull_number(pull)
         why = "" if reason is None else checked_reason(reason, number)
@@ -334,10 +324,7 @@ class Study:
         return with_cost(self.settings.question.cost, [metric.name for metric in self.metrics], came)
 
     def settle(self, measured: Sequence[object]) -> None:
-        """Have rates count where nobody said what does, if these are the first values of a metric: true and false.
-
-        It is part of the settings, for all workers, and changes only as long as no value was told.
-        """
+        """Have rates count where nobody said what does, by settings for all workers, as long as no value was told."""
         while found := taken_as_rates(self.metrics, measured):
             with self._lock:
                 self.catch_up()

@@ -66,12 +66,7 @@ async def region_events(
     *,
     heartbeat: float = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
-    """The events of an address, until `closing` is set or the browser is `gone`.
-
-    `version` is that of script and style sheet.
-
-    What a browser was not ready for is skipped: it is sent what differs from what it has, not how that came about.
-    """
+    """The events of an address, until `closing` is set or the browser is `gone`: what differs from the last one."""
     sent: dict[str, str] = {}
     title: str | None = None
     with views.looking(address):

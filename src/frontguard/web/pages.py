@@ -1,8 +1,7 @@
 """The pages of the live view: all studies, one study with its arms, an arm, one that is being read, or not there.
 
-A page is a function of what a study is at the moment. The first answer to a visitor holds all of it, and it is complete
-without a script. The script only keeps it up to date: it is sent the regions that changed, as plain values, and patches
-what it shows. Pages arrange: facts come from `studies`, sentences from `words`, pictures from `plot`.
+The first answer is complete without a script, which only patches the regions that events bring. Pages arrange: facts
+come from `studies`, sentences from `words`, pictures from `plot`.
 """
 
 from __future__ import annotations

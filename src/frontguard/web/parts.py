@@ -1,7 +1,6 @@
 """The pieces of which all pages are made, what stands around them, and the addresses that they have.
 
-A URL leads to numbers of a study and an arm, and says a few known words. Anything else is refused: no name ever stands
-in a URL, and none is read from one.
+A URL leads to numbers of a study and an arm, and says a few known words. No name stands in one, or is read from one.
 """
 
 from __future__ import annotations
@@ -172,11 +171,7 @@ _PLACES = (
 
 @dataclass(frozen=True)
 class Page:
-    """A page as data: its title, its regions in their order, and which kind it is.
-
-    A region is an element whose `id` is its name; regions are what events bring up to date one by one. `twin` is where
-    the same is found as JSON.
-    """
+    """A page as data; events bring its regions up to date one by one, and `twin` is the URL of the same as JSON."""
 
     title: str
     regions: dict[str, Element]
@@ -263,10 +258,7 @@ def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Seque
 
 
 def table(heads: Iterable[Element], rows: Iterable[Element], caption: str | None = None, **attributes: str) -> Element:
-    """A table that is scrolled by itself where it is wider than the page. The caption is for those who listen.
-
-    On a phone its rows are cards, in which a cell says what its column is called.
-    """
+    """A table that scrolls where it is wide, and whose rows are cards on a phone; the caption is for listeners."""
     said = element("caption", {"class": "unseen"}, caption) if caption else None
     named = list(heads)
     head = element("thead", {}, element("tr", {}, *named))
@@ -310,10 +302,7 @@ def figure_cell(*words: Child) -> Element:
 
 
 def failures_region(overview: Overview, arms: Sequence[str], *said: Element, address: Address | None = None) -> Element:
-    """A table of failures by arm and reason, the most frequent first; the rest counted.
-
-    With the `address` of the study these are all its arms, and named; without, it is one.
-    """
+    """A table of failures by reason, the most frequent first; with the study's `address`, of all its arms by name."""
     counted = [
         (-times, number, reason)
         for number, arm in enumerate(arms)
@@ -344,11 +333,7 @@ def failures_region(overview: Overview, arms: Sequence[str], *said: Element, add
 
 
 def figure(picture: Picture, name: str, link: str = "", *, widest: float = 5.8, captioned: bool = True) -> Element:
-    """A picture with its caption. `link` is where an arm leads, with {} for its number.
-
-    It is made for a width of so many inches at most: on the page it takes the width that is there, and what was
-    meant for more would be too small to read.
-    """
+    """A picture with its caption, at most so many inches wide; `link` is where an arm leads, with {} for its number."""
     if picture.width > widest:
         picture = replace(picture, width=widest, height=picture.height * (0.4 + 0.6 * widest / picture.width))
     svg = drawn(picture, link=(lambda arm: link.replace("{}", str(arm))) if link else None, prefix=f"{name}-")
@@ -373,10 +358,7 @@ def with_trouble(page: Page, said: str) -> Page:
 
 
 def document(page: Page, *, events: str = "", version: str = "") -> str:
-    """The page as a whole HTML document, with its script and style sheet linked.
-
-    `events` is the URL of the events that keep it up to date, and `version` that of script and style sheet.
-    """
+    """The page as HTML, with the URL of its `events` and the `version` of its script and style sheet."""
     if re.fullmatch(r"[A-Za-z0-9_.-]*", version) is None:
         raise ValueError(f"version must consist of letters, digits, dots and dashes; got {version!r}")
     tail = f"?v={version}" if version else ""

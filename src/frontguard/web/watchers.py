@@ -1,12 +1,9 @@
 """Watchers of a storage for the pages that are open: one for the list of studies, one for each study looked at.
 
-A watcher asks the storage twice a second whether anything is new, which costs three short reads, and catches up only
-then. Work is done in threads. It sleeps nine times as long as an update took (catching up and making the pages, in
-processor time), so that a study on the same machine loses a tenth of one core at the very most. When nobody has looked
-for a minute it stops; what it knows is kept, and it goes on from there when somebody looks again.
-
-Trouble with the storage (locked, gone, damaged, a server that restarts) is said on the page in words, beside what was
-last known, and it is tried again with growing pauses.
+A watcher asks the storage twice a second whether anything is new, in a thread, and catches up only then. It sleeps nine
+times as long as an update took, so that a study on the same machine loses a tenth of one core at most. When nobody has
+looked for a minute it stops, and goes on from there when somebody looks again. Trouble with the storage is said on the
+page, beside what was last known, and it is tried again with growing pauses.
 """
 
 from __future__ import annotations
@@ -33,10 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class Threads:
-    """Runs pieces of work in threads, up to `most` at a time.
-
-    They are daemons, unlike those of an executor: one that waits for a database must not keep the server from ending.
-    """
+    """Runs work in up to `most` daemon threads: one that waits for a database must not keep the server from ending."""
 
     def __init__(self, most: int, name: str) -> None:
         self._free = asyncio.Semaphore(most)
@@ -171,10 +165,7 @@ def in_words(error: Exception) -> str:
 
 
 class StorageWatcher(ABC):
-    """Polls in a thread as long as anybody looks, and rings its bell when something that is shown has changed.
-
-    All but `_poll` runs in the loop of the server. `watchers` are all of them together.
-    """
+    """Polls in a thread as long as anybody looks, and rings its bell. All but `_poll` runs in the server's loop."""
 
     def __init__(self, watchers: Watchers) -> None:
         self.bell = Bell()
