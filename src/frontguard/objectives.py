@@ -492,11 +492,7 @@ def _position(wrong: npt.NDArray[np.bool_]) -> str:
 
 
 def parse_objectives(objectives: Iterable[Objective | str | tuple[str, str]]) -> tuple[Objective, ...]:
-    """Objectives, well-known names, and pairs (name, direction), as objectives.
-
-    >>> [objective.direction for objective in parse_objectives(["seconds", ("quality", "maximize")])]
-    ['minimize', 'maximize']
-    """
+    """Objectives, well-known names, and pairs (name, direction), as objectives."""
     if isinstance(objectives, (str, Objective, Mapping)) or not isinstance(objectives, Iterable):
         raise BadArgument(
             "objectives",
@@ -531,11 +527,7 @@ def _parse_objective(given: object, position: int) -> Objective:
 
 
 def inward_matrix(objectives: Sequence[Objective], values: npt.ArrayLike) -> Floats:
-    """Values (n, M) of n pulls as a policy is told them, a column for each objective.
-
-    >>> inward_matrix(parse_objectives([("quality", "maximize"), "seconds"]), [[0.9, 2.0], [0.8, None]]).tolist()
-    [[0.9, -2.0], [0.8, nan]]
-    """
+    """Values (n, M) of n pulls as a policy is told them, a column for each objective."""
     array = np.asarray(values)
     if array.ndim != 2 or array.shape[1] != len(objectives):
         raise BadInput(

@@ -58,19 +58,9 @@ UNITS, SECONDS = "units", "seconds"
 _PRICE = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+)(?:\s+(\S(?:.*\S)?))?\s*", re.DOTALL)
 
 
-# Costs ----------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a pull: a `metric` that it reports, an `amount`, or amounts `by_arm`; counted in `unit`.
-
-    >>> Cost.read("seconds"), Cost.read("0.02 dollars")
-    (Cost(metric='seconds', amount=None, by_arm={}, unit='seconds'), Cost(metric=None, amount=0.02, by_arm={},
-    unit='dollars'))
-    >>> Cost.read({"small": 1, "large": "30 cents"}).by_arm
-    {'small': 1.0, 'large': 30.0}
-    """
+    """The cost of a pull: a `metric` that it reports, an `amount`, or amounts `by_arm`; counted in `unit`."""
 
     metric: str | None = None
     amount: float | None = None
@@ -165,9 +155,6 @@ def is_amount(value: object) -> bool:
         return 0.0 <= float(value) <= MOST_COST
     except OverflowError:
         return False
-
-
-# The question ---------------------------------------------------------------------------------------------------------
 
 
 class Asked(TypedDict, total=False):
@@ -589,9 +576,6 @@ _NOT_TOGETHER = (
 """What mathematics rules out, and why."""
 
 
-# What is said of metrics ----------------------------------------------------------------------------------------------
-
-
 def entries_of(
     maximize: str | Sequence[str], minimize: str | Sequence[str], objectives: Iterable[Entry] | None
 ) -> list[Entry] | None:
@@ -706,9 +690,6 @@ def _with(objective: Objective, own: Mapping[str, Any], of_all: Mapping[str, Any
     if "tolerance" in said:
         changes["tolerance"] = said["tolerance"]
     return replace(objective, **changes)
-
-
-# What a text says -----------------------------------------------------------------------------------------------------
 
 
 def _known_keys(read: object, known: Sequence[str], what: str) -> Mapping[str, Any]:

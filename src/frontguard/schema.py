@@ -467,8 +467,6 @@ class AnyAnswer(AnswerEntries, Made):
         named = [metric.name for metric in self.metrics]
         return named or list(next(iter(self.intervals.values()), ()))
 
-    # What entries say of each other -----------------------------------------------------------------------------------
-
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if not self.verdicts:

@@ -139,9 +139,6 @@ def refuse_unknown(given: Iterable[str], function: Callable[..., Any], more: Ite
             raise TypeError(f"{function.__name__}() has no argument {name!r}{did_you_mean(name, known)}")
 
 
-# Numbers and arrays ---------------------------------------------------------------------------------------------------
-
-
 def real_number(value: object, name: str) -> float:
     """Return `value` as a float; refuse whatever is not a finite real number."""
     # bool is a Real to Python, but True as a share of measurements is a mistake of the caller's.

@@ -157,8 +157,6 @@ class Cluster:
                     waiting(self.address, waited)
                 time.sleep(_PAUSE)
 
-    # Asking -----------------------------------------------------------------------------------------------------------
-
     async def _ask_all(self, addresses: Sequence[str]) -> list[Worker]:
         return await asyncio.gather(*map(self._ask, addresses))
 

@@ -83,8 +83,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
 
 
-# The machine ----------------------------------------------------------------------------------------------------------
-
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")  # microseconds of CPU time in a period, or "max"
 
 

@@ -82,8 +82,6 @@ def replacing(place: Path, opener: Callable[[str, int], int] | None = private) -
         beside.unlink(missing_ok=True)
 
 
-# Texts ----------------------------------------------------------------------------------------------------------------
-
 MASK = "***"
 
 SECRET_KEYS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
@@ -91,8 +89,6 @@ SECRET_KEYS = ("password", "sslpassword", "oauth_client_secret", "scram_client_k
 
 _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in many of them, and is no secret
 
-
-# Addresses ------------------------------------------------------------------------------------------------------------
 
 _ADDRESS = re.compile(r"""(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://(?:[^\s"`<>]{0,1000}@)?[^\s'"`<>]*""")
 """Looked for once in a run of letters. A password may have a single quote; one that is longer has none."""
@@ -141,9 +137,6 @@ def _masked_address(address: str) -> str:
         for name, equals, value in parts
     )
     return head + mark + "&".join(shown)
-
-
-# Values in texts ------------------------------------------------------------------------------------------------------
 
 
 def forms(value: str) -> set[str]:

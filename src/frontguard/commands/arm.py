@@ -65,12 +65,6 @@ def run_pull(
 
     `env` is the whole environment; ours unless given. `secrets` are masked in what is kept of its output. `cancel` may
     be set from another thread. `cost` says where the cost is read, which fails nothing.
-
-    >>> outcome = run_pull("echo '{\\"size\\": 12}'", [MetricSource("size"), MetricSource("loss")], timeout=60)
-    >>> outcome.values, outcome.reason
-    ({'size': 12.0, 'loss': None}, "metric 'loss' missing")
-    >>> run_pull(["sh", "-c", "echo oops >&2; exit 3"], [MetricSource("size")]).reason
-    'exit code 3'
     """
     arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     nothing: dict[str, float | None] = dict.fromkeys((source.name for source in sources), None)
@@ -335,15 +329,8 @@ def last_words(outcome: CommandMeasurement) -> str:
 
 
 def seed_of_pull(seed: int, pull: int) -> int:
-    """The `{seed}` of a pull: 31 bits of its own, the same whenever and wherever the pull is made.
-
-    >>> seed_of_pull(0, 1), seed_of_pull(0, 2), seed_of_pull(0, 1)
-    (1419524863, 1323506485, 1419524863)
-    """
+    """The `{seed}` of a pull: 31 bits of its own, the same whenever and wherever the pull is made."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{pull}".encode()).digest()[:4]) >> 1
-
-
-# Metrics --------------------------------------------------------------------------------------------------------------
 
 
 class Reading(NamedTuple):

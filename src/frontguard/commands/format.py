@@ -76,8 +76,6 @@ def _mask_variables(table: MutableMapping[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-# The format -----------------------------------------------------------------------------------------------------------
-
 Path = tuple[str | int, ...]
 Reader = Callable[[Any, Path, "Complaints"], Any]
 Made = TypeVar("Made")

@@ -272,8 +272,6 @@ class _Group:
             os.killpg(self.pid, number)
 
 
-# Strays ---------------------------------------------------------------------------------------------------------------
-
 MARK = "FRONTGUARD_PULL"
 """The environment variable that marks a process as part of a pull."""
 
@@ -380,8 +378,6 @@ def _kill(processes: Sequence[psutil.Process]) -> None:
             process.kill()
 
 
-# Patterns -------------------------------------------------------------------------------------------------------------
-
 # Patterns are looked for in a process of their own: `re` keeps the interpreter to itself while it looks, so that no
 # timeout, no Ctrl-C and no other thread gets a turn. docs/decisions/patterns.md has what else was tried.
 
@@ -397,12 +393,7 @@ class Stopped(Exception):
 
 
 class Patterns(AbstractContextManager["Patterns"]):
-    """Looks for patterns, from any number of threads. Use it in a `with` statement.
-
-    >>> with Patterns() as patterns:
-    ...     patterns.last(r"loss (\\S+)", "loss 3\\nloss 2.5\\n"), patterns.last("gain (.)", "loss 3")
-    ('2.5', None)
-    """
+    """Looks for patterns, from any number of threads. Use it in a `with` statement."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -104,9 +104,6 @@ def view_for(stream: TextIO) -> Iterator[View]:
         yield View(stream, live)
 
 
-# On a screen ----------------------------------------------------------------------------------------------------------
-
-
 def drawn(found: Answer, width: int, height: int, *, plain: bool = False) -> Group:
     """The whole view as lines of `width` characters at most, `height` of them at most."""
     from rich.console import Group as RichGroup
@@ -169,8 +166,6 @@ def _arms(found: Answer, width: int, room: int) -> list[Text]:
             return lines[:room]
         most = max(most - max(excess // 2, 1), 1)  # a row may take two lines
 
-
-# Runs -----------------------------------------------------------------------------------------------------------------
 
 SWITCH_INTERVAL = 0.0005
 """Seconds for which a thread may keep the interpreter while another waits for it: a command's end is seen that late."""
@@ -262,8 +257,6 @@ class CommandedRun:
         self._tell_news(found)
         return Ended(cast(How, how), found, dict(self._failures), tuple(self._steps.values()))
 
-    # In the threads of workers ----------------------------------------------------------------------------------------
-
     def _pulled(self, pull: Pull) -> CommandMeasurement:
         came = self.commands.pull(pull.index, pull.id, self._stop, rep=pull.rep, item=pull.item)
         outcome = self._unless_it_was_meant_for_us(came)
@@ -293,8 +286,6 @@ class CommandedRun:
     def _why(self, pull: Pull, came: Measurement) -> str:
         with self._lock:
             return in_words(self._failures[pull.arm]) if pull.arm in self._failures else came.reason
-
-    # In the thread that drives ----------------------------------------------------------------------------------------
 
     def _look(self, progress: RunProgress) -> None:
         self._progress = progress

@@ -116,8 +116,6 @@ def as_text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# Arms -----------------------------------------------------------------------------------------------------------------
-
 Scalar = str | int | float | bool
 
 COMMANDS = ("command", "prepare", "before", "after", "cleanup")
@@ -173,8 +171,6 @@ def templates_of(arm: Arm) -> Iterator[tuple[tuple[str | int, ...], str, list[st
         yield ("env", name), template, in_env
 
 
-# Metrics --------------------------------------------------------------------------------------------------------------
-
 SourceKind = Literal["json", "regex", "seconds", "cpu_seconds", "max_rss"]
 Stream = Literal["stdout", "stderr"]
 
@@ -206,9 +202,6 @@ class MetricSource:
 def usual_kind(name: str) -> SourceKind:
     """The usual source of an objective of this name: measured by us, or a key of the JSON."""
     return cast(SourceKind, name) if name in MEASURED else "json"
-
-
-# Specs ----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -322,12 +315,7 @@ def default_lease(arms: Sequence[Arm], timeout: float, prepare_timeout: float) -
 def spec_from_arms(
     arms: Sequence[str], *, options: Sequence[str] = (), threat: str | None = None, **asked: Unpack[Asked]
 ) -> Spec:
-    """A spec from texts NAME=COMMAND, split as a shell would, each given by one of `options`; by default of wall time.
-
-    >>> spec = spec_from_arms(["short=sleep 0.1", "long=sleep 0.2"])
-    >>> [(arm.name, arm.command) for arm in spec.arms], spec.question.objectives[0].name
-    ([('short', ('sleep', '0.1')), ('long', ('sleep', '0.2'))], 'seconds')
-    """
+    """A spec from texts NAME=COMMAND, split as a shell would, each given by one of `options`; or of wall time."""
     given = options or ("--arm",) * len(arms)
     found = tuple(_quick_arm(text, option) for text, option in zip(arms, given, strict=True))
     if len(found) < 2:
@@ -359,8 +347,6 @@ def _quick_arm(text: str, option: str) -> Arm:
         raise BadInput(f"{option}: wanted a command after {name}=; got nothing")
     return Arm(name, {}, tuple(escaped(word) for word in words), None, {})
 
-
-# Files ----------------------------------------------------------------------------------------------------------------
 
 _LARGEST = 10_000_000  # bytes of a spec
 

@@ -85,9 +85,6 @@ class Pick:
         return str(attached("pick in a notebook")(self))
 
 
-# What is wanted -------------------------------------------------------------------------------------------------------
-
-
 def wish_of(
     metrics: tuple[Objective, ...],
     rule: str | None,
@@ -153,9 +150,6 @@ def _gates(metrics: tuple[Objective, ...], limits: Limit | str | Iterable[Limit 
                 f"limit of a pick must be of what counts of an objective, from its better side ({each}); got {gate}"
             )
     return gates
-
-
-# Who has the best score -----------------------------------------------------------------------------------------------
 
 
 def pick(intervals: Comparable, listed: Bools, contending: Bools, within: Bools, wish: Wish) -> Pick:
@@ -275,9 +269,6 @@ def _range(estimates: Floats) -> tuple[Floats, Floats]:
     return best, best - known.min(axis=0)
 
 
-# What options ask for -------------------------------------------------------------------------------------------------
-
-
 _LIMIT = re.compile("<=|>=|≤|≥")
 _WANTED = "knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'"
 
@@ -344,9 +335,6 @@ def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> Bes
     if rule and weights:
         raise BadInput("--pick: wanted knee or weights, not both")
     return BesideQuestion(baseline, Wanted(rule, weights or None, limits or None) if pick else None)
-
-
-# Which listed arm does for another ------------------------------------------------------------------------------------
 
 
 _PAIRS = 50_000_000

@@ -45,9 +45,6 @@ def _legend(panels: Sequence[parts.Panel], *others: parts.Look) -> tuple[parts.L
     return tuple(look for look in (*_LOOKS.values(), *others) if look in drawn)
 
 
-# The treatments -------------------------------------------------------------------------------------------------------
-
-
 def demo_picture(demo: Demo) -> parts.Picture:
     """Return the picture of what medians with a guarantee and means found, side by side; rings are the truth."""
     total, share = len(demo.truth), percent(demo.contamination)
@@ -119,9 +116,6 @@ def _on_the_same_axes(panels: list[parts.Panel]) -> list[parts.Panel]:
     ends = limits(replace(first, layers=tuple(layer for panel in panels for layer in panel.layers)))
     x, y = (replace(axis, low=low, high=high) for axis, (low, high) in zip((first.x, first.y), ends, strict=True))
     return [replace(panel, x=x, y=y) for panel in panels]
-
-
-# The reviews ----------------------------------------------------------------------------------------------------------
 
 
 def reviews_picture(reviews: Reviews) -> parts.Picture:

@@ -30,7 +30,6 @@ def bundled_rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(bundled_text(name))))
 
 
-# MovieLens ------------------------------------------------------------------------------------------------------------
 # 24 movies as arms, the scores in five age groups as objectives (Section 6.1).
 #
 # The package holds only how often each score was given to these 24 movies in each age group, by the ratings of
@@ -53,12 +52,7 @@ class Movies:
 
 
 def bundled_movies(selection: str = "margin") -> Movies:
-    """Return the counts that are part of the package.
-
-    >>> movies = bundled_movies()
-    >>> movies.titles[1], movies.counts.shape
-    ('Forrest Gump (1994)', (24, 5, 5))
-    """
+    """Return the counts that are part of the package."""
     if selection not in SELECTIONS:
         raise BadArgument("selection", f"wanted one of {', '.join(SELECTIONS)}; got {selection!r}")
     rows = [row for row in bundled_rows("movielens24_counts.csv") if row["selection"] == selection]
@@ -72,7 +66,6 @@ def bundled_movies(selection: str = "margin") -> Movies:
     return Movies(selection, tuple(titles), counts)
 
 
-# SW-LLVM --------------------------------------------------------------------------------------------------------------
 # 16 groups of compiler settings as arms, performance and memory footprint as objectives (Section 6.2).
 #
 # The points are not part of the package (M. Zuluaga, G. Sergent, A. Krause, M. Pueschel, "Active Learning for
@@ -114,7 +107,6 @@ def read_settings(path: Path) -> tuple[Floats, Ints]:
     return points, np.array(arms, np.int64)
 
 
-# UVA/PADOVA -----------------------------------------------------------------------------------------------------------
 # 36 pairs of a meal and an insulin bolus as arms; time above and below the safe range as objectives (Section 6.3).
 #
 # The tables are our own simulation with simglucose 0.2.11 (J. Xie, MIT licence) of one patient, rebuilt by
@@ -143,12 +135,7 @@ class Treatments:
 
 
 def bundled_treatments() -> Treatments:
-    """Read the tables of the package.
-
-    >>> treatments = bundled_treatments()
-    >>> treatments.points.shape, treatments.points.std(axis=0).round(12).tolist()
-    ((36, 2), [1.0, 1.0])
-    """
+    """Read the tables of the package."""
     carbs, bolus, minutes = _read(ARMS_TABLE)
     other_carbs, other_bolus, other_minutes = _read(DENSE_TABLE)
     centre, deviation = minutes.mean(axis=0), minutes.std(axis=0)
@@ -170,7 +157,6 @@ def _read(table: str) -> tuple[Floats, Floats, Floats]:
     return numbers[:, 0], numbers[:, 1], -numbers[:, 2:]
 
 
-# Compiler flags -------------------------------------------------------------------------------------------------------
 # 20 sets of GCC flags as arms, the time and the size of a small C program as objectives.
 #
 # Our own stand-in for SW-LLVM, measured by `examples/compiler-flags/record.py`: raw pulls in the order in which they
@@ -228,12 +214,7 @@ class Recording:
 
 
 def bundled_recording() -> Recording:
-    """Read the recording of the package.
-
-    >>> recording = bundled_recording()
-    >>> len(recording.arms), recording.facts["cores"]
-    (20, 2)
-    """
+    """Read the recording of the package."""
     rows = bundled_rows(FLAGS_TABLE)
     numbers = {column: np.array([float(row[column]) for row in rows]) for column in _NUMBERS}
     smallest: dict[str, float] = {}

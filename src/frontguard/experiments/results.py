@@ -71,11 +71,7 @@ def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accur
 
 
 def robust_f1(hits: npt.ArrayLike, uncovered: npt.ArrayLike, wrong: npt.ArrayLike) -> Floats:
-    r"""r-F1 = 2h / (2h + u + w) from |Π_r ∩ P|, the uncovered Pareto arms and |P \ Π_r| of each run; 1 where all are 0.
-
-    >>> robust_f1([2, 0, 0], [1, 3, 0], [1, 0, 0]).round(3).tolist()
-    [0.667, 0.0, 1.0]
-    """
+    r"""r-F1 = 2h / (2h + u + w) from |Π_r ∩ P|, the uncovered Pareto arms and |P \ Π_r| of each run; 1 if all are 0."""
     doubled = 2.0 * np.asarray(hits, np.float64)
     whole = doubled + np.asarray(uncovered, np.float64) + np.asarray(wrong, np.float64)
     return np.divide(doubled, whole, out=np.ones_like(doubled), where=whole > 0)
@@ -103,11 +99,7 @@ def figures_of(judgement: Judgement, pulls: npt.ArrayLike, paper: Published | No
 
 
 def spread_of(values: npt.ArrayLike) -> dict[str, float | None]:
-    """Return the mean over runs, and its deviation (by R − 1), standard error and 95 % interval; None for one run.
-
-    >>> spread_of([1.0, 3.0])
-    {'': 2.0, '_std': 1.41..., '_se': 1.0, '_low': 0.04..., '_high': 3.95...}
-    """
+    """Return the mean over runs, and its deviation (by R − 1), standard error and 95 % interval; None for one run."""
     array = np.asarray(values, np.float64)
     mean = float(array.mean())
     if len(array) == 1:

@@ -135,8 +135,6 @@ def _simulated(
     ]
 
 
-# Finished runs on disk ------------------------------------------------------------------------------------------------
-
 FILE_NAME = "runs.db"
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS runs "

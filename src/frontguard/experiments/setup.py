@@ -253,9 +253,6 @@ EPSILONS: tuple[float, ...] = tuple(sorted({eps for _, _, eps in TABLE2}))
 """The contamination levels of Table 2."""
 
 
-# The policies that compete -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ExperimentPolicy:
     """A policy in an experiment. `arguments` is all that determines it."""

@@ -195,11 +195,7 @@ def means(ordered: Ordered, objectives: Sequence[Objective]) -> Floats:
 
 
 def mean_front(averages: Floats, objectives: Sequence[Objective], among: Bools | None = None) -> Bools:
-    """The arms (K,), `among` some, that whoever compares `means` (K, M) would call the front: no doubt, no tolerance.
-
-    >>> mean_front(np.array([[301.0], [4.5]]), [Objective("stars", "maximize")])
-    array([ True, False])
-    """
+    """The arms (K,), `among` some, that a comparison of means (K, M) would call the front."""
     inner = np.where([objective.minimized for objective in objectives], -averages, averages)
     front = np.asarray(np.isfinite(inner).all(axis=1))  # what overflowed is left aside as well
     if among is not None:

@@ -41,8 +41,6 @@ from frontguard.objectives import Objective
 from frontguard.phrases import quoted, shown
 from frontguard.question import Question
 
-# Clusters ------------------------------------------------------------------------------------------------------------
-
 CLUSTER_CHANCE = 1e-3
 """Probability of a hint at clusters in a log whose rows are independent, over all columns and metrics."""
 
@@ -86,14 +84,7 @@ class Resemblance(NamedTuple):
 
 
 def resemblance(samples: Iterable[Sample]) -> Resemblance | None:
-    """The resemblance in samples of some arms; None where no cluster has several values, or no arm several clusters.
-
-    >>> rng = np.random.default_rng(0)
-    >>> clusters = np.repeat(np.arange(20), 25)
-    >>> found = resemblance([Sample(rng.normal(size=500) + rng.normal(size=20)[clusters], clusters)])
-    >>> round(found.correlation, 1), found.chance < 1e-9, found.rows
-    (0.5, True, 25.0)
-    """
+    """The resemblance in samples of some arms; None where no cluster has several values, or no arm several clusters."""
     between = within = statistic = weight = 0.0
     among, inside = 0, 0  # degrees of freedom
     for values, clusters in samples:
@@ -222,8 +213,6 @@ def _mean_ranks(values: Floats, group: Ints) -> Floats:
     return np.bincount(group[good], _ranks(values[good]), minlength=len(count)) / np.where(count > 0, count, np.nan)
 
 
-# Files and quarters of rows ------------------------------------------------------------------------------------------
-
 CHANCE = 1e-4
 """Probability of a hint in a log whose rows are in random order, over all arms and metrics that are looked at."""
 
@@ -341,9 +330,6 @@ def ends_of(parts: Sequence[Floats]) -> Ends:
     return Ends((low, high), (medians[low], medians[high]), float(below.mean()) / (2 * len(lower)) - 0.5)
 
 
-# When it was measured ------------------------------------------------------------------------------------------------
-
-
 def measured_between(log: Log) -> tuple[str, str, str] | None:
     """The column that says when rows were measured, the first moment and the last; None where no column does."""
     for name in log.columns:
@@ -358,8 +344,6 @@ def measured_between(log: Log) -> tuple[str, str, str] | None:
             return name, min(moments), max(moments)
     return None
 
-
-# Copies --------------------------------------------------------------------------------------------------------------
 
 _MOST_COPIED = 1 << 16  # values of an arm that are looked at
 _FEWEST_RUNS = 24  # of equal values, whose lengths have a common divisor by chance with probability 1/2 each at most
@@ -385,8 +369,6 @@ def repeated(log: Ordered, objectives: Iterable[Objective]) -> tuple[RowsRepeate
         return ()
     return (RowsRepeated(times, int(log.pulls.sum())),)
 
-
-# Ties ----------------------------------------------------------------------------------------------------------------
 
 # What nobody said what counts of is refused if it has two different values only, and some arm shows both; or if several
 # arms that are not constant have one median, which a third or more of the values of each equal. What is constant within
@@ -470,8 +452,6 @@ def _last_equal(log: Ordered, column: int, arms: Ints, ranks: Ints, side: int = 
         known, beyond = np.where(same, middle, known), np.where(same, beyond, middle - side)
     return known
 
-
-# Values that cannot be used ------------------------------------------------------------------------------------------
 
 # Values at or below 0 where the tolerance is a percentage, and those beyond the bounds of a mean, count as ones that
 # could have been anything. Where most values of a metric are of that kind, the tolerance or the bounds are wrong.

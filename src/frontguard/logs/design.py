@@ -33,9 +33,6 @@ _SEED = 0  # of the order in which the items of a list are read
 _BYTES = 64  # that a row takes beside its values while it is sorted
 
 
-# Clusters -------------------------------------------------------------------------------------------------------------
-
-
 def clustered_from(
     batches: Iterable[Batch],
     metrics: Sequence[str],
@@ -46,15 +43,7 @@ def clustered_from(
     clusters: ArmNames | None = None,
     clock: Clock | None = None,
 ) -> Clustered:
-    """The measurements by arm with their clusters, which logs may share, in memory; else as `ordered_from`.
-
-    >>> import polars as pl
-    >>> from frontguard.logs.sort import usable_ranges
-    >>> batch = Batch(pl.Series(["a", "a", "a"]), [np.array([3.0, np.nan, 1.0])], clusters=pl.Series(["x", "y", "y"]))
-    >>> log = clustered_from([batch], ["ms"], ["host"], usable=usable_ranges(["ms"], []))
-    >>> log.clusters.tolist(), log.sizes.tolist(), log.values[0].tolist(), log.owners[0].tolist()
-    ([2], [1, 2], [1.0, 3.0], [1, 0])
-    """
+    """The measurements by arm with their clusters, which logs may share, in memory; else as `ordered_from`."""
     arms, clock = ArmNames(), clock or Clock()
     clusters = ArmNames() if clusters is None else clusters
     most = (available_memory() // 2 if memory is None else memory) // (_BYTES + 16 * len(metrics))
@@ -96,9 +85,6 @@ def _with_clusters(
         **vars(ordered), columns=tuple(columns), begins=begins, sizes=sizes, owners=tuple(owners),
         labels=of_arm % width,
     )  # fmt: skip
-
-
-# Blocks ---------------------------------------------------------------------------------------------------------------
 
 
 def paired_log(log: Clustered, items: int | None, ordered_pairs: int = 0, *, alone: bool = False) -> PairedLog:

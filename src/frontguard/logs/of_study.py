@@ -116,9 +116,6 @@ class StudyPulls(LogTable):
         yield from pl.DataFrame(dict.fromkeys(picked.texts, names) | numbers).iter_slices(BATCH)
 
 
-# The study's own answer -----------------------------------------------------------------------------------------------
-
-
 def own_answer(
     log: StudyLog, *, profiled: bool | None = None, ahead: bool = False, progress: Progress | None = None
 ) -> tuple[Answer, Differing]:
@@ -182,9 +179,6 @@ def own_answer(
     differ = int(((read != own.codes) & (own.codes != Verdict.UNDECIDED)).sum())
     differing = Differing(differ, not same_front, settings.question.spread is not None)
     return replace(result, log=replace(details, profile=stands)), differing
-
-
-# Other questions ------------------------------------------------------------------------------------------------------
 
 
 def other_answer(log: StudyLog, question: Question, *, profiled: bool | None = None) -> Answer:
@@ -257,9 +251,6 @@ def _with_excluded(found: Answer, log: StudyLog, kept: Ints) -> Answer:
             if_cleaner=tuple(each.among(kept, len(arms)) for each in found.log.if_cleaner),
         ),
     )
-
-
-# Reading --------------------------------------------------------------------------------------------------------------
 
 
 def measured(log: StudyLog, kept: Ints, question: Question) -> tuple[Ordered, float]:

@@ -102,9 +102,6 @@ def ordered_on_cluster(
         return runs.ordered(clock), (*notes, *tasks.left_out), truths
 
 
-# On the client --------------------------------------------------------------------------------------------------------
-
-
 def together(files: Sequence[PlannedFile], threads: int) -> list[tuple[PlannedFile, ...]]:
     """The files of each job, in their order, with small ones together."""
     size = sum(each.size for each in files)
@@ -252,9 +249,6 @@ def _names(log: Any) -> list[str]:
     if isinstance(log, Sequence) and not isinstance(log, bytes):
         return [name for each in log for name in _names(each)]
     raise BadArgument("executor", f"wanted files that the workers of the cluster see; got {shown(type(log))}")
-
-
-# On a worker ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ from frontguard.results import IfCleaner, Needed, Profile
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN, Verdict
 
-# Robustness -----------------------------------------------------------------------------------------------------------
-
 FINEST = 0.001
 """To how much in ε the profile is exact, up to `_FINE_ARMS` arms."""
 
@@ -143,9 +141,6 @@ def levels_from(eps: float, step: float) -> Floats:
     return levels[levels < 0.5]
 
 
-# If cleaner -----------------------------------------------------------------------------------------------------------
-
-
 def if_cleaner(reader: IntervalReader, threat: Threat, codes: Ints, **goal: Any) -> tuple[IfCleaner, ...]:
     """The verdicts at the largest smaller ε that decides more than `codes` (K,), and at that which decides all it can.
 
@@ -175,8 +170,6 @@ def if_cleaner(reader: IntervalReader, threat: Threat, codes: Ints, **goal: Any)
     found = (bisect_left(tried, True, key=lambda eps: left(eps) <= most) for most in (still - 1, left(0.0)))
     return tuple(at(tried[place]) for place in dict.fromkeys(found))
 
-
-# More pulls -----------------------------------------------------------------------------------------------------------
 
 FARTHEST = 100
 """Times the pulls of an arm beyond which its sample says nothing about how many it takes."""

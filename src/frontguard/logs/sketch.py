@@ -217,10 +217,6 @@ def merge_sketches(first: Sketch, second: Sketch, size: int) -> Sketch:
 
     A level is compacted by keeping every second of its values in order, the odd or the even ones as a coin says, at the
     next level. Which levels are compacted, and when, depends on counts alone.
-
-    >>> both = merge_sketches(sketch_of(np.arange(500.0)), sketch_of(np.arange(500.0)), 50)
-    >>> both.count, sum(map(len, both.levels)) < 150, both.extremes
-    (1000, True, (0.0, 499.0))
     """
     levels = [np.concatenate(held) for held in zip_longest(first.levels, second.levels, fillvalue=_NONE)]
     compactions = [sum(times) for times in zip_longest(first.compactions, second.compactions, fillvalue=0)]

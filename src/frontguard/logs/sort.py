@@ -448,11 +448,6 @@ def sorted_pulls(
     """The measurements by arm, in the order of `arms`, of pulls of arms 0 … K − 1 (n,) with values (n, M).
 
     `counted`: what is read of these metrics, where it is more than the objectives. What one of it cannot use failed.
-
-    >>> pulls = np.array([0, 1, 0]), np.array([[3.0], [np.nan], [1.0]])
-    >>> log = sorted_pulls(["b", "a"], [Objective("ms", "minimize")], *pulls)
-    >>> log.arms, log.pulls, log.starts, log.values, log.failed_pulls
-    (['b', 'a'], array([2, 1]), array([[0, 2, 2]]), (array([1., 3.]),), array([0, 1]))
     """
     metrics = [objective.name for objective in objectives]
     usable = usable_ranges(metrics, objectives if counted is None else counted)
@@ -479,11 +474,7 @@ def by_arm(
 
 
 def usable_ranges(metrics: Sequence[str], objectives: Sequence[Objective]) -> Floats:
-    """The least and the largest value (M, 2) of each metric that all objectives can use; others failed.
-
-    >>> usable_ranges(["stars"], [Objective("stars", "maximize", statistic="mean", bounds=(1, 5))]).tolist()
-    [[1.0, 5.0]]
-    """
+    """The least and the largest value (M, 2) of each metric that all objectives can use; others failed."""
     known: dict[str, tuple[float, float]] = {}
     for objective in objectives:
         # Logarithms are compared of what is positive; those of a mean are taken of the mean alone.

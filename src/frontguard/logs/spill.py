@@ -29,8 +29,6 @@ from frontguard.errors import BadInput
 from frontguard.evidence.measurements import Ordered
 from frontguard.logs.sort import Clock, Folder, RowOrder, sort_within, starts_of
 
-# Logs put together ----------------------------------------------------------------------------------------------------
-
 
 def merge_ordered(
     logs: Sequence[Ordered],

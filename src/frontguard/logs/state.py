@@ -260,9 +260,6 @@ def _resolved(path: Path | str) -> Path:
     return Path(path).expanduser().resolve()
 
 
-# The file -------------------------------------------------------------------------------------------------------------
-
-
 def _write(place: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays at a place whose lock is held, all or nothing; remove what killed writers left beside it."""
     for left in place.parent.glob(f".{glob.escape(place.name)}.*{LEFTOVER}"):
@@ -382,9 +379,6 @@ def _is_source(value: Any) -> bool:
 
 def _is_array(array: AnyArray, kind: type, shape: tuple[int, ...]) -> bool:
     return array.dtype == kind and array.shape == shape
-
-
-# The lock -------------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

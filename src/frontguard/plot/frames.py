@@ -152,9 +152,6 @@ def _times_power(factor: int, power: int) -> float:
     return float(f"{factor}e{power}")
 
 
-# What a panel shows --------------------------------------------------------------------------------------------------
-
-
 Limits: TypeAlias = tuple[float, float]
 Frame: TypeAlias = tuple[Limits, Limits]
 """What a panel shows along x and y."""
@@ -318,9 +315,6 @@ def _coordinates(layer: Layer) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return (("at",), ()) if layer.upright else ((), ("at",))
         case _:
             return ("x",), ("y",)
-
-
-# A panel where it is drawn ------------------------------------------------------------------------------------------
 
 
 Rectangle: TypeAlias = tuple[float, float, float, float]

@@ -416,9 +416,6 @@ def _intervals(arms: Arms, scales: Sequence[Scale], ins: Ints) -> Iterator[Spans
         yield Spans(at, low, high, look, upright=True, opacity=0.3, thickness=3.0)
 
 
-# Arms as pictures need them -------------------------------------------------------------------------------------------
-
-
 FACTOR = 50.0
 """A positive metric whose values differ by more than this factor has a logarithmic axis."""
 

@@ -115,9 +115,6 @@ def _own_style() -> Iterator[None]:
         yield
 
 
-# Panels ---------------------------------------------------------------------------------------------------------------
-
-
 def _axes(figure: Figure, picture: Picture) -> Iterator[tuple[Panel, Axes, int]]:
     """Axes for every panel that is there, and how many lie beside each other. A shorter row has wider panels."""
     cells = math.lcm(*(len(row) or 1 for row in picture.rows))  # one grid for all, so that columns are in line
@@ -196,9 +193,6 @@ def _labels(axes: Axes, panel: Panel, shown: Frame) -> None:
         text.set_path_effects(_HALO)
 
 
-# The legend -----------------------------------------------------------------------------------------------------------
-
-
 def _legend(figure: Figure, picture: Picture) -> None:
     if not picture.legend:
         return
@@ -211,8 +205,6 @@ def _legend(figure: Figure, picture: Picture) -> None:
         handlelength=2.8 if any("line" in kind for kind in kinds) else 1.4,
     )  # fmt: skip
 
-
-# Layers ---------------------------------------------------------------------------------------------------------------
 
 _TEXT = "#333333"  # the colour of what has none of its own
 

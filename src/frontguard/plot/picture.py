@@ -130,9 +130,6 @@ def sentences(*parts: str) -> str:
     return told
 
 
-# Looks ----------------------------------------------------------------------------------------------------------------
-
-
 Mark = Literal["circle", "cross", "square", "triangle", "diamond", "dot", "ring", "bar", "plus"]
 
 THIN = ("cross", "plus", "bar")
@@ -217,9 +214,6 @@ def style_sheet() -> str:
     """
     marks = (f"--mark-{verdict.word}: {colour};" for verdict, colour in COLOURS.items())
     return f":root {{ {' '.join(marks)} }}\n"
-
-
-# Pictures -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -344,9 +344,6 @@ def _pulls_axis(lengths: Ints) -> Axis:
     return Axis(title="pulls", low=0.0, high=1.3 * most)
 
 
-# The values of an arm ------------------------------------------------------------------------------------------------
-
-
 FEW = 8
 """Up to so many different values, how often each is there is counted."""
 

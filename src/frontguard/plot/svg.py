@@ -119,9 +119,6 @@ def _labels(panel: Panel, pen: Pen) -> Iterator[Element]:
         yield words(x, top + 0.85 * _SMALL, label.text, _SMALL, anchor=anchor, **names)
 
 
-# Where the panels lie -------------------------------------------------------------------------------------------------
-
-
 def cells(
     picture: Picture, wide: float, top: float, room: float
 ) -> tuple[list[tuple[PanelRoom, Rectangle, Rectangle]], float]:
@@ -373,9 +370,6 @@ def _sample(look: Look, picture: Picture, x: float, y: float) -> list[Element]:
     if "mark" in kinds or not pieces:
         pieces.append(element("g", {"transform": f"translate({number(x + 8.0)} {number(y)})"}, shape(look)))
     return pieces
-
-
-# Layers ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -119,9 +119,6 @@ class Holding(Policy):
             self.pool, self._pool_users = self.pool.copy(), WeakSet([self])
 
 
-# Beaten arms in blocks ------------------------------------------------------------------------------------------------
-
-
 LOWER, UPPER = (LOW, LOW_FLOOR, PLAIN_LOW), (HIGH, HIGH_FLOOR, PLAIN_HIGH, BEST_HIGH)
 MIDDLE = ESTIMATE, DOUBT_LOW, DOUBT_HIGH
 

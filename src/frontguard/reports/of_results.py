@@ -52,9 +52,6 @@ from frontguard.words.arm_table import counts, names_in_short, shown_in_units, w
 from frontguard.words.asked import why_by_limits
 from frontguard.words.certificate import guarantee
 
-# Analyses and plain results ------------------------------------------------------------------------------------------
-
-
 MOST_NAMED = 5
 """Files and objectives that a title lists."""
 
@@ -76,9 +73,6 @@ def origin_steps(origin: Origin | None) -> list[Fact]:
 def _sources(origin: Origin | None) -> list[str]:
     source = (origin and origin.source) or []
     return [source] if isinstance(source, str) else source
-
-
-# Analyses ------------------------------------------------------------------------------------------------------------
 
 
 def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
@@ -143,9 +137,6 @@ def robustness_part(found: Answer, *notes: str) -> Section:
     return Section(ROBUST, tuple(filter(None, said)), shown=picture)
 
 
-# Plain results -------------------------------------------------------------------------------------------------------
-
-
 def result_report(result: Answer, origin: Origin | None = None) -> Report:
     """The report on what a policy answered."""
     full = shown_in_units(result)
@@ -179,9 +170,6 @@ def open_part(result: Answer, ahead: Sequence[str] = ()) -> Section:
     if len(opened) > 12:
         lines.append(f"… and {len(opened) - 12:,} more.")
     return Section(OPEN, tuple(ahead), listed=tuple(lines))
-
-
-# Studies -------------------------------------------------------------------------------------------------------------
 
 
 _MOST_VALUES = 1500  # raw values of an arm in a picture
@@ -254,9 +242,6 @@ def _report(kind: Kind, found: Answer, said: str, robustness: Section, course: S
     return replace(report, columns={**report.columns, "failures": reasons})
 
 
-# Robustness and course -----------------------------------------------------------------------------------------------
-
-
 def where_they_differ(differing: Differing) -> str:
     """The reason why some arms have no figure; blank if all that are decided have one."""
     if not differing.arms:
@@ -301,9 +286,6 @@ def _most_suspicious(overview: Overview, follower: Follower) -> tuple[Measuremen
         if share > (0.0 if best is None else best[1]):
             best = measured, share
     return best
-
-
-# Gates ----------------------------------------------------------------------------------------------------------------
 
 
 def gate_report(found: Answer, origin: Origin | None = None) -> Report:

@@ -155,8 +155,6 @@ def certain(certificate: Sequence[str], assumptions: Sequence[str]) -> tuple[Sec
     return Section(CERTAIN, tuple(certificate)), Section(ASSUMED, listed=tuple(assumptions))
 
 
-# Names ---------------------------------------------------------------------------------------------------------------
-
 IN_SENTENCES = 80
 """Characters of a name in sentences and pictures."""
 
@@ -172,9 +170,6 @@ def short(name: str, most: int = IN_SENTENCES) -> str:
 def in_table(name: str) -> str:
     """A name as it is; a very long one is cut in the middle."""
     return name if len(name) <= IN_TABLES else short(name, IN_TABLES)
-
-
-# A report on a result -------------------------------------------------------------------------------------------------
 
 
 Failures: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -321,9 +316,6 @@ def _pictures(result: Answer) -> tuple[Figure, ...]:
     return (front,)
 
 
-# The table of arms --------------------------------------------------------------------------------------------------
-
-
 def arms_table(result: Answer, most: int = MOST_ROWS) -> ReportTable:
     """Verdict, estimates, intervals, pulls, failures, who decides, how robust; of a list, what each is good for."""
     rows = shown(result, most)
@@ -387,9 +379,6 @@ def _why(arm: str, reasons: Mapping[str, int]) -> Iterator[tuple[Entry, ...]]:
         yield Entry(short(arm)), Entry(reason), Entry(f"{count:,}", float(count))
 
 
-# Comparisons and picks beside the answer -----------------------------------------------------------------------------
-
-
 def asked_for(report: Report, asked: BesideQuestion) -> Report:
     """A report with what is asked for beside what it is about."""
     if asked == BesideQuestion():
@@ -443,9 +432,6 @@ def comparison_table(compared: Comparisons, rows: Sequence[int]) -> ReportTable:
 
 def _of_all(result: Answer, compared: Comparisons) -> ReportTable:
     return comparison_table(compared, rows_of(result, compared, MOST_ROWS).tolist())
-
-
-# How to make it again ------------------------------------------------------------------------------------------------
 
 
 def study_steps(overview: Overview, where: str = "") -> list[Fact]:

@@ -21,9 +21,6 @@ from frontguard.phrases import one_line, shown
 from frontguard.reports.report import Progress, Report, asked_for
 from frontguard.results import Origin
 
-# What it is made of ---------------------------------------------------------------------------------------------------
-
-
 WANTED = (
     "a study's storage (a SQLite file or postgresql://…), or the JSON of frontguard run, analyze, gate, demo or "
     "reproduce (a file, its folder, or - for standard input)"
@@ -60,9 +57,6 @@ def report_on(thing: Any, *, study: str | None = None, origin: Origin | None = N
         "a report can be made of a result, an analysis, a study, a gate, rows of reproduce, their JSON, or a "
         f"path to a storage or such JSON; got {type(thing).__name__}"
     )
-
-
-# Files and addresses --------------------------------------------------------------------------------------------------
 
 
 def report_from(where: str, study: str | None = None, progress: Progress | None = None) -> Report:
@@ -127,9 +121,6 @@ def _read_stdin() -> bytes:
         raise BadInput(f"standard input: cannot be read: {error}") from None
 
 
-# JSON -----------------------------------------------------------------------------------------------------------------
-
-
 def report_from_json(content: bytes, where: str, study: str | None = None) -> Report:
     """The report on a JSON text."""
     if study is not None:
@@ -163,9 +154,6 @@ def report_from_values(value: Any, where: str = "JSON") -> Report:
     return report_on(found, origin=origin)
 
 
-# How it is written ----------------------------------------------------------------------------------------------------
-
-
 Format = Literal["html", "markdown", "csv"]
 
 _ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}
@@ -188,11 +176,7 @@ def write_report(
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> Format:
-    """html, markdown or csv, as said or by the ending of the path; html for no path.
-
-    >>> format_of("report.md"), format_of(None), format_of("-", "csv")
-    ('markdown', 'html', 'csv')
-    """
+    """html, markdown or csv, as said or by the ending of the path; html for no path."""
     if format is not None:
         if format not in get_args(Format):
             raise BadArgument("format", f"wanted one of {', '.join(get_args(Format))}; got {format!r}")

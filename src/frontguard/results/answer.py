@@ -161,8 +161,6 @@ class Answer:
         """Names of the arms that cannot be measured: the answer is about the others."""
         return self.named(self.having(Verdict.EXCLUDED))
 
-    # What the list is good for ----------------------------------------------------------------------------------------
-
     @property
     def alive(self) -> Bools:
         """The arms (K,) that are neither beaten nor excluded."""

@@ -336,9 +336,6 @@ class Origin:
         return cls(**{field.name: values.get(field.name) for field in fields(cls)})
 
 
-# What only a log tells, and the state of a study ----------------------------------------------------------------------
-
-
 WORDS = np.array([verdict.word for verdict in Verdict], object)
 """The word of each verdict, by its number."""
 

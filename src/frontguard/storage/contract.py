@@ -369,19 +369,7 @@ class _Kept:
 
 
 class MemoryStorage(Storage):
-    """Studies that live as long as the process.
-
-    >>> storage = MemoryStorage()
-    >>> storage.create("flags", settings="", metrics=2)
-    >>> storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
-    True
-    >>> storage.hand_out("flags", 5, "me", deadline=60.0)
-    [Pull(id=1, worker='me', deadline=60.0, ...), Pull(id=2, worker='me', deadline=60.0, ...)]
-    >>> storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
-    [True, False]
-    >>> storage.told("flags").values.tolist(), storage.size("flags")
-    ([[0.5, 3.0]], (1, 1))
-    """
+    """Studies that live as long as the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -523,17 +511,7 @@ _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://|(?P<ours>sqlite|p
 
 
 def open_storage(where: Storage | str | os.PathLike[str], *, read_only: bool = False) -> Storage:
-    """Return the storage at a path or an address; a storage passes through.
-
-    >>> open_storage("memory:").studies()
-    []
-    >>> open_storage("mysql://host/studies")
-    Traceback (most recent call last):
-    ...
-    frontguard.errors.BadInput: a storage must be a path such as 'study.db', 'sqlite:///relative.db',
-    'sqlite:////absolute.db', 'postgresql://USER:PASSWORD@HOST:PORT/DATABASE', or 'memory:'; got an address that begins
-    with 'mysql:'
-    """
+    """Return the storage at a path or an address; a storage passes through."""
     if isinstance(where, Storage):
         return where
     if isinstance(where, os.PathLike):

@@ -97,16 +97,6 @@ class SqliteStorage(Storage):
 
     What `tell` acknowledges is on the disk. `journal` is "wal", or "rollback" where a write-ahead log would not be
     safe (or if it is asked for); `describe` says why. A writer waits up to `wait` seconds for the others.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, SqliteStorage(f"{folder}/studies.db") as storage:
-    ...     storage.create("flags", settings="", metrics=2)
-    ...     storage.add_plan("flags", Plan(number=1, told=0, first=1, arms=np.array([4, 7])))
-    ...     storage.tell("flags", [Tell(2, (0.5, 3.0)), Tell(2, (0.6, 3.0))])
-    ...     storage.told("flags").values.tolist()
-    True
-    [True, False]
-    [[0.5, 3.0]]
     """
 
     def __init__(

@@ -502,8 +502,6 @@ def sync_seconds(folder: Path) -> float:
         return 0.0
 
 
-# The tables -----------------------------------------------------------------------------------------------------------
-
 APPLICATION = 0x46524744  # "FRGD", in the header of the file: `PRAGMA application_id`
 VERSION = 6  # `PRAGMA user_version`
 PAGE_SIZE = 4096

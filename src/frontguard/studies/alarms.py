@@ -463,13 +463,6 @@ def look_at(values: Floats) -> SampleLook:
     *ties*: one value again and again, a minority, where nine in ten of all others differ. *far*: those that `suspects`
     marks. *apart*: those far from the shortest interval that holds half of the values. Where all values have one sign,
     *far* must be so for their logarithms too, and *apart* must lie beyond a gap between these: samples may be skewed.
-
-    >>> rng = np.random.default_rng(0)
-    >>> clean = rng.lognormal(0.0, 1.0, 300)
-    >>> look_at(clean).share < 0.02
-    True
-    >>> look_at(np.where(rng.random(300) < 0.4, rng.uniform(1e5, 1e6, 300), clean))
-    SampleLook(share=0.38..., sign='apart', number=300)
     """
     sample = values[np.isfinite(values)]
     if len(sample) < FEWEST_FOR_HINT:

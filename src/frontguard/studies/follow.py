@@ -372,12 +372,7 @@ def _thin(moments: list[Moment], most: int) -> None:
 
 
 def rate_of(at: Floats, failed: Bools, most: int = MOST_SPANS) -> Rate:
-    """Count pulls (n,) told at these moments, unless not known (0), and failed ones, in `most` equal spans or fewer.
-
-    >>> rate = rate_of(np.array([100.0, 100.1, 103.0]), np.array([False, True, False]))
-    >>> rate.told.tolist(), int(rate.failed.sum())
-    ([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 1)
-    """
+    """Count pulls (n,) told at these moments, unless not known (0), and failed ones, in `most` equal spans or fewer."""
     known = np.isfinite(at) & (at > 0.0)
     at, failed = at[known], failed[known]
     origin, width = math.floor(at.min() / _GRAIN) * _GRAIN if len(at) else 0.0, FIRST_SPAN

@@ -331,11 +331,7 @@ def _name_of(pid: int) -> str:
 
 
 def is_lost(worker: str) -> bool:
-    """Whether a worker of this machine is certainly dead; False where it cannot be known.
-
-    >>> is_lost(this_worker()), is_lost("reader-7")
-    (False, False)
-    """
+    """Whether a worker of this machine is certainly dead; False where it cannot be known."""
     machine, pid, process = ["", "", *worker.rsplit("/", 2)][-3:]
     process = process.partition(".")[0]
     ours = machine == _machine() and pid.isdecimal() and len(pid) <= _LONGEST and process.isdecimal()

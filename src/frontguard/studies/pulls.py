@@ -139,14 +139,7 @@ def _copied(state: State) -> State:
 
 
 class CountedPulls:
-    """Takes the told pulls of a study of K arms in their order, and says which of them count.
-
-    >>> from frontguard.storage.contract import Tell
-    >>> told = Told.of([Tell(3, (0.3,), cluster="x"), Tell(1, (0.1,), cluster="x"), Tell(2, (0.2,))], 1)
-    >>> counted, left_out = CountedPulls(1).take(told, np.array([0, 0, 0]))
-    >>> counted.pulls, left_out  # pull 3 is the first that came back of its cluster, not the first of it
-    (array([1, 2]), array([0]))
-    """
+    """Takes the told pulls of a study of K arms in their order, and says which of them count."""
 
     def __init__(self, arms: int) -> None:
         self.left_out = np.zeros(arms, np.int64)  # told pulls of each arm (K,) that do not count ...

@@ -149,9 +149,6 @@ class EventStream(StreamingResponse):
                 await self._events.aclose()  # at once, not when it is collected
 
 
-# The site: what is answered to whom ----------------------------------------------------------------------------------
-
-
 PATIENCE = 0.4
 """Seconds for which a page waits for a log to be read; most are read by then. Later, the page says how far it is."""
 
@@ -248,8 +245,6 @@ class Site:
 
         return answer
 
-    # Answers ----------------------------------------------------------------------------------------------------------
-
     async def _page(self, request: Request, address: Address) -> Response:
         del request
         await self.views.settled(address, PATIENCE)
@@ -307,9 +302,6 @@ async def _refused(request: Request, error: Exception) -> Response:
         return Response(body, error.status_code, error.headers, media_type="application/json")
     title = titles.get(error.status_code, "Refused")
     return plain_answer(error.status_code, title, said[:1].upper() + said[1:], headers=error.headers)
-
-
-# Serving: a socket, its rules, and a server that ends when it is told to ----------------------------------------------
 
 
 CONNECTIONS = 500
@@ -384,9 +376,6 @@ def _host_to_show(address: str, port: int, rules: Rules, allowed: Sequence[str])
         named = rules_for("127.0.0.1", port, allowed).hosts - rules_for("127.0.0.1", port).hosts
         return min(named) if named else f"localhost:{port}"
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-# Serving -------------------------------------------------------------------------------------------------------------
 
 
 _LOOK = 0.2

@@ -41,9 +41,6 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _log = logging.getLogger("frontguard.web")
 
 
-# Rules ----------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Rules:
     """Requirements on a request."""
@@ -67,11 +64,7 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_host(text: str, port: int) -> str:
-    """The value of Host that a name given by --allow-host stands for.
-
-    >>> allowed_host("lab.example.org", 8730), allowed_host("localhost:9000", 8730), allowed_host("lab", 80)
-    ('lab.example.org:8730', 'localhost:9000', 'lab')
-    """
+    """The value of Host that a name given by --allow-host stands for."""
     host, colon, said = text.lower().rpartition(":")
     if not colon or said.endswith("]"):
         host, said = text.lower(), str(port)
@@ -84,11 +77,7 @@ def allowed_host(text: str, port: int) -> str:
 
 
 def rules_for(address: str, port: int, allowed: Iterable[str] = (), token: str | None = None) -> Rules:
-    """The rules of a server that is bound to an address and a port. `token` is ignored where none is needed.
-
-    >>> sorted(rules_for("127.0.0.1", 8730).hosts)
-    ['127.0.0.1:8730', 'localhost:8730']
-    """
+    """The rules of a server that is bound to an address and a port. `token` is ignored where none is needed."""
     named = frozenset(allowed_host(text, port) for text in allowed)
     bound = ipaddress.ip_address(address)
     hosts = named
@@ -120,9 +109,6 @@ def _host_value(host: str, port: int) -> str:
 
 def _values(host: str, port: int) -> set[str]:
     return {_host_value(host, port), f"{host}:{port}"}
-
-
-# Judging --------------------------------------------------------------------------------------------------------------
 
 
 def judged(rules: Rules, request: Request) -> HTMLResponse | None:
@@ -220,9 +206,6 @@ def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
 
 
-# What every answer has ------------------------------------------------------------------------------------------------
-
-
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (
         b"content-security-policy",
@@ -255,9 +238,6 @@ def plain_answer(status: int, title: str, *words: str, headers: Mapping[str, str
     True
     """
     return HTMLResponse(document(message_page(title, *words)), status, headers)
-
-
-# In front of the application ------------------------------------------------------------------------------------------
 
 
 class Guard:

@@ -146,9 +146,6 @@ def _answer(found: Answer) -> Element:
     return region("answer", None, heading, line("answer", answer(found)), promise)
 
 
-# How far it is -------------------------------------------------------------------------------------------------------
-
-
 def _facts(overview: Overview, plain: Answer) -> Element:
     """Counts, pace and forecast."""
     facts = [fact for fact in facts_of(plain) if fact.label in ("Pulls", "Failed")]
@@ -158,9 +155,6 @@ def _facts(overview: Overview, plain: Answer) -> Element:
     facts += [*progress_facts(plain), *time_facts(overview)]
     terms = [*((fact.label, called(fact.value)) for fact in facts), ("Last pull", parts.moment(overview.last))]
     return region("facts", "So far", parts.definition(terms))
-
-
-# Pictures ------------------------------------------------------------------------------------------------------------
 
 
 def _picture(overview: Overview, address: Address) -> Element:
@@ -234,9 +228,6 @@ def _course(overview: Overview, address: Address) -> dict[str, Element]:
         link = _arm_urls(address) if name == "pulls" else ""
         regions[name] = region(name, shown.heading, figure(shown.picture, name, link, widest=_SMALL))
     return regions
-
-
-# What went wrong, and how it was made --------------------------------------------------------------------------------
 
 
 def _warnings(overview: Overview) -> Element:

@@ -43,17 +43,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """Axes, view, rows and order of the table. What a URL leaves out has its default here.
-
-    >>> ViewOptions.read({"x": "1", "y": "0", "sort": "-pulls"})
-    ViewOptions(x=1, y=0, view='front', rows='some', sort='-pulls')
-    >>> ViewOptions.read({"x": "1", "y": "0", "sort": "-pulls"}).query()
-    '?x=1&y=0&sort=-pulls'
-    >>> ViewOptions.read({"view": "<script>"})
-    Traceback (most recent call last):
-    ...
-    frontguard.errors.BadInput: view must be one of front, pairs, parallel; got '<script>'
-    """
+    """Axes, view, rows and order of the table. What a URL leaves out has its default here."""
 
     x: int | None = None  # number of the objective along the bottom
     y: int | None = None
@@ -116,11 +106,7 @@ class ViewOptions:
 
 @dataclass(frozen=True)
 class Address:
-    """The list of studies, a study, or an arm of it.
-
-    >>> Address(2, 7, ViewOptions(x=1)).page, Address(2).twin, Address().events
-    ('/study/2/arm/7?x=1', '/study/2.json', '/events/studies')
-    """
+    """The list of studies, a study, or an arm of it."""
 
     study: int | None = None
     arm: int | None = None
@@ -155,9 +141,6 @@ class Address:
         return Address(self.study, arm, replace(self.options, **changed)).page
 
 
-# Pages ----------------------------------------------------------------------------------------------------------------
-
-
 LONGEST_REASON = 400  # columns: of a longer one its beginning and its end are told
 MOST_FAILURES = 100
 _LONGEST_LABEL = 60  # characters of a column's name in a card
@@ -177,9 +160,6 @@ class Page:
     regions: dict[str, Element]
     active: str  # studies, study, arm, reading or message
     twin: str = ""
-
-
-# Regions -------------------------------------------------------------------------------------------------------------
 
 
 def region(name: str, heading: str | None, *children: Child | None, kind: str = "section") -> Element:
@@ -213,9 +193,6 @@ def definition(terms: Iterable[tuple[str, Child]]) -> Element:
     return element("dl", {}, *groups)
 
 
-# Words that look like something --------------------------------------------------------------------------------------
-
-
 def called(text: str) -> Element:
     """A name that came from elsewhere: shown as it is, and its direction of writing kept to itself."""
     return element("bdi", {"class": "name"}, text)
@@ -243,9 +220,6 @@ def moment(at: float | None, *, ago: bool = True) -> Child:
     when = datetime.fromtimestamp(at, UTC)
     attributes = {"datetime": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "data-at": f"{at:.0f}" if ago else None}
     return element("time", attributes, when.strftime("%Y-%m-%d %H:%M:%S UTC"))
-
-
-# Tables --------------------------------------------------------------------------------------------------------------
 
 
 def headings(texts: Sequence[Child], figures: Sequence[Child] = (), after: Sequence[Child] = ()) -> list[Element]:
@@ -327,9 +301,6 @@ def failures_region(overview: Overview, arms: Sequence[str], *said: Element, add
     left = len(counted) - len(rows)
     rest = line("rest", f"… and {left:,} more{'' if address else ' reasons'}") if left else None
     return region("failures", "Failures", *said, table(heads, rows), rest)
-
-
-# Pictures ------------------------------------------------------------------------------------------------------------
 
 
 def figure(picture: Picture, name: str, link: str = "", *, widest: float = 5.8, captioned: bool = True) -> Element:

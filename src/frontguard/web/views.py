@@ -115,9 +115,6 @@ def with_trouble(twin: dict[str, Any], said: str) -> dict[str, Any]:
     return twin | {"trouble": said or None}
 
 
-# Views ----------------------------------------------------------------------------------------------------------------
-
-
 KEPT = 64
 """Pages that are kept for those who ask next. A page of a thousand arms takes a megabyte or two."""
 
@@ -169,8 +166,6 @@ class Views:
         self._threads = Threads(threads, "frontguard-view")
         self._kept: OrderedDict[tuple[Any, ...], asyncio.Task[MadePage]] = OrderedDict()
 
-    # Looking ----------------------------------------------------------------------------------------------------------
-
     async def find(self, address: Address) -> None:
         """Put to work those who watch an address. Raises `NotThere` if there is no such study."""
         if address.study is None:
@@ -211,8 +206,6 @@ class Views:
             return (self.watchers.listing.bell.version, *(each.bell.version for each in self.watchers.all()))
         watcher = self._watcher(address)
         return (0, 0) if watcher is None else (watcher.serial, watcher.bell.version)
-
-    # Showing ----------------------------------------------------------------------------------------------------------
 
     async def shown(self, address: Address) -> MadePage:
         """The page at an address as it is now. Raises `BadInput` or `NotThere` where the study has no such view."""

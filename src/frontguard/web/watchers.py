@@ -91,22 +91,12 @@ class Bell:
             await self._rung.wait()
 
 
-# The storage ----------------------------------------------------------------------------------------------------------
-
-
 class NotBegun(Exception):
     """There is no storage yet at the place where one is expected."""
 
 
 class StorageSource:
-    """Gives the storage at `where`, for any number of threads; a storage passes through.
-
-    >>> source = StorageSource("not-there-yet.db")
-    >>> source.get()
-    Traceback (most recent call last):
-    ...
-    frontguard.web.watchers.NotBegun: not-there-yet.db does not exist
-    """
+    """Gives the storage at `where`, for any number of threads; a storage passes through."""
 
     def __init__(self, where: str | Storage) -> None:
         if isinstance(where, str) and where.strip().lower() in ("memory:", "memory://"):
@@ -148,20 +138,11 @@ def passes(error: Exception) -> bool:
 
 
 def in_words(error: Exception) -> str:
-    """Say on one line what went wrong with a storage, without passwords.
-
-    >>> in_words(BadInput("study.db is damaged"))
-    'study.db is damaged'
-    >>> in_words(KeyError("x"))
-    "it cannot be read: KeyError: 'x'"
-    """
+    """Say on one line what went wrong with a storage, without passwords."""
     said = " ".join(str(error).split())
     if not isinstance(error, BadInput | OSError) or not said:
         said = f"it cannot be read: {type(error).__name__}: {said}"
     return without_password(said)
-
-
-# Watching -------------------------------------------------------------------------------------------------------------
 
 
 class StorageWatcher(ABC):
