@@ -3,6 +3,14 @@
 The source folder is the repository: CHANGELOG, CONTRIBUTING and the examples are pages where they are.
 """
 
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.reference import as_text
+
 from frontguard import __version__
 
 project = "frontguard"
@@ -16,7 +24,9 @@ exclude_patterns = [".*", "src", "tests", "tools", "audit", "benchmarks", "galle
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
+templates_path = ["docs/_templates"]  # autosummary looks from the source folder
 autosummary_generate = True
+default_role = "code"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -37,3 +47,18 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def _as_numpydoc(app, what, name, item, options, lines):
+    """Give a docstring the sections that it has from elsewhere; its texts in single backticks are code."""
+    text = as_text(item) if what in ("class", "exception", "function") else "\n".join(lines)
+    said, prompt, examples = text.partition("\n>>> ")
+    said = re.sub(
+        r"(?<![`\\:])`([^`\n]+)`(?!`)(?=(\w?))", lambda found: f"``{found[1]}``" + ("\\ " if found[2] else ""), said
+    )
+    lines[:] = (said.replace("*", "\\*") + prompt + examples).split("\n")
+
+
+def setup(app):
+    """Have docstrings read as above."""
+    app.connect("autodoc-process-docstring", _as_numpydoc, priority=400)  # before numpydoc reads it

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class BadInput(ValueError):
-    """Something that was given cannot be used. The message is one line: what, where, wanted, got."""
+    """Something that was given cannot be used. The message is one line: what, where, wanted, got.
+
+    >>> from frontguard import Objective
+    >>> Objective("latency", quantile=2)
+    Traceback (most recent call last):
+    ...
+    frontguard.errors.BadArgument: quantile of ...
+    """
 
 
 class BadArgument(BadInput):

@@ -28,10 +28,24 @@ _COUNTED = re.compile(r"(median|mean|p[0-9]+(?:\.[0-9]+)?)\s*\(\s*(.+?)\s*\)", r
 class Limit:
     """A number that a statistic of a metric must be `at_most`, or `at_least`.
 
-    The statistic is a `quantile`, or with `statistic="mean"` the mean of values between `bounds` (0 and 1 unless given,
-    or those of the objective of that name). Without either it is what counts of the objective of that name, and else
-    the median. An arm keeps to it if it is certainly no further beyond than the `tolerance`, an amount or a percentage.
-    `contamination` is the ε of its metric; an objective of that name has its own.
+    Parameters
+    ----------
+    metric
+        Its name; an objective, or any other metric.
+    at_most, at_least
+        One of them: how far it may go.
+    quantile, statistic, bounds
+        What counts: a quantile, or the "mean" of values between bounds, (0, 1) unless given. Without either, as of the
+        objective of that name; else the median.
+    tolerance
+        An arm is feasible if it is certainly no further beyond than this, an amount or a percentage.
+    contamination
+        ε of its metric; an objective of that name has its own.
+
+    Raises
+    ------
+    BadInput
+        There is no end or there are two, or the statistic cannot be.
 
     >>> Limit("latency", at_most=300, quantile=0.95) == Limit.read("p95(latency) <= 300")
     True

@@ -185,13 +185,28 @@ def _checked_sigma(sigma: object, name: str, percentage: float | str) -> float:
 class Objective:
     """A metric: its name, the better direction, the difference that does not matter, and the statistic that counts.
 
-    Metrics with well-known names, such as seconds, bytes, latency or cost, have a direction of their own: smaller is
-    better. `tolerance` is an absolute number, or a percentage as text for a metric that is always positive.
+    Parameters
+    ----------
+    name
+        Of the metric, in a log its column.
+    direction
+        "minimize" or "maximize". Well-known names have one: smaller seconds, bytes, latency or cost are better.
+    tolerance
+        The difference that does not matter: a number, or a percentage for a metric that is always positive.
+    quantile
+        The quantile that counts: 1/2, the median, unless given.
+    statistic, bounds, sigma
+        "mean" of values between `bounds`, or of a known deviation `sigma`, where none may be replaced. Without, the
+        median is refused where it says little, as of values that are 0 or 1.
+    exact
+        It is the same whenever it is measured.
+    contamination
+        Its ε, where it differs from that of other metrics.
 
-    The median counts; another `quantile`; or, with `statistic="mean"`, the mean of values that lie between `bounds`, or
-    that have a known deviation `sigma` (no value may be replaced then). `exact` is for what is the same whenever it is
-    measured. With a `statistic` of None the median is refused where it says little, as of values that are 0 or 1.
-    `contamination` is its ε, where it differs from that of other metrics; `usual_contamination` says which is usual.
+    Raises
+    ------
+    BadInput
+        A name is empty, a direction is unknown, or two of these exclude each other.
 
     >>> latency = Objective("seconds", "minimize", tolerance="2%", quantile=0.95)
     >>> latency.relative, round(latency.inner_tolerance, 6), round(latency.inner_quantile, 6)

@@ -205,11 +205,10 @@ class Asked(TypedDict, total=False):
         may depend on each other, and count as one observation. "none": every row counts. Unless given, what the results
         of pyperf and pytest-benchmark say of their processes.
     blocks
-        Pulls come in randomised blocks, each arm that is not out once in each, so that whatever changes the machine's
-        speed meets all arms alike (docs/run.md). Unless given, where a metric is a time by its name.
+        Pulls come in randomised blocks, so that whatever changes the machine's speed meets all arms alike; where
+        nothing is said, if a metric is a time by its name.
     independent
-        No measurement of one arm depends on another arm's: not on the same items, seeds or moments. Arms are then
-        compared in pairs, too, which saves pulls where they are close (docs/pairs.md).
+        No measurement of one arm depends on another arm's: not on the same items, seeds or moments.
     anytime
         A log was looked at while it grew. Without, the number of rows must not have been chosen by looking at the
         values. Studies are always so, and states that grow (`append`) unless it is said.
@@ -221,8 +220,7 @@ class Asked(TypedDict, total=False):
         Budgets. That of the cost may have its unit (`"12 dollars"`); no pull is asked for that is taken to pass it, as
         far as earlier pulls of its arm show what it costs.
     polish
-        Go on after the certificate until estimates are steady, or a budget is over: no estimate of an arm that is not
-        out has moved by more than a tenth of its tolerance while its pulls doubled.
+        Go on after the certificate until estimates are steady, or a budget is over.
     """
 
     maximize: str | Sequence[str] | None
@@ -308,7 +306,17 @@ def _items(given: Any, name: str) -> int:
 
 @dataclass(frozen=True)
 class Question:
-    """Everything that is asked of arms, as one value; `Asked` says what its fields are, and `of` reads them.
+    """Everything that is asked of arms, as one value. `of` reads it; the parameters of `Asked` are its keywords.
+
+    Parameters
+    ----------
+    objectives, threat
+        As in `Study`.
+
+    Raises
+    ------
+    BadInput
+        A part of it cannot be used, or parts exclude each other: the argument is named.
 
     >>> question = Question.of(minimize=["seconds", "bytes"], tolerance="5%", exact="bytes", contamination="2%")
     >>> question.objectives[1].statistic_word, question.threat

@@ -415,10 +415,7 @@ def inlined(function: Callable[P, T]) -> Callable[P, T]:
 
 
 class KernelValue:
-    """A kernel as a value, to be handed to an `entry` that calls it: numba's "first-class function".
-
-    `signature` gives its types, made of numba's `types`. Callers may rely on them, whatever kernel is handed in.
-    """
+    """A kernel as a value, to be handed to an `entry` that calls it: numba's "first-class function"."""
 
     def __init__(self, function: Callable[..., Any], signature: Callable[[Any], Any]) -> None:
         self._function = function
@@ -438,10 +435,7 @@ class KernelValue:
 
 
 class KernelEntry(Kernel):
-    """A kernel that takes others as values: compiled on first use, or `interpreted`.
-
-    Its arguments have the same types in every call, and are not looked at again.
-    """
+    """A kernel that takes others as values: compiled on first use, or `interpreted`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -1,8 +1,5 @@
 """From measurements to intervals: what a sample says of an arm's true quantile or mean, whatever an attacker does.
 
-May know: theory, objectives, errors. It knows nothing of verdicts: what intervals mean for a choice among arms is
-`pareto`.
-
 Read in this order:
 
 - `confidence_sequences`: how many of n observations surely lie on the right side of a quantile, at one n or at every n;

@@ -1,14 +1,9 @@
 """Bets that aim at one number of values: the mean of independent values in [0, 1], looked at once, where nobody lies.
 
-Wealth that is multiplied by 1 + λ (c − ξ) at each value ξ is a non-negative supermartingale if ξ has a mean of at least
-c, whichever λ in [0, 1 / (1 − c)) is chosen by what was before. To reach 1/δ' at the last of n values, and no later, λ
-is what is needed from here on: √(2 log(1 / (δ' W)) / (left σ²)), with W the wealth so far, `left` the number of values
-to come and σ² the variance of those that were seen. So either 1/δ' is reached or nearly all is lost, and the bound is
-hardly wider than that of normal theory (V. Voráček, F. Orabona, "STaR-Bets", 2025).
-
-Not all means above a refuted one need be refuted. So each of a fixed grid is looked at, from 1 downwards: a true mean
-is missed only if the next point of the grid below it is refuted. λ looks at values, and an attacker must not have told
-by them what comes: these bets count where ε is 0. Proof: docs/theory.md, (ee).
+To reach 1/δ' at the last of n values, and no later, a bet is λ = √(2 log(1 / (δ' W)) / (left σ²)), with W the wealth so
+far, so that the bound is hardly wider than that of normal theory (V. Voráček, F. Orabona, "STaR-Bets", 2025). Not all
+means above a refuted one need be refuted, so each of a fixed grid is looked at, from 1 downwards. λ looks at values:
+these bets count where ε is 0. Proof: docs/theory.md, (ee).
 """
 
 from __future__ import annotations

@@ -1,25 +1,11 @@
-"""Bounds of the difference of two arms that are measured independently of each other; docs/theory.md, (u).
+"""Bounds of the difference of two arms that are measured independently of each other; docs/theory.md, (u) and (bb).
 
-H_j − L_i bounds m_j − m_i, by two intervals that hold each with a probability of its own. Where measurements of one arm
-say nothing of another's, their evidence may be multiplied, and refutes sooner: with E_i(x) against m_i ≤ x and E_j(y)
-against m_j ≥ y, a difference m_j − m_i ≥ g is refuted if E_i(x) E_j(x + g) ≥ 1/δ' whatever x is.
-
-*Quantiles*: E is the evidence of counts, averaged over shifts as in `evidence.quantiles`, with a prior that fits many
-pulls, and never below e^`LOWEST`. It is read at levels: L_i(a) ends the x whose evidence is a at least, H_j(a) begins
-the y, and with levels a_0 < a_1 < … of which a_l + a_{N−l} ≥ log(1/δ') no g is left above the largest
-H_j(a_{N−l}) − L_i(a_{l+1}). *Means with a known deviation* have a closed form (`normal_apart`).
-
-*Rivals.* Whether an arm is in needs less: bounds of m_j − m_i that hold if j is the *best rival* of i, the arm that
-beats it most by more than γ in every objective, are enough, one for each arm and objective instead of one for each
-pair. Nothing else may rest on them.
-
-Where replacements may give away what later pulls will measure, the product is no supermartingale. That of the largest
-evidence of each arm over all time reaches e^T with probability (1 + T) e^(−T) at most (`lasting_threshold`).
-
-*Sorted measurements*, looked at once: two quantiles are compared by `evidence.two_sample`, and two means with a known
-deviation by their difference, which has one. For the rest, and where logs are looked at many times, an arm has an end
-at every level: m < L(a) with probability e⁻ᵃ at most, and m > H(a) likewise. H_j(a) − L_i(b) is looked at for all a + b
-that are improbable enough, by the threshold for evidence of all time.
+Evidence of two arms is multiplied, and refutes a difference sooner than two intervals. *Quantiles* have evidence at
+levels, a prior that fits many pulls, and never less than e^`LOWEST`; *means with a known deviation* have a closed form
+(`normal_apart`). *Rivals*: whether an arm is kept rests on bounds that hold of its best rival, the arm that beats it
+most; nothing else may rest on them. Where replacements may give away what later pulls will measure, the threshold is
+that for evidence of all time (`lasting_threshold`). *Sorted measurements*, looked at once, are two samples
+(`evidence.two_sample`); otherwise an arm has an end at every level, and pairs of levels are looked at.
 """
 
 from __future__ import annotations
@@ -94,10 +80,7 @@ class ApartRule(NamedTuple):
 
 
 def comparable(statistics: Sequence[Statistic], threat: Threat) -> Bools:
-    """In which objectives (M,) independent arms are compared: quantiles, and means with a known σ but no percentage.
-
-    The latter not where replacements of another metric may give away what their values will be.
-    """
+    """In which objectives (M,) independent arms are compared: quantiles, and means with a known σ but no percentage."""
     kinds, scales = kinds_and_scales(statistics)
     foretold = threat.eps > 0.0 and threat.foresees
     return np.asarray((kinds == QUANTILE) | ((kinds == NORMAL_MEAN) & (scales[:, RELATIVE] == 0.0) & (not foretold)))
@@ -214,10 +197,7 @@ class Apart(Differences):
         return other
 
     def refresh(self, now: Sampled) -> bool:
-        """Bring bounds of differences up to date.
-
-        Two arms are looked at as they stand at one moment: of one that was not told, pulls may have been started since.
-        """
+        """Bring bounds of differences up to date."""
         changed = np.union1d(now.touched, np.flatnonzero(now.asked != self._read_at))
         self._read_at = now.asked
         its = self.compared.baseline
@@ -402,10 +382,7 @@ def _refresh_levels(
 
 @inlined
 def _by_levels(levels: Floats, intervals: Floats, j: int, i: int, d: int, needed: int) -> float:
-    """The largest m_j − m_i that two quantiles' evidence does not refute, if so many levels are needed.
-
-    What lies outside an arm's interval is refuted by that arm alone.
-    """
+    """The largest m_j − m_i that two quantiles' evidence does not refute, if so many levels are needed."""
     most, high, low = -np.inf, intervals[j, HIGH, d], intervals[i, LOW, d]
     for level in range(needed):
         most = max(most, min(high, -levels[1, j, d, needed - 1 - level]) - max(low, levels[0, i, d, level]))
@@ -475,10 +452,7 @@ MOST_SIZES = 12
 
 @dataclass(frozen=True, eq=False)
 class IndependentLog(ComparedLog):
-    """Sorted measurements whose arms are independent of each other, under the `declared` threat.
-
-    What is said at another ε rests on the same order of what would be surprising, so that it only fades as ε rises.
-    """
+    """Sorted measurements whose arms are independent of each other, under the `declared` threat."""
 
     declared: Threat | None = field(default=None, kw_only=True)
 

@@ -1,19 +1,11 @@
-"""Bets against a mean of values in [0, 1]: their wealth bounds it at every number of values at once.
-
-Let ξ_1, ξ_2, … in [0, 1] have E(ξ_s | G_{s−1}) ≥ c. For fixed 0 ≤ θ < 1 the product of
-
-    (1 − θ ξ_s) / (1 − θ c) = 1 + λ (c − ξ_s),   λ = θ / (1 − θ c) < 1 / (1 − c),
-
-is a non-negative supermartingale: the wealth of a bet of 1 on values below c. So is its mean over a fixed grid of θ,
+"""Bets against a mean of values in [0, 1]: their wealth bounds it at every number of values at once; theory.md, (m).
 
     W_n(c) = Σ_l w_l exp(S_l − n log(1 − θ_l c)),   S_l = Σ_s log(1 − θ_l ξ_s),
 
-and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. The θ do not depend on c, so the S_l are
-all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest mean
-that is not refuted, and each of its steps is a valid bound. Proofs: docs/theory.md, (m).
-
-Small θ serve long samples, large ones short samples and means near 0 or 1. For one look at a number of values that was
-fixed before, bets that are of no use for so many are left out.
+over a fixed grid of θ is a supermartingale if values have a mean of at least c. The θ do not depend on c, so the S_l
+are all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest
+mean that is not refuted, and each of its steps is a valid bound. For one look at a number of values that was fixed
+before, bets that are of no use for so many are left out.
 """
 
 from __future__ import annotations

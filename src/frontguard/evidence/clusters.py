@@ -1,16 +1,10 @@
 """Values that come in clusters (of a process, a host, a day) and depend on each other within: bounds of their law.
 
-A cluster is one observation, whatever its number of values: ξ_c, the share of its values at or below a number z, is in
-[0, 1] and has the mean F(z), of which a threat leaves keep(F(z)). So the bets of `evidence.bets` bound it, with C
-clusters in place of n values. The lower end of a quantile is the least z at which they do not refute the level; a
-mean has the means of clusters in place of values. Failed values count for whatever is worse.
-
-Where any share of the values may be wrong (`Threat.taken`), so many are taken as if they had been the worst: what that
-makes of a bet is linear in these values, so the dearest are taken first. How many values a cluster has must not depend
-on what they are. Proofs: docs/theory.md, (n).
-
-A study has one value of each cluster (`studies.clusters`). In a log, arms all of whose clusters have one value are read
-at ranks like any other: that is decided by numbers of values, which must not depend on what was measured.
+A cluster is one observation, whatever its number of values: the share of its values at or below a number is bet on
+(`evidence.bets`), or their mean. Where any share of the values may be wrong (`Threat.taken`), so many are taken as if
+they had been the worst: what that makes of a bet is linear in these values, so the dearest are taken first. How many
+values a cluster has must not depend on what they are. Proofs: docs/theory.md, (n). In a log, arms all of whose clusters
+have one value are read at ranks like any other.
 """
 
 from __future__ import annotations
@@ -60,10 +54,7 @@ def add_clusters(sums: Floats, totals: Floats, sizes: Ints) -> None:
 
 @kernel
 def _price(l: int, total: float, size: int) -> float:  # noqa: E741
-    """By how much a bet falls at most if one value of a cluster turns out larger by 1: the slope of a chord.
-
-    log(1 − θξ) is concave, so between ξ and 1 it lies above the chord.
-    """
+    """By how much a bet falls at most if one value of a cluster turns out larger by 1: the slope of a chord."""
     xi = total / size
     if xi >= 1.0:
         return 0.0
@@ -223,10 +214,7 @@ def failed_in(owners: Ints, sizes: Ints) -> Floats:
 
 @kernel
 def first_useful_clusters(keep: float, threshold: float, share: float, most: int) -> int:
-    """The fewest clusters that bound anything, none of whose values fails; −1 if not so many as `most` do.
-
-    Clusters of one value each, of which a `share` may be wrong.
-    """
+    """The fewest clusters that bound anything, none of whose values fails; −1 if not so many as `most` do."""
     weights = weights_for(0.0, threshold, False)
     fewest, enough = 0, most + 1
     middle = most
@@ -314,10 +302,7 @@ class ClusterReader(IntervalReader):
         return found
 
     def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
-        """The intervals with those of arms with clusters of several rows in place of what ranks say.
-
-        Where more pulls are foreseen, they are in so many more clusters like those that there are.
-        """
+        """The intervals with those of arms with clusters of several rows in place of what ranks say."""
         if not len(self._dependent):
             return intervals
         intervals, pulls = replace(intervals, estimates=intervals.estimates.copy()), self.pulls[self._dependent]

@@ -2,23 +2,12 @@
 
 Let A_n be a sum of n Bernoulli variables, each with success probability at least p₀ whatever came before. For a rank
 q(n) with A_n ≥ q(n), the q(n)-th smallest of n observations lies at or below the true quantile that A_n counts for.
-
-`anytime_rank` holds for all n at once, with probability 1 − δ'. For θ ≤ p₀ the product over the observations of θ/p₀
-(success) and (1−θ)/(1−p₀) (failure) is a non-negative supermartingale that starts at 1: the mean of a factor falls in
-the success probability and is 1 at p₀. So is its mixture over θ ~ Beta(a, a) truncated to [0, p₀],
+`anytime_rank` holds for all n at once, by a Beta(a, a) mixture truncated to [0, p₀] and Ville's inequality,
 
     M_n(k) = B(a+k, a+n−k) I_{p₀}(a+k, a+n−k) / [B(a,a) I_{p₀}(a,a) p₀ᵏ (1−p₀)ⁿ⁻ᵏ],   k = A_n,
 
-and by Ville's inequality it ever reaches 1/δ' with probability at most δ'. q(n) − 1 is the largest k with
-M_n(k) ≥ 1/δ'.
-
-Three facts follow from the factors, since θ/p₀ ≤ 1 ≤ (1−θ)/(1−p₀) for every θ of the mixture:
-
-- M_n(k) falls in k (one failure turned into a success), so that k can be searched for;
-- M_n(k) ≤ M_{n+1}(k) and M_{n+1}(k+1) ≤ M_n(k), so that q(n) ≤ q(n+1) ≤ q(n) + 1;
-- M_n(k) ≤ 1 for k ≥ p₀ n (the likelihood of θ rises up to k/n ≥ p₀), so that q(n) ≤ ⌈p₀ n⌉ and only k < p₀ n matter.
-
-`fixed_rank` is the exact binomial bound for one n that was not chosen by looking at the data.
+where q(n) − 1 is the largest k with M_n(k) ≥ 1/δ'. M_n(k) falls in k, q(n) ≤ q(n+1) ≤ q(n) + 1, and only k < p₀ n
+matter: docs/theory.md, (b). `fixed_rank` is the exact binomial bound for one n that was fixed beforehand.
 """
 
 from __future__ import annotations

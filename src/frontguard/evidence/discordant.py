@@ -1,15 +1,8 @@
-"""Pairs of 0 and 1 at one look: an exact bound of the mean difference, by how many are won and how many lost.
+"""Pairs of 0 and 1 at one look: an exact bound of the mean difference, by how many are won and lost; theory.md, (ff).
 
-Of n independent pairs, d_r in {−1, 0, 1} is what the one arm has more than the other; w are won (d = 1), l lost. Let R
-be a set of outcomes (w, l) that has with each of them those with fewer wins or more losses. If every d_r has a mean of
-at least m, R has its largest probability where the laws of some k of the n pairs are ±1, and those of the others the
-sign of m, with probability |m|, or 0: it is linear in each of the n laws, and these are the corners of what they may
-be. So the supremum over all rates of discordant pairs, even of different ones, is the largest of n + 1 sums, without a
-grid (`highest_probability`).
-
-R are the outcomes whose score limit (McNemar's, of any difference) is not above the one that was seen, and the bound is
-the least m that gives it a probability of δ' at most (Buehler). Without a difference that is McNemar's exact test, but
-for a few outcomes at its edge. Proofs: docs/theory.md, (ff).
+The supremum over all rates of discordant pairs is the largest of n + 1 sums, without a grid (`highest_probability`).
+Outcomes are ordered by their score limit (McNemar's, of any difference), and the bound is Buehler's: the least
+difference that gives those up to the one that was seen a probability of δ' at most.
 """
 
 from __future__ import annotations
@@ -40,10 +33,7 @@ def score_of(delta: float) -> float:
 
 @kernel
 def _limits(wins: float, losses: float, n: float, score: float) -> tuple[float, float]:
-    """From which mean differences t an outcome is `score` deviations away: two, of which either rises in the wins.
-
-    That is with as many discordant pairs as there are, and with n t, the fewest that t can do with; −∞ for no t.
-    """
+    """From which mean differences t an outcome is `score` deviations away: two, of which either rises in the wins."""
     more, square = wins - losses, score * score
     scale = n + square
     spread = n * max(0.0, scale * (wins + losses + _EXTRA) - more * more)

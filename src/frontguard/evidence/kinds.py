@@ -52,10 +52,7 @@ class RankBound(NamedTuple):
 
 
 class IntervalRule(NamedTuple):
-    """By what intervals are read off sorted samples: for each of M objectives S bounds by ranks, and the rest.
-
-    Behind those of the objectives there may be one more row, by which the upper end of a `best` arm is read.
-    """
+    """By what intervals are read off sorted samples: for each of M objectives S bounds by ranks, and the rest."""
 
     low_ranks: Ints  # (M, S, T): tables for `read_rank`, from below, each with its weight's part of δ' ...
     high_ranks: Ints  # ... and from above
@@ -125,10 +122,7 @@ class LogLook:
 
 
 class Kind:
-    """A kind of statistic, and how it is read off one objective of a sorted log.
-
-    Of growing samples it says what an `IntervalRule` has of it; its kernels are listed in `evidence.statistics`.
-    """
+    """A kind of statistic, and how it is read off one objective of a sorted log."""
 
     name: ClassVar[str]
 

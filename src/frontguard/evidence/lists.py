@@ -1,18 +1,11 @@
-"""Means over a finite list of items, each measured at most once, in an order that was drawn at random.
+"""Means over a finite list of items, each measured once at most, in an order drawn at random; docs/theory.md, (t).
 
-What is bounded is the mean over the N items. After r − 1 items it is known what is left: if the mean were m, the next
-value would have the mean of the items that are left,
+The bets of `evidence.bets` are made against the mean of the items that are left if that of all were m,
 
-    c_r(m) = (N m − Y_1 − … − Y_{r−1}) / (N − r + 1),
-
-given all before. So the bets of `evidence.bets` are made against c_r(m) in place of one c: the wealth
-
-    W_n(m) = Σ_l w_l Π_{r ≤ n} (1 − θ_l ξ_r) / (1 − θ_l keep(c_r(m)))
-
-is a supermartingale if the mean is at least m, and rises with m. When all are measured, the mean is known.
+    c_r(m) = (N m − Y_1 − … − Y_{r−1}) / (N − r + 1).
 
 Where measurements may be replaced, at most `hidden[r]` of the sum of the first r values was taken away, with a
-probability of its own (`hits_at_most`); so much more is subtracted. Proofs: docs/theory.md, (t).
+probability of its own (`hits_at_most`); so much more is subtracted.
 """
 
 from __future__ import annotations
@@ -167,10 +160,7 @@ def list_bounds(
     taken: float,
     threshold: float,
 ) -> tuple[float, float]:
-    """Between what the mean of a list lies whose first `complete` values in [0, 1], NaN where one failed, are these.
-
-    `pulls` counts all measurements that are looked at: of these a share may be replaced afterwards.
-    """
+    """Between what the mean of a list lies whose first `complete` values in [0, 1], NaN where one failed, are these."""
     replaced = taken_away(taken, pulls)
     hidden = hidden_at(hits, 0.0, complete)
     hidden += replaced

@@ -1,13 +1,8 @@
 """Two samples that grow in blocks and are compared at looks, each candidate with its baseline; docs/theory.md, (gg).
 
-A block has `BLOCK` measurements of either in random order. At looks, fixed beforehand, all blocks so far are compared.
-
-*Quantiles* (`evidence.two_sample`): the least counts of clean values are two walks of independent steps. Regions R_j
-are filled one after the other, each with what of δ' is spent at its look, by the probability with which the walks are
-in R_j and were in none before.
-
-*Some quantile*: S, the sum over blocks of the pairs in which the one's value is the larger. Within a block the order is
-random, so that S stays what chance makes of it however the machine drifts. Its law is a walk, too.
+A block has `BLOCK` measurements of either in random order. At looks, fixed beforehand, all blocks so far are compared:
+quantiles by regions that are filled one after the other, each with what of δ' is spent at its look; *some quantile* by
+the sum over blocks of the pairs in which the one's value is the larger.
 """
 
 from __future__ import annotations

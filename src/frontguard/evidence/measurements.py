@@ -215,10 +215,7 @@ def _sum_blocks(sums: Floats, values: Floats, places: Ints, low: float, width: f
 
 @kernel
 def _add(sums: Floats, values: Floats, first: int, last: int, low: float, width: float, lacking: bool) -> None:
-    """Add log(1 − θ ξ) of the values at places first ≤ i < last, which ascend; ξ is u, or what it lacks of 1.
-
-    Many equal values cost as much as one.
-    """
+    """Add log(1 − θ ξ) of the values at places first ≤ i < last, which ascend; ξ is u, or what it lacks of 1."""
     if first >= last:
         return
     product = np.ones(BETS)

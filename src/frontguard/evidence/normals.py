@@ -23,10 +23,7 @@ NORMAL_WEIGHT = 10.0
 
 @kernel
 def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
-    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once.
-
-    `log_odds` is log(1/α) for both sides together.
-    """
+    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once."""
     whole = pulls + NORMAL_WEIGHT
     return sigma * math.sqrt(whole * (2.0 * log_odds + math.log(whole / NORMAL_WEIGHT))) / pulls
 

@@ -1,15 +1,8 @@
-"""Differences within pairs: arms that were measured on the same item, seed or block.
+"""Differences within pairs: arms that were measured on the same item, seed or block; docs/theory.md, (s).
 
-Let Y_{i,r} in [0, 1] be what arm i gives on the r-th block, larger is better, and μ_i its mean. Where blocks differ
-much and arms little, the differences Y_{j,r} − Y_{i,r} spread far less than the values do. They are bet on as
-
-    V_r = (1 + Y_{j,r} − Y_{i,r}) / 2   in [0, 1], with the mean ν = (1 + μ_j − μ_i) / 2,
-
-and the largest ν that is not refuted is an upper bound of μ_j − μ_i = 2ν − 1 (`evidence.bets`, or `evidence.lists`
-where blocks are the items of a finite list). A threat that replaces with a probability leaves keep(ν) of ν, as of a
-mean; any share ε of the measurements of each arm spoils twice as many pairs. Proofs: docs/theory.md, (s). In a log that
-is looked at once, values that are all 0 or 1 have an exact bound (`evidence.discordant`), and bets on others aim at the
-number of blocks where nobody lies (`evidence.aimed`).
+Of the r-th block V_r = (1 + Y_{j,r} − Y_{i,r}) / 2 is bet on, in place of values (`evidence.bets`, or `evidence.lists`
+where blocks are the items of a finite list). In a log that is looked at once, values that are all 0 or 1 have an exact
+bound (`evidence.discordant`), and bets on others aim at the number of blocks where nobody lies (`evidence.aimed`).
 
 Blocks are counted in their order, up to the first that is not back: bounds hold at every number of them. A failed
 measurement may have been anything. A study keeps values by block (`WithinBlocks`); in a log rows of one arm and block
@@ -335,10 +328,7 @@ def upper_differences(found: Floats, rule: PairRule, d: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PairedLog(ComparedLog, Clustered):
-    """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none.
-
-    Of a study, pulls are one to a block, and count in the order of blocks up to the first that is not back.
-    """
+    """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none."""
 
     items: int = field(default=0, kw_only=True)
     alone: bool = field(default=False, kw_only=True)  # at one look, differences decide all that is not exact

@@ -1,17 +1,12 @@
 """Quantiles: what ranks say of them and, with a spread bound R, what all shifts refute together.
 
-For a quantile of level p and n observations, let A be the number of clean ones at or below the true quantile. Under
-each threat model A dominates a Binomial(n, keep(p)), so with probability 1 − δ' the true quantile is at or above the
-observation of rank q(n; keep(p), δ') for all n at once; likewise from above.
+Under each threat model the clean observations at or below the true p-quantile dominate a Binomial(n, keep(p)), so that
+the observation of rank q(n; keep(p), δ') bounds it for all n at once; likewise from above (docs/theory.md, (c)). With
+R, a median has the mean of the evidence of all shifts t, with weights that were fixed beforehand (docs/theory.md, (d)),
 
-Let m be a median and t a shift. The number N_t(x) of observations at or below x + R(t) bears evidence against m ≤ x, as
-too few of them are there: M_n(N_t(x); keep(½+t)) of `evidence.confidence_sequences`, which at x = m ever reaches 1/δ'
-with probability at most δ'. So does a mean of such evidence with weights that were fixed beforehand,
+    W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1,
 
-    W_n(x) = Σ_t w_t M_n(N_t(x); keep(½+t)),   Σ_t w_t = 1.
-
-W falls in x, and the x with W_n(x) ≥ 1/δ' end at one of the points at which some N_t rises, a value less R(t): that is
-the lower end of an interval. W is at least each of its terms, so no shift by itself refutes more.
+and N_t(x) the number of observations at or below x + R(t). It falls in x, and is at least each of its terms.
 """
 
 from __future__ import annotations
@@ -187,10 +182,7 @@ def between_ranks(
 def with_all_shifts(
     samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float, low: float, high: float
 ) -> tuple[float, float]:
-    """The interval of a median that the mean of all shifts' evidence leaves of one that holds already.
-
-    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
-    """
+    """The interval of a median that the mean of all shifts' evidence leaves of one that holds already."""
     if rule.costs.shape[1] == 1 or rule.log_weights[d, 1] == -np.inf or pulls == 0:
         return low, high
     lost = pulls - record.count + taken_away(rule.taken[d], pulls)

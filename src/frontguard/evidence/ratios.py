@@ -93,10 +93,7 @@ class Ratios(Differences):
         return False
 
     def _apart(self, d: int, i: int, asked: Ints, out: Ints) -> tuple[Floats, Floats]:
-        """Return both ends (2, K) of how each arm exceeds arm i, now and for ever.
-
-        Of the pulls that were `asked` for (K,), so many are `out` (K,) and may be anything.
-        """
+        """Return both ends (2, K) of how each arm exceeds arm i, now and for ever."""
         last = int(self.blocks.back[i].nonzero()[0].max(initial=-1)) + 1
         values, back = self.blocks.values[d, :, :last], self.blocks.back[:, :last]
         together = back & back[i]

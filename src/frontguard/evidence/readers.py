@@ -95,10 +95,7 @@ class IntervalReader:
         return type(self)(self.ordered, self.objectives, self._delta, among=arms, **settings)
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
-        """For both ends of each objective's interval, the good pulls before which it is not bounded; None for never.
-
-        A mean is bounded from the beginning: of it, those before which it is bounded no closer.
-        """
+        """For both ends of each objective's interval, the good pulls before which it is not bounded; None for never."""
         return [end for d, kind in enumerate(self.kinds) for end in kind.first_of_log(threat.of(d), self._share)]
 
     def read(self, threat: Threat) -> ArmIntervals:

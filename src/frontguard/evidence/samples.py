@@ -359,10 +359,7 @@ def _write_out(pool: Floats, table: Table, column: int, added: int) -> Floats:
 
 @kernel(over="values")
 def absorb(pool: Floats, table: Table, arms: Ints, values: Floats, kept_sorted: bool) -> Floats:
-    """Add values (n, M) of `arms` (n,), which are in order, to columns that are kept sorted or not; NaN is left out.
-
-    Returns the pool, which may be a new one.
-    """
+    """Add values (n, M) of `arms` (n,), which are in order, to columns that are kept sorted or not; NaN is left out."""
     M = values.shape[1]
     start = 0
     while start < arms.shape[0]:
@@ -423,10 +420,7 @@ def ranked(samples: Samples, record: Record, place: int) -> float:
 
 @kernel
 def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
-    """An array with all values of a column that is kept sorted, in ascending order, and where in it they begin.
-
-    It is the pool, or a copy if they are counted or some lie beside it; a slice would take numba a second to compile.
-    """
+    """An array with all values of a column that is kept sorted, in ascending order, and where in it they begin."""
     first, own, later = record.start, record.count - record.window, record.window
     held = samples.pool
     if record.counted == 1:
@@ -447,10 +441,7 @@ def in_order(samples: Samples, record: Record) -> tuple[Floats, int]:
 
 @kernel
 def counted_between(samples: Samples, record: Record, first: int, last: int, different: Floats, counts: Floats) -> int:
-    """The different values of a counted column at the places first ≤ i < last in ascending order, and their counts.
-
-    Those beside the pool are among them. The arrays need room for `most_different`. Returns how many there are.
-    """
+    """The different values of a counted column at the places first ≤ i < last in ascending order, and their counts."""
     return runs_between(
         samples.pool, record.start, record.room // 2, record.below, samples.beside, record.window_start, record.window,
         first, last, different, counts,

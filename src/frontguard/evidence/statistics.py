@@ -29,10 +29,7 @@ QUANTILE, BOUNDED_MEAN, NORMAL_MEAN, EXACT = range(len(KINDS))
 def interval_of(
     samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
 ) -> tuple[float, float]:
-    """The interval of what counts, but for quantiles, whose shifts have one each; empty if it was refuted.
-
-    It is the one of `foreseen` pulls, should the sample go on in the proportions that it has.
-    """
+    """The interval of what counts, but for quantiles, whose shifts have one each; empty if it was refuted."""
     if rule.kinds[d] == EXACT:
         return exact_interval(samples, record)
     if rule.kinds[d] == NORMAL_MEAN:

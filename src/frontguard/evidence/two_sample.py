@@ -1,14 +1,8 @@
-"""Exact tests of two independent samples, for one look: how far apart two quantiles are, and whether one law is larger.
+"""Exact tests of two independent samples at one look: how far apart two quantiles are, and whether one law is larger.
 
-*Quantiles.* If Q(y) − Q(x) ≥ g, for quantiles of level p, then some θ has P(y − g ≥ θ) ≥ 1 − p and P(x ≤ θ) ≥ p. So
-b = #{y − g ≥ θ} and c = #{x ≤ θ} are at least two independent counts of clean values (`least_counts`). Let R be a set
-of pairs of counts that has with each pair all smaller ones, and into which those two fall with probability δ' at most.
-If (b, c) lies in R *whatever θ is*, g is refuted.
-
-*Some quantile.* If y is nowhere larger than x, as laws, then U = #{(i, j): y_j > x_i} has the law of Mann and Whitney
-for clean values, and one that is known exactly under the worst attack of each threat model (`u_tail`).
-
-Both ask that the two samples do not depend on each other. Proofs: docs/theory.md, (bb).
+*Quantiles*: a shift g is refuted if the counts of clean values on either side of θ (`least_counts`) lie in a region of
+probability δ' at most, whatever θ is. *Some quantile*: U = #{(i, j): y_j > x_i} has the law of Mann and Whitney, and
+one that is known exactly under the worst attack of each threat model (`u_tail`). Proofs: docs/theory.md, (bb).
 """
 
 from __future__ import annotations
@@ -235,10 +229,7 @@ class CheckBounds(NamedTuple):
 
 
 def checkable(objectives: Sequence[Objective], log: Ordered) -> bool:
-    """True if two samples tell how each of the objectives compares: quantiles, and exact values.
-
-    Of a log whose rows come in sessions, medians: a session is one observation, by its median.
-    """
+    """True if two samples tell how each of the objectives compares: quantiles, and exact values."""
     kinds = [statistic_of(objective) for objective in objectives]
     medians = isinstance(log, Clustered) and bool(log.dependent.any())
     return all(each.kind == EXACT or (each.kind == QUANTILE and not (medians and each.level != 0.5)) for each in kinds)
@@ -248,10 +239,7 @@ def check_bounds(
     log: Ordered, objectives: Sequence[Objective], its: Ints, mine: Ints, threat: Threat, delta: float,
     order: Threat | None = None,
 ) -> CheckBounds:  # fmt: skip
-    """Compare candidates with their baselines, by the rows `mine` and `its` (P,) of a log; docs/theory.md, (cc).
-
-    `order` is that of `region`.
-    """
+    """Compare candidates with their baselines, by the rows `mine` and `its` (P,) of a log; docs/theory.md, (cc)."""
     shape = len(its), len(objectives)
     ahead, behind, together = (np.full(shape, np.inf) for _ in range(3))
     found = CheckBounds(ahead, behind, together, np.zeros(shape, np.bool_), np.zeros(shape, np.bool_))

@@ -70,7 +70,7 @@ def analyze(  # noqa: PLR0913 (a public entry point)
     progress: Watcher | None = None,
     **given: Unpack[AskedOfLog],
 ) -> Answer:
-    """Say which arms of a log are certainly on the front, which certainly off, what is open, and how robust that is.
+    """Return which arms of a log to keep, which are dropped and why, and how robust that is.
 
     Parameters
     ----------
@@ -102,6 +102,18 @@ def analyze(  # noqa: PLR0913 (a public entry point)
         was chosen by looking at the values breaks the promise.
     layout, format, metric_column, value_column, decimal, missing_arms, study
         How rows are read: see `frontguard.logs.sources.open_log`.
+    progress
+        Called now and then with how far it is.
+
+    Returns
+    -------
+    Answer
+        Verdicts, intervals and the certificate; in `log` what only a log tells.
+
+    Raises
+    ------
+    BadInput
+        The log cannot be read, or what is asked does not fit it: where, what is wanted, what was given.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

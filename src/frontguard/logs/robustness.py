@@ -1,19 +1,11 @@
-"""Changes of an answer of a log: by dirtier data, lower demands, more pulls.
+"""Changes of an answer of a log: by dirtier data, lower demands, more pulls; docs/theory.md, "Robustness".
 
-*Robustness.* For each arm the largest ε up to which its verdict stands, and the smallest ε at which the answer as a
-whole does not. For another ε only ranks change: K · M values are read anew from the sorted log. As ε rises every
-interval widens, so verdicts that are the same at two ε are the same between them, and such an interval is not looked
-into (docs/theory.md, "Robustness"). A verdict may be lost and come back: what is given is its first change.
-
-*If cleaner.* Where arms are open, the largest smaller ε at which more of them are decided, and that at which as many
-are as without any contamination. What is decided there is certain if no more than that ε is replaced, though it was
-found by looking.
-
-*More pulls.* As `studies.forecast` does live: if an arm's sample kept its proportions, with n' pulls its bounds would
-be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to one common level of pulls, and
-all are judged anew; the level from which on an arm is not open any more is what it needs. All its rivals are raised
-with it, for any of them can stand in its way; the one that decides it now is named. Where not even an endless sample
-would do, the reason is given.
+*Robustness*: for each arm the largest ε up to which its verdict stands. For another ε only ranks change: K · M values
+are read anew from the sorted log, and verdicts that are the same at two ε are the same between them. *If cleaner*:
+where arms are open, the largest smaller ε at which more of them are decided, and that at which as many are as without
+any contamination. *More pulls*, as `studies.forecast` does live: if an arm's sample kept its proportions, with n' pulls
+its bounds would be the values that now have the ranks q(n') n/n'. Every arm that is not out is raised to one common
+level of pulls, as any rival can stand in its way; where not even an endless sample would do, the reason is given.
 """
 
 from __future__ import annotations

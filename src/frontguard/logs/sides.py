@@ -81,7 +81,7 @@ def gate(
     progress: Watcher | None = None,
     **given: Unpack[AskedOfLog],
 ) -> Answer:
-    """Say of each candidate, in each metric, whether it is certainly worse than the baseline, certainly not, or open.
+    """Return of each candidate, in each metric, whether it is certainly worse than the baseline, not worse, or open.
 
     Parameters
     ----------
@@ -97,8 +97,20 @@ def gate(
         Whether to find up to which ε each outcome stands.
     labels
         What the logs are called in the answer, the baseline's first; by their files unless given.
+    progress
+        Called now and then with how far it is.
     layout, format, metric_column, value_column, decimal, missing_arms, study
         How rows are read: see `frontguard.logs.sources.open_log`.
+
+    Returns
+    -------
+    Answer
+        `gate` has each check and the outcome: its `word` is worse, not worse or open.
+
+    Raises
+    ------
+    BadInput
+        A log cannot be read, or the logs have nothing to compare.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

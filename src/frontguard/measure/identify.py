@@ -65,14 +65,9 @@ def identify(  # noqa: PLR0913 (a public entry point)
     objectives, threat, question, seed
         As in `Study`, and so are its other keywords, such as `minimize`, `limits`, `contamination`, `goal` and `cost`.
         A cost that is a metric and no objective is returned by `evaluate` by its name, or in the last place.
-    paired
-        As in `Study`: pulls of different arms with the same `rep` share what they are measured on, be it an item that
-        `evaluate` takes by its number, or chance: `seed` is then the number `rep`, the same for all arms.
-    items
-        A list of items, such as questions, each of which an arm is measured on once at most, in random order, the same
-        for all arms; or their number, if `evaluate` gets 0, 1, …. What counts are means over the list.
-    independent
-        As in `Study`: measurements of different arms do not depend on each other. Not with `rep`, which they share.
+    paired, items, independent
+        As in `Study`. `seed` is then the number `rep`, the same for all arms; of a list of `items`, it gets one;
+        of their number, 0, 1, …. `independent` goes without `rep`, which arms share.
     executor
         "threads", "processes", "serial" (in this thread), "dask://HOST:PORT", any `concurrent.futures.Executor`, or a
         `distributed.Client`. The last two are left open.
@@ -90,6 +85,18 @@ def identify(  # noqa: PLR0913 (a public entry point)
         The time after which a pull counts as failed if nothing is heard of its worker; one that lives is heard of.
     progress
         True for a line now and then on stderr, or a function that gets a `RunProgress` a few times a second.
+
+    Returns
+    -------
+    Answer
+        The result of the study, certified or as far as the budget went.
+
+    Raises
+    ------
+    BadInput
+        Arms, metrics or what `evaluate` returns cannot be used; nothing is stored of a first mistake.
+    NotTold
+        The storage did not come back; `finished` has what was measured.
 
     >>> import random
     >>> from frontguard import Objective

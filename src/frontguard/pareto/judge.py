@@ -1,16 +1,10 @@
 """Verdicts on intervals where nothing more will be measured, for a million arms: the rule of `pareto.rule`, at scale.
 
-- *beaten*: some arm dominates it for certain. All others are *alive*.
-- *Candidates*, where the goal is the front, are the alive arms that no alive arm beats by the margin in every
-  objective, beyond doubt. Where it is the list: from the best down, those that no candidate before them covers, or
-  seems to; then those that could be kept and that no kept candidate covers; at last those that could be kept and alone
-  cover what would be open otherwise.
-- *keep*: a candidate that no other alive arm can beat by more than γ in every objective.
-- *matched*: any other alive arm that some kept arm covers.
-- *undecided*: the rest. Those that are candidates would be returned too, with less accuracy.
-
-`pareto.relations` says what "dominates", "beats" and "covers" mean, and what constraints change: infeasible arms are
-*beaten*, and the others are judged by the intervals that those leave.
+*Candidates*, where the goal is the front, are the alive arms that no alive arm beats by the margin in every objective,
+beyond doubt. Where it is the list: from the best down, those that no candidate before them covers, or seems to; then
+those that could be kept and that no kept candidate covers; at last those that could be kept and alone cover what would
+be open otherwise. *Undecided* candidates would be returned too, with less accuracy. `pareto.relations` says what
+"dominates", "beats" and "covers" mean, and what constraints change.
 """
 
 from __future__ import annotations

@@ -1,29 +1,19 @@
 """The decision rule: verdicts, candidates, and what to sample next; live and in simulation alike.
 
 Every arm has an interval [L, H] that contains its true quantiles at every number of pulls at once
-(`evidence.intervals`). With tolerances γ (accuracy) and c (coverage) for each objective, and among the arms that are
-not beaten (*alive*):
-
-- *beaten* (`put_out`): some alive j has H_i ≼ L_j, strictly in one objective; then i is truly dominated;
-- *keep* (`bring_in`): for every alive j there is an objective with H_j − L_i ≤ γ, or < 0 where γ = 0, or j is nowhere
-  better; then no arm beats i by more than γ;
-- *matched* (`cover`): some returned k has H_i − L_k ≼ c; leaving i out does no harm.
+(`evidence.intervals`). `pareto.relations` says what each relation between two arms means, also where there are
+constraints; `decide` is the whole rule, step by step. Arms are *beaten* (`put_out`), *kept* (`bring_in`) or *matched*
+(`cover`): docs/theory.md, (f). Those that are not beaten are *alive*.
 
 What is returned is chosen by the point estimates and allowed by the intervals. Where the goal is the *front*, the
 *candidates* (`choose_candidates`) are the alive arms that no alive arm beats by a margin, beyond their doubt. Where it
 is the *list*, they are as few as seem to do (`choose_list`): from the best down, an arm is left out if one that was
-chosen before covers it, or seems to by the point estimates with a margin of the tolerance to spare. The rule is
-satisfied when every candidate is kept and every other alive arm is covered by one. Until then each arm that stands in
-the way wants (`want`) itself or the rival that decides it to be sampled, by whose bound more can still be gained per
-pull; sampled are those of which most is missing (`next_batch`), as what they tell often settles others. A candidate
-that no number of pulls can bring in may be covered instead (`pursue`); an arm that no number of them can show to be
-covered is returned instead where the goal is the list (`return_instead`). Whenever it is looked at, an arm that could
-be kept, and that none on the list covers so far, is on it as well (`list_now`).
-
-Where there are constraints, intervals are those that `pareto.relations` leaves to be read: infeasible arms are beaten,
-and open ones have lower ends of −∞, so that they do nothing to others and are not kept.
-
-`pareto.relations` says what each relation between two arms means. `decide` is the whole rule, step by step.
+chosen before covers it, or seems to with a margin of the tolerance to spare. The rule is satisfied when every candidate
+is kept and every other alive arm is covered by one. Until then each arm that stands in the way wants (`want`) itself or
+the rival that decides it to be sampled, by whose bound more can still be gained per pull; sampled are those of which
+most is missing (`next_batch`). A candidate that no number of pulls can bring in may be covered instead (`pursue`); an
+arm that none can show to be covered is returned instead where the goal is the list (`return_instead`). Whenever it is
+looked at, an arm that could be kept, and that none on the list covers so far, is on it as well (`list_now`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The plan of a measurement, before anything is measured: what can be had at all, and what it costs.
 
-May know: policies, simulation, logs, pareto, evidence, theory, the question.
-
 Read in this order:
 
 - `pilot`, `task`: a question, and the arms that are assumed: those of a log made before, or random ones;

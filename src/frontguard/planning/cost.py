@@ -350,7 +350,7 @@ def plan(
     watcher: RunWatcher | None = None,
     **asked: Unpack[Asked],
 ) -> CostPlan:
-    """Say how many pulls a question would take, and what can be promised at all, before the first one.
+    """Return how many pulls a question would take, and what can be promised at all, before the first one.
 
     Parameters
     ----------
@@ -364,8 +364,18 @@ def plan(
         `read_pilot` made of one. It is taken as clean.
     span
         Between the medians of the best and the worst arm, where there is no pilot.
-    runs, seed
-        Of the simulation, for every policy and attack.
+    runs, seed, watcher
+        Of the simulation, for every policy and attack; the watcher is told how far it is.
+
+    Returns
+    -------
+    CostPlan
+        What can be promised, and the pulls of each policy under each attack.
+
+    Raises
+    ------
+    BadInput
+        The question cannot be asked, or the pilot cannot be read.
 
     >>> from frontguard import Gaussian, plan
     >>> made = plan(2, ["ms"], tolerance=1.0, spread=Gaussian(0.5), baseline="main", runs=2)

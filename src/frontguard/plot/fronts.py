@@ -63,8 +63,22 @@ _ORDER = VERDICT_ORDER[::-1]  # what matters most lies on top
 def front(result: Answer, x: str | int | None = None, y: str | int | None = None) -> Picture:
     """The arms of a result in two objectives: boxes in which the true values lie, verdicts at the estimates.
 
-    `x` and `y` are names or numbers of objectives. Without them, one objective gives a list of intervals, two the
-    picture of both, and more a matrix of pairs. Arms that were excluded are only counted.
+    Parameters
+    ----------
+    result
+        The answer to draw.
+    x, y
+        Names or numbers of objectives. Without them, one objective gives a list of intervals, two the picture of both,
+        and more a matrix of pairs.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        `x` or `y` is no objective, or both are the same.
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> picture = front(analyze_reviews().analysis)
@@ -276,6 +290,20 @@ _NAMED_UP_TO = 3  # with more objectives, panels are too small for names
 def pairs(result: Answer) -> Picture:
     """Every pair of the first five objectives in a panel of its own, as a lower triangle.
 
+    Parameters
+    ----------
+    result
+        The answer to draw.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There are fewer than two objectives.
+
     >>> import numpy as np
     >>> from frontguard import RPSI, Prescient, Subgaussian
     >>> policy = RPSI(2, 3, threat=Prescient(0.1), spread=Subgaussian(0.1), accuracy=0.5)
@@ -330,6 +358,15 @@ _QUANTILES = (0.1, 0.9)
 
 def parallel(result: Answer) -> Picture:
     """All objectives at once, better always higher; of many arms, most are a band from 10 to 90 % of them.
+
+    Parameters
+    ----------
+    result
+        The answer to draw.
+
+    Returns
+    -------
+    Picture
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> picture = parallel(analyze_reviews().analysis)

@@ -381,7 +381,15 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels in rows, a title and a legend, for a `width` and `height` in inches. Its methods draw it."""
+    """Panels in rows, a title and a legend. Its methods draw it.
+
+    `width` and `height` are in inches at the size it is meant to be read.
+
+    >>> from frontguard.demo.cases import analyze_reviews
+    >>> picture = analyze_reviews().analysis.plot()
+    >>> picture.svg().markup()[:4], len(picture.panels)
+    ('<svg', 1)
+    """
 
     rows: tuple[tuple[Panel | None, ...], ...]
     title: str = ""

@@ -61,6 +61,22 @@ _TOLERATED = Look("", GREY, "square")
 def forest(result: Answer, baseline: str) -> Picture:
     """Every arm against a baseline, a panel for each metric: ratios, or differences where there is no ratio.
 
+    Parameters
+    ----------
+    result
+        The answer to draw.
+    baseline
+        The name of an arm.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        No arm has that name.
+
     >>> from frontguard.demo.cases import analyze_reviews
     >>> found = analyze_reviews().analysis
     >>> [panel.x.title for panel in forest(found, found.arms[0]).panels]
@@ -172,7 +188,23 @@ _LIES = Axis("how much may lie, ε", low=0.0, high=0.62, ticks=tuple((k / 10, f"
 
 
 def robustness(result: Answer, profile: Profile | None = None) -> Picture:
-    """The largest share ε of lies at which each verdict, and the whole answer, stands. An analysis has its profile.
+    """The largest share ε of lies at which each verdict, and the whole answer, stands.
+
+    Parameters
+    ----------
+    result
+        The answer to draw.
+    profile
+        Unless given, that of the analysis.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There is no profile, or one of other arms.
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> [panel.x.title for panel in robustness(analyze_reviews().analysis).panels]
@@ -243,7 +275,28 @@ _SUCCESSFUL = Axis(title="successful runs", better="higher", low=-0.05, high=1.0
 
 
 def sample_complexity(rows: Sequence[Any]) -> Picture:
-    """Samples and share of successful runs against ε, for `Row`s of an experiment; hollow marks are the paper's."""
+    """Samples (logarithmic) and ratio of successful runs against ε; bars are 95 % intervals, hollow marks the paper's.
+
+    Parameters
+    ----------
+    rows
+        Those of an experiment (`experiments.results.Row`), one a policy and ε.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There are no rows.
+
+    >>> from frontguard.experiments.results import Row
+    >>> row = Row(dataset="movielens", policy="rpsi", contamination=0.1, runs=1, rsr=1.0, sc=900.0, ro=1.0, rf1=1.0,
+    ...           accuracy=0.1, returned=4.0, returned_off_front=0.0)
+    >>> [panel.y.title for panel in sample_complexity([row]).panels]
+    ['samples', 'successful runs']
+    """
     if not rows:
         raise BadInput("sample_complexity(rows) needs one result at least; got none")
     titles = {row.policy: row.policy_title for row in rows}

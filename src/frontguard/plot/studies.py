@@ -59,7 +59,32 @@ _LOST = replace(FAILED, label="of these failed", colour=VERMILION, mark="square"
 
 
 def shrinking(history: History, arms: Sequence[str | int] | None = None) -> Picture:
-    """The intervals of up to six arms over the pulls of the study; by default the front and those nearest to it."""
+    """The intervals of some arms over the pulls of the whole study, with their estimates; a panel for each objective.
+
+    Parameters
+    ----------
+    history
+        That of a `Follower`'s overview.
+    arms
+        Names or numbers, six at most; unless given, the front and those nearest to it.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There is no moment, or an arm is unknown.
+
+    >>> from frontguard import Objective, Study
+    >>> from frontguard.studies.follow import Follower
+    >>> study = Study(["a", "b"], [Objective("ms", "minimize", tolerance=1)])
+    >>> _ = study.tell_many([(pull, {"ms": float(pull.id % 5)}) for pull in study.ask(60)])
+    >>> follower = Follower(study.storage, "study")
+    >>> [panel.x.title for panel in shrinking(follower.catch_up().history, ["a"]).panels]
+    ['pulls of the whole study']
+    """
     if not history.moments:
         raise BadInput("shrinking(history) needs one moment at least; got none")
     chosen = (
@@ -152,7 +177,29 @@ def _telling(history: History) -> list[int]:
 def certainty(history: History, pulls_left: int | None = None) -> Picture:
     """Within how many tolerances the answer held after so many pulls, for each objective that has one; 1 is the goal.
 
-    `pulls_left` is a forecast, drawn as a dashed line to where the goal would be reached.
+    Parameters
+    ----------
+    history
+        That of a `Follower`'s overview. Objectives without a tolerance have no goal and are left out.
+    pulls_left
+        A forecast, drawn as a dashed line to where the goal would be reached.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There is no moment.
+
+    >>> from frontguard import Objective, Study
+    >>> from frontguard.studies.follow import Follower
+    >>> study = Study(["a", "b"], [Objective("ms", "minimize", tolerance=1)])
+    >>> _ = study.tell_many([(pull, {"ms": float(pull.id % 5)}) for pull in study.ask(60)])
+    >>> follower = Follower(study.storage, "study")
+    >>> [panel.x.title for panel in certainty(follower.catch_up().history).panels]
+    ['pulls of the whole study']
     """
     if not history.moments:
         raise BadInput("certainty(history) needs one moment at least; got none")
@@ -233,6 +280,15 @@ def _ahead(x: Floats, shares: Floats, pulls_left: int | None) -> Lines | Points 
 def rate(rate: Rate) -> Picture:
     """The speed of a study: a bar for each span of time, as high as its pulls a minute; the failed ones within.
 
+    Parameters
+    ----------
+    rate
+        That of a `Follower`'s overview.
+
+    Returns
+    -------
+    Picture
+
     >>> told = Rate(np.array([0.0, 60.0, 120.0]), np.array([30, 60]), np.array([0, 6]))
     >>> [layer.high.tolist() for layer in rate(told).panels[0].layers]
     [[30.0, 60.0], [0.0, 6.0]]
@@ -298,6 +354,15 @@ _LOG_FACTOR = 100.0  # pulls that differ by more have a logarithmic axis
 
 def pulls(result: Answer) -> Picture:
     """Bars of the pulls of each arm, by verdict; of many arms, those that were pulled most.
+
+    Parameters
+    ----------
+    result
+        The answer to draw.
+
+    Returns
+    -------
+    Picture
 
     >>> from frontguard.demo.cases import analyze_reviews
     >>> pulls(analyze_reviews().analysis).panels[0].x.title
@@ -376,7 +441,31 @@ def measurements(
 ) -> Picture:
     """Every pull of an arm, a panel for each objective (or one), with the arm's interval if a history is given.
 
-    `contamination` is the ε that is allowed, of all metrics or by name, to compare the suspected share with: a hint.
+    Parameters
+    ----------
+    measurements, history
+        Of a `Follower`, and of its overview.
+    objective
+        Its name or number; all unless given.
+    contamination
+        The ε that is allowed, of all metrics or by name, to compare with how many are suspected: a hint for the eye.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BadInput
+        There is no such objective.
+
+    >>> from frontguard import Objective, Study
+    >>> from frontguard.studies.follow import Follower
+    >>> study = Study(["a", "b"], [Objective("ms", "minimize", tolerance=1)])
+    >>> _ = study.tell_many([(pull, {"ms": float(pull.id % 5)}) for pull in study.ask(60)])
+    >>> follower = Follower(study.storage, "study")
+    >>> [panel.y.title for panel in measurements(follower.measurements(0)).panels]
+    ['ms']
     """
     names = [each.name for each in measurements.objectives]
     shown = range(len(names)) if objective is None else [position_of(names, objective, "objective", "one of these")]

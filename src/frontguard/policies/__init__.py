@@ -1,7 +1,5 @@
 """Policies decide which arm to pull next and when to stop: ask, tell, done, result.
 
-May know: theory, evidence, pareto, results, objectives, notices. They know no environment, clock or file.
-
 Read in this order:
 
 - `base`: the contract, and the turn-taking that all policies share;

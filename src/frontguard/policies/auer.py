@@ -1,19 +1,12 @@
 """Auer-A1, Algorithm 1 of Auer, Chiang, Ortner, Drugan (2016), "Pareto Front Identification from Stochastic Bandit
 Feedback".
 
-The method that the paper compares with: one pull of every active arm a round, estimates μ̂ by means, confidence width
-β = √(2 log(4 K M n² / δ) / n), and accuracy ε₀ = α. `AuerA1M` is the same with medians. Neither knows of attackers.
-
-All active arms have been pulled equally often, so with w = 2β and within the active arms A:
-
-- arm i leaves if some j has μ̂_j − μ̂_i > w in every objective (then i is dominated); A₁ is what remains;
-- i ∈ P₁ if against every j of A₁ there is an objective with μ̂_i + ε₀ − μ̂_j ≥ w;
-- j ∈ P₂ ⊆ P₁, which is returned, unless some i of A₁ \\ P₁ has μ̂_i + ε₀ − μ̂_j ≤ w in every objective: j may still
-  be needed to put i out.
+The method that the paper compares with: one pull of every active arm a round, estimates μ̂ by means, confidence width β
+= √(2 log(4 K M n² / δ) / n), and accuracy ε₀ = α. `AuerA1M` is the same with medians. Neither knows of attackers.
 
 An arm that stopped another from being returned mostly does so in the next round too, so it is remembered and asked
-first; and only an arm that is behind the best in every objective can be put out. A round then costs O(|A| M) instead
-of O(|A|² M).
+first; and only an arm that is behind the best in every objective can be put out. A round then costs O(|A| M) instead of
+O(|A|² M).
 """
 
 from __future__ import annotations
@@ -214,6 +207,11 @@ class AuerA1(Policy):
     threat
         Only what it believes: with ε > 0 nothing is promised.
 
+    Raises
+    ------
+    BadInput
+        A parameter is outside its range.
+
     >>> policy = AuerA1(2, 1, accuracy=0.5)
     >>> while not policy.done:
     ...     arms = policy.ask()
@@ -296,7 +294,13 @@ class AuerA1(Policy):
 
 
 class AuerA1M(AuerA1):
-    """Auer-A1 with empirical medians in place of means (the paper's Auer-A1-M). Robust to look at, but no guarantee."""
+    """Auer-A1 with empirical medians in place of means (the paper's Auer-A1-M). Robust to look at, but no guarantee.
+
+    >>> policy = AuerA1M(2, 1, accuracy=0.5)
+    >>> policy.tell(policy.ask(), [[0.0], [1.0]])
+    >>> policy.done, policy.result().certificate.confidence
+    (False, None)
+    """
 
     name: ClassVar[str] = "Auer-A1-M"
 

@@ -117,23 +117,19 @@ class Certified(Holding):
     limits
         Constraints: see `for_objectives`. The front is that of the feasible arms.
     goal
-        "front", the paper's: all arms that none beats by more than γ. Or "list", the short one: as few as are enough
-        for every other arm to be beaten, or no better than a returned one by more than c. Either way what is returned
-        satisfies both of the above. "gate" follows from a baseline.
+        "front", the paper's: all arms that none beats by more than γ. Or "list": as few as are enough for every other
+        arm to be beaten, or no better than a returned one by more than c. "gate" follows from a baseline.
     baseline
-        The number of an arm: compare all others with it, in place of looking for a front, until it is certain of each
-        whether it is worse by more than γ in each objective, and feasible (`policies.baseline`).
+        The number of an arm: compare all others with it, in place of looking for a front (`policies.baseline`).
     paired, items
-        Pulls come in blocks: the r-th pulls of all arms are of the same item, seed or day, and arms are also compared
-        within them, with half of δ. `items`: blocks are the items of a list with so many, drawn at random; no arm is
-        pulled more often, and what counts are means over the list.
+        The r-th pulls of all arms are of the same item, seed or day, and arms are also compared within these. `items`:
+        they are those of a finite list, drawn at random, and what counts are means over it.
     blocks
         Pulls come in randomised blocks, each arm that is not beaten once in each, and intervals are those of the
         present samples: for machines whose speed changes (theory.md, (aa)). `ask` gives whole blocks, in no order.
-        Medians with a tolerance in percent are compared by ratios within blocks as well (`evidence.ratios`).
     independent, foreseen
-        Measurements of different arms do not depend on each other, which is taken for granted: arms are also compared
-        by their evidence together (`evidence.apart`). `foreseen`: γ was fixed before anything was measured.
+        Measurements of different arms do not depend on each other: arms are also compared by their evidence together.
+        `foreseen`: γ was fixed before anything was measured.
     margin
         About point estimates: by how much an arm has to be beaten not to be returned (half of γ − c unless given); with
         a list, by how much a returned one may be worse than an arm that is left out for it (half of c unless given).
@@ -142,10 +138,16 @@ class Certified(Holding):
         is certain does not depend on it.
     polish
         Go on after the certificate until estimates are steady: over a doubling of an arm's pulls none of its estimates
-        moved by more than this share of the tolerance (`POLISH`, say; 0 for not at all), or a budget is over. Meanwhile
-        the status is certified, and it is not `done`; another set is returned only once that is certified.
+        moved by more than this share of the tolerance (0 for not at all), or a budget is over.
     max_pulls, max_pulls_per_arm
         Budgets. Without them it ends when it is certified, cannot be, or has pulled an arm 2²⁰ times.
+    growth
+        By which share of its pulls an arm is pulled before it is looked at again.
+
+    Raises
+    ------
+    BadInput
+        A parameter is outside its range, or two of them exclude each other.
 
     >>> from frontguard import Prescient
     >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)

@@ -291,6 +291,11 @@ class RPSI(Policy):
     order
         The order in which arms of equal U are sampled; 0, 1, 2, … unless given.
 
+    Raises
+    ------
+    BadInput
+        A parameter is outside its range, or the threat has no lemmas.
+
     >>> from frontguard import Oblivious, Subgaussian
     >>> policy = RPSI(2, 1, threat=Oblivious(0.0), spread=Subgaussian(0.1), accuracy=0.5)
     >>> while not policy.done:

@@ -167,10 +167,34 @@ def write_report(
     study: str | None = None,
     baseline: str | None = None,
 ) -> Path:
-    """Write a report on something to a file, whose ending says how: .html, .md or .csv, unless `format` does.
+    """Write a report to a file: HTML, Markdown or CSV.
 
-    `thing` may be a result, an analysis, a study, rows of `reproduce`, the plain values of their JSON, or a path or
-    address of a storage or such JSON. With a `baseline`, all other arms are compared with that one.
+    Parameters
+    ----------
+    thing
+        An answer, a study, rows of `reproduce`, their JSON, or a path or address: a storage or a JSON file.
+    path, format
+        The file, and "html", "markdown" or "csv" where its ending does not say it; "-" is standard output.
+    study
+        The name of the study, where a storage has several.
+    baseline
+        The arm with which all others are compared.
+
+    Returns
+    -------
+    Path
+        The file, written in full.
+
+    Raises
+    ------
+    BadInput
+        The thing is none of these, or the file cannot be written.
+
+    >>> import tempfile
+    >>> from frontguard import analyze
+    >>> found = analyze({"arm": ["a", "b"] * 40, "ms": [1.0, 2.0] * 40}, minimize="ms")
+    >>> write_report(found, f"{tempfile.mkdtemp()}/report.md").name
+    'report.md'
     """
     return save(asked_for(report_on(thing, study=study), BesideQuestion(baseline)), path, format)
 

@@ -49,9 +49,15 @@ Kind = TypeVar("Kind", bound=Notice)
 class Answer:
     """The answer so far: verdict, estimate, intervals and pulls of every arm, and what they guarantee.
 
-    Arrays have a row for each arm and a column for each objective, in the units and directions of `metrics`; infinite
-    where nothing is known. `inner` has what they were computed from. `decided_by` is the arm that put an arm out, or
-    −1.
+    Arrays have a row for each arm and a column for each objective. Everything that is shown is in the units and
+    directions of `metrics`: `estimates`, `lower` and `upper` (infinite where nothing is known), `intervals`, frames,
+    JSON, the certificate. `inner` has what they were computed from. `decided_by` is the arm that put an arm out, or −1.
+    `print(answer)` says what the command says.
+
+    >>> from frontguard import analyze
+    >>> found = analyze({"tool": ["a", "b"] * 200, "ms": [1.0, 2.1] * 200}, arm="tool", minimize="ms")
+    >>> found.pareto_set, found.verdicts["b"]
+    (['a'], 'beaten')
     """
 
     policy: str

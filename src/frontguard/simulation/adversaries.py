@@ -70,10 +70,7 @@ def _alike(environment: Environment | None) -> bool:
 def replace(
     rewards: Floats, replacements: Floats, hits: Bools, arm: int, reals: Floats, ints: Ints, stream: Words
 ) -> None:
-    """Replace by an offset, or by the true reward plus an offset.
-
-    reals: offset of each (K, M); ints: 1 where the true reward is kept and the offset added to it.
-    """
+    """Replace by an offset, or by the true reward plus an offset."""
     objectives, count = rewards.shape
     for d in range(objectives):
         at = objectives * arm + d
@@ -214,16 +211,36 @@ def strongest(
 ) -> Adversary:
     """Return the attacker that moves medians down (−1), up (+1) or not (0) as far as this threat model can.
 
-    Replacements lie `distance` beyond the moved median; how far does not matter to a median. To a mean it does: they
-    lie at one of its bounds, `within` which they must be. `joint` hits are for an attacker that does not choose them;
-    `level`, a quantile for all or for each objective, is what a share is spent on.
-
     - Oblivious: constants do as well as anything that could be chosen with more knowledge.
     - EvenHanded: one constant for all arms, beyond all of them; so the direction is one, too.
     - Prescient: all replacements lie on one side: (1−ε) F(x) + ε = 1/2 at the level F(x) = 1/2 − ε / (2(1−ε)).
     - Malicious: the best ε of the rewards are hit, exactly, so that F(x) + ε = 1/2 at the level F(x) = 1/2 − ε. (Any ε
       of the upper half would move the median as far; the best rewards do the most harm to a mean.)
     - Share: every reward at or beyond the quantile is worth a hit, and one is hit whenever the budget has room.
+
+    Parameters
+    ----------
+    environment, threat
+        Whom it attacks, and with what power.
+    direction
+        −1, 0 or 1 for all, for each objective, or for each arm and objective.
+    distance, within
+        How far replacements lie beyond the moved median, which does not matter to a median; to a mean it does: they lie
+        at one of its bounds, `within` which they must be.
+    level
+        The quantile, of all or of each objective, that a share is spent on.
+    joint
+        All objectives of a pull are hit at once; for an attacker that does not choose its hits.
+
+    Returns
+    -------
+    Adversary
+        For `simulate`.
+
+    Raises
+    ------
+    BadInput
+        The environment does not know its quantiles, or the direction does not fit.
 
     >>> from frontguard.simulation.environments import categorical
     >>> solved = categorical([[[1, 1]], [[1, 9]]], [0.0, 1.0])

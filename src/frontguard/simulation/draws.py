@@ -212,10 +212,7 @@ def draw_categorical(out: Floats, arm: int, reals: Floats, ints: Ints, stream: W
 
 @draw_kernel
 def draw_rows(out: Floats, arm: int, reals: Floats, ints: Ints, stream: Words) -> None:
-    """One word a pull picks a row for all objectives.
-
-    ints: (first row, rows) of each arm; reals: points (N, M).
-    """
+    """One word a pull picks a row for all objectives."""
     objectives, count = out.shape
     start, rows = ints[2 * arm], ints[2 * arm + 1]
     words = out[0].view(np.uint64)

@@ -77,10 +77,7 @@ def _run_rpsi(
 def _run_auer(
     source: CompiledSource, rewards: Words, attacks: Words, rounds: Rounds, sums: Floats, pool: Floats, columns: Table
 ) -> Floats:
-    """One run of Auer-A1, or of Auer-A1-M where there are columns of samples. Returns the pool of these.
-
-    Active arms have been pulled equally often, so their blocks end together.
-    """
+    """One run of Auer-A1, or of Auer-A1-M where there are columns of samples. Returns the pool of these."""
     active, estimates, control = rounds.active, rounds.estimates, rounds.control
     count, objectives = estimates.shape
     by_medians = columns.shape[0] > 1
@@ -294,10 +291,7 @@ class _TakesLong(Exception):
 
 
 def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: bool = False) -> None:
-    """Drive a fresh policy through its run, compiled if there is such a run of it.
-
-    As a trial it is interpreted unless machine code is there, and given up (`_TakesLong`) before long.
-    """
+    """Drive a fresh policy through its run, compiled if there is such a run of it."""
     found = _compiled_run(policy)
     if found is None:
         drive_by_turns(policy, Streams(source, seed, run))
@@ -383,13 +377,33 @@ def simulate(
 ) -> Runs:
     """Run a policy, or the one that answers a question, on simulated rewards, `runs` times.
 
-    The policy given stays as it is. Run r of a seed is always the same: `first_run=100` goes on where `runs=100` ended.
-    `workers` threads (all cores unless given) share the runs. `on_run(finished)` is called in the calling thread now
-    and then. Ctrl-C ends it after the runs that are under way.
+    Parameters
+    ----------
+    policy, question
+        One of them. The policy stays as it is; a question is answered as a study would.
+    environment
+        Draws inner values, of which larger are better (`Objective.inward`), and behind those of the objectives what
+        is only limited. Every pull is independent of all others.
+    adversary
+        Replaces some of them; nobody unless given.
+    arms
+        The names that a question speaks of: their numbers from 0 unless given.
+    runs, seed, first_run
+        Run r of a seed is always the same: `first_run=100` goes on where `runs=100` ended.
+    workers
+        Threads that share the runs: all cores unless given.
+    on_run
+        Called with the number of finished runs now and then, in the calling thread.
 
-    A `question` speaks of `arms` by their names, which are their numbers from 0 unless given. The environment draws
-    inner values, of which larger are better (`Objective.inward`), and behind those of the objectives what is only
-    limited. Every pull is independent of all others.
+    Returns
+    -------
+    Runs
+        Verdicts, pulls and estimates of each run.
+
+    Raises
+    ------
+    BadInput
+        There is no environment, or policy, environment and adversary do not fit.
 
     >>> from frontguard.simulation.environments import gaussian
     >>> question = Question.of(maximize=["speed", "accuracy"], tolerance=0.2, contamination="2%", max_pulls=20_000)

@@ -119,10 +119,7 @@ class Law(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LocationScale(Law):
-    """Y = centre + scale · X with X of a continuous standard law, or a single atom where the scale is 0.
-
-    All parameters have the shape (K, M). The functions take the shape parameters behind their first argument.
-    """
+    """Y = centre + scale · X with X of a continuous standard law, or a single atom where the scale is 0."""
 
     centre: Floats
     scale: Floats
@@ -292,7 +289,28 @@ def constant(medians: npt.ArrayLike) -> Quantiled:
 
 
 def gaussian(medians: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
-    """N(median, σ²), objectives independent. Where σ is 0 the reward is constant."""
+    """Return an environment of N(median, σ²), objectives independent. Where σ is 0 the reward is constant.
+
+    Parameters
+    ----------
+    medians
+        A row for each arm, a column for each objective.
+    sigma
+        σ, for all, for each objective, or for each arm and objective.
+
+    Returns
+    -------
+    Quantiled
+        An environment that knows its quantiles.
+
+    Raises
+    ------
+    BadInput
+        Shapes do not fit, or a value is not finite.
+
+    >>> gaussian([[1.0, 0.0], [0.0, 1.0]], sigma=0.1).pareto_set
+    [0, 1]
+    """
     centre = _centres(medians)
     law = LocationScale(centre, per_entry(sigma, centre, "sigma", zero=True), ndtri, ndtr)
     return _location_scale(draws.draw_gaussian, law)
@@ -403,10 +421,7 @@ def bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike) -> Quantiled:
 
 
 def noisy_bootstrap(points: npt.ArrayLike, arm_of_row: npt.ArrayLike, sigma: npt.ArrayLike) -> Quantiled:
-    """A pull draws one of the arm's points and adds Gaussian noise of deviation σ, a number or (M,).
-
-    Medians are those of the resulting mixtures of Gaussians.
-    """
+    """A pull draws one of the arm's points and adds Gaussian noise of deviation σ, a number or (M,)."""
     table, groups = _grouped_rows(points, arm_of_row)
     deviation = per_entry(sigma, table[:1], "sigma")
     atoms = _atoms_of_rows(table, groups)

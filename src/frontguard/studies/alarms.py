@@ -1,17 +1,9 @@
-"""Alarms: evidence that the data of an arm are dirtier than the declared contamination ε allows.
+"""Alarms: evidence that the data of an arm are dirtier than the declared contamination ε allows; docs/alarms.md.
 
-Three kinds, each a test of what the guarantee rests on (the argument is in docs/alarms.md):
-
-- *failures*: more pulls of an arm failed than replaced ones, with probability ε each or a share ε of all, can account
-  for;
-- *drift*: successive values lie on the same side of some value too often for values in random order, a share ε of
-  which was replaced by anything at all: the arm changes over time, or is disturbed in bursts;
-- *spread*: where a spread bound R is given, no interval of the width that R speaks of holds as many values as it
-  should.
-
-Over all arms, objectives, kinds and moments together there is a false alarm with probability `RATE` at most. Pulls
-count in the order in which they were planned, not in that of their return, which depends on what they measure; those of
-an arm up to the first that is still out. So alarms are a function of the log, and stay.
+Three kinds, each a test of what the guarantee rests on: too many *failures*; *drift*, successive values on the same
+side of some value too often; *spread*, too few values within the width that R speaks of. Over all arms, objectives,
+kinds and moments together there is a false alarm with probability `RATE` at most. Pulls count in the order in which
+they were planned, those of an arm up to the first that is still out: alarms are a function of the log, and stay.
 """
 
 from __future__ import annotations

@@ -141,6 +141,16 @@ class Overview:
 class Follower:
     """One study in a storage, for several threads; where settings are amended, its log is read anew.
 
+    Parameters
+    ----------
+    storage, name
+        Where the study is, and what it is called.
+
+    Raises
+    ------
+    BadInput
+        There is no such study.
+
     >>> from frontguard import Objective, Prescient, Study
     >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
     >>> follower = Follower(study.storage, "study")

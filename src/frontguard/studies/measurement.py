@@ -52,16 +52,39 @@ class RaisedElsewhere(Exception):
 
 @dataclass(frozen=True)
 class Measurement:
-    """What came back of one pull: values by name or in order, None where a metric failed, and then the reason why."""
+    """The outcome of one pull. `Study.tell` takes it, and a function of `identify` may return it.
+
+    Parameters
+    ----------
+    values
+        By name or in order; None where a metric failed.
+    reason
+        Why it failed; empty if nothing did.
+    kind
+        What failures of one cause have in common, where their reasons differ in particulars.
+    at
+        Seconds since the epoch when it came back; 0 if it is told at once.
+    said
+        The last words of a failed one: for people, not to be counted.
+    cluster
+        Pulls of one cluster (a host, a process, a day) may depend on each other; "" is one of its own.
+    cost
+        What it cost, where pulls say so; also of a failed one.
+    error
+        What was raised, while it is known.
+
+    >>> Measurement({"seconds": None}, reason="exit code 1", cluster="host-3").failed
+    True
+    """
 
     values: Any
-    reason: str = ""  # empty if nothing failed
-    kind: str = ""  # what failures of one cause have in common, where their reasons differ in particulars
-    at: float = 0.0  # seconds since the epoch when it came back; 0 if it is told at once
-    said: str = ""  # the last words of a failed one, beside the reason: for people, not to be counted
-    cluster: str = ""  # pulls of one cluster (a host, a process, a day) may depend on each other; "" is one of its own
-    cost: float = math.nan  # what it cost, where pulls say so; also of a failed one
-    error: BaseException | None = field(default=None, repr=False, compare=False)  # what was raised, while it is known
+    reason: str = ""
+    kind: str = ""
+    at: float = 0.0
+    said: str = ""
+    cluster: str = ""
+    cost: float = math.nan
+    error: BaseException | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:

@@ -78,9 +78,16 @@ class Study:
         given up: it counts as failed.
     worker
         What this worker is called; unless given, a name by which others on this machine see that it is gone.
+    about
+        Kept with the study, for whoever drives it.
     asked
         All else that is asked, such as `limits`, `contamination`, `confidence`, `goal`, `max_pulls` or `cost`: see
         `frontguard.question.Asked`.
+
+    Raises
+    ------
+    BadInput
+        The question cannot be asked, or the storage has another study of this name.
 
     >>> from frontguard import Objective, Prescient
     >>> study = Study(["a", "b"], [Objective("seconds", "minimize", tolerance="5%")], Prescient(0.1))

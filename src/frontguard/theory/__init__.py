@@ -1,7 +1,5 @@
 """The paper: pure functions and frozen records; no files, no randomness.
 
-May know: errors. Paper and version are cited at the top of each module, equations at their lines.
-
 Read in this order:
 
 - `threats`: what an attacker may do, and what survives it; each threat model owns its constants;

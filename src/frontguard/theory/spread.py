@@ -32,7 +32,18 @@ _ROUNDING = 1e-12  # a decrease, relative to the largest value, that is put down
 
 
 class SpreadBound(ABC):
-    """A function R of levels t in [0, 1/2), non-negative and non-decreasing. Takes a number or an array."""
+    """A function R of levels t in [0, 1/2), non-negative and non-decreasing. Takes a number or an array.
+
+    Parameters
+    ----------
+    sigma
+        σ > 0, where the family has one.
+
+    Raises
+    ------
+    BadInput
+        A parameter is not positive, or t is outside [0, 1/2).
+    """
 
     @abstractmethod
     def _values(self, levels: Floats) -> Floats:

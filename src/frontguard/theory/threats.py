@@ -1,21 +1,13 @@
 """Threat models: what an attacker may do with ε of the measurements, and the constants that follow.
 
-Each model is a type that owns its constants, so that no caller ever decides mathematics by comparing a name. The first
-three are those of Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani, Bozgan, Tekin, "Robust Pareto Set
-Identification With Contaminated Bandit Feedback", arXiv 2206.02666: each measurement is replaced *with probability* ε.
-The fourth is ours: *any share* ε of them is, whichever (docs/theory.md, (l)). So is the fifth, of what disturbs
-measurements *without knowing whose they are* (docs/theory.md, (hh)).
+Each model is a type that owns its constants, so that no caller ever decides mathematics by comparing a name;
+docs/glossary.md has them in a table. The first three are those of Section 3.1 and equations 3 and 4 of Korkmaz, Ceyani,
+Bozgan, Tekin, arXiv 2206.02666: each measurement is replaced *with probability* ε. The fourth is ours: *any share* ε of
+them is, whichever (docs/theory.md, (l)). So is the fifth, of what disturbs measurements *without knowing whose they
+are* (docs/theory.md, (hh)).
 
-| model | may choose | h(ε) | δ̃ | keep(p) | taken | valid for |
-| --- | --- | --- | --- | --- | --- | --- |
-| `Oblivious` | replacements, beforehand and blindly | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
-| `Prescient` | replacements, knowing rewards and hits | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
-| `Malicious` | replacements and hits, knowing rewards | ε | δ/3 | p − ε | 0 | ε < t̄ |
-| `Share` | the same, afterwards: ⌊εn⌋ of n, whichever | ε | none | p | ε | ε < t̄ |
-| `EvenHanded` | replacements, by one law for all arms | ε / (2(1−ε)) | δ/2 | (1−ε) p | 0 | ε < 2t̄/(1+2t̄) |
-
-Of n observations as many as chance keeps, at a rate of keep(p), are less ⌊taken · n⌋, so that in the
-long run the share lasting(p) = keep(p) − taken is left.
+Of n observations as many as chance keeps, at a rate of keep(p), are less ⌊taken · n⌋, so that in the long run the share
+lasting(p) = keep(p) − taken is left.
 """
 
 from __future__ import annotations
@@ -33,8 +25,19 @@ from frontguard.phrases import did_you_mean
 class Threat(ABC):
     """An attacker that replaces measurements: each with probability `eps` = ε, or a share ε of them; 0 ≤ ε < 1/2.
 
-    From one half on, the replaced measurements are the majority and no estimate of a median can be trusted. Metrics may
-    have an ε each, `by_column`, of which `eps` is the largest: what is proved for it holds for all of them.
+    From one half on, the replaced measurements are the majority and no estimate of a median can be trusted.
+
+    Parameters
+    ----------
+    eps
+        ε; where metrics have one each, the largest: what is proved for it holds for all of them.
+    by_column
+        The ε of each metric, where they differ.
+
+    Raises
+    ------
+    BadInput
+        ε is not in [0, 1/2).
 
     >>> mixed = Prescient(0.1, (0.1, 0.0))
     >>> mixed.of(1), mixed.raised(0.05).by_column, mixed.at(0.05).by_column, mixed.at(0.2), mixed.least

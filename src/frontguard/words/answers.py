@@ -125,10 +125,7 @@ def table(found: Answer, most: int = MOST_ROWS) -> ArmTable:
 
 
 def remarks(found: Answer, *, explain: bool = False, where: str = "") -> list[str]:
-    """Return what is said below the table: how certain it is, and of what; with `explain` the whole certificate.
-
-    `where` is where a study is stored.
-    """
+    """Return what is said below the table: how certain it is, and of what; with `explain` the whole certificate."""
     if found.gate is not None:
         return gate.remarks(found, explain=explain)
     known = certainty(found) if found.tally().keys() - {Verdict.UNDECIDED, Verdict.EXCLUDED} else None
@@ -305,10 +302,7 @@ def _range(pulls: tuple[int, int]) -> str:
 
 
 def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> str | None:
-    """Return what to do now, by how it ended: a command or an option, where one helps; None where nothing is to do.
-
-    `several` says that the storage `where` has more than this study.
-    """
+    """Return what to do now, by how it ended: a command or an option, where one helps; None where nothing is to do."""
     if found.status == "certified":
         return commands_to_look(where, found.state.name, several=several) or None
     if how in ("cancelled", "time"):

@@ -159,10 +159,7 @@ def scope(measured: int | None, excluded: Sequence[str]) -> str:
 
 
 def allowed(result: Answer) -> tuple[float, ...]:
-    """Return by how much at most, in each objective, a kept arm may be beaten; all 0 if it is truly on the front.
-
-    These are the tolerances, to which every kept arm keeps; or what a policy promises where that is more.
-    """
+    """Return by how much at most, in each objective, a kept arm may be beaten; all 0 if it is truly on the front."""
     promised = result.certificate.accuracy
     each = promised if isinstance(promised, tuple) else (promised,) * len(result.objectives)
     if not result.metrics:  # inner values, of which nothing else is known
@@ -416,10 +413,7 @@ def sensible(result: Answer, amounts: Sequence[float]) -> bool:
 
 
 def explanation(result: Answer, i: int) -> str:
-    """Return why an arm has its verdict: the arm that decides it, and in which objectives.
-
-    Where the goal is the list, also what a listed arm is best at, and which one to take in the place of another.
-    """
+    """Return why an arm has its verdict: the arm that decides it, and in which objectives."""
     said = _why(result, i)
     if result.goal != "list":
         return said

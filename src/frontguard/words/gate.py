@@ -63,10 +63,7 @@ def answer(found: Answer) -> str:
 
 
 def _at_worst(gate: GateDetails, metrics: Sequence[Objective]) -> str | None:
-    """By how much any of several candidates is worse at most; None of one alone, and where nothing bounds it.
-
-    Of several metrics each has such an amount, but not all of them at once.
-    """
+    """By how much any of several candidates is worse at most; None of one alone, and where nothing bounds it."""
     pairs = [pair for pair in gate.pairs if pair.tests == 1]
     if gate.at_worst is None or len(metrics) > 1 or len(pairs) < 2 or not math.isfinite(gate.at_worst[0]):
         return None

@@ -164,10 +164,7 @@ FIRST, EVERY = 2.0, 10.0
 
 
 class ProgressDisplay:
-    """Shows how far it is. As a context, it clears its bar at the end.
-
-    It goes to stderr as it is by then, unless a stream is given; and has a bar on a terminal, unless said otherwise.
-    """
+    """Shows how far it is. As a context, it clears its bar at the end."""
 
     def __init__(self, stream: TextIO | None = None, *, bar: bool | None = None, first: float = FIRST) -> None:
         self._stream = stream

@@ -76,7 +76,9 @@ def open_log(
         of other tools, which have their own.
     layout
         "wide": a row a pull, a column a metric. "long": a row a value, with columns for the metric's name and its value
-        (`metric_column`, `value_column`). Guessed unless given: wide if any of the metrics is a column.
+        below. Guessed unless given: wide if any of the metrics is a column.
+    metric_column, value_column
+        Of the long layout.
     format
         "csv", "parquet", "jsonl", "hyperfine", "pyperf", "pytest-benchmark" or "study"; guessed unless given.
     decimal
@@ -90,6 +92,16 @@ def open_log(
     cluster
         The column that says in which cluster (process, host, day) a row was measured, or several together; "none" where
         every row counts by itself. Unless given, what the results of other tools say of their processes.
+
+    Returns
+    -------
+    Log
+        Its rows come in `batches()`.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read, or has no such column.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
