@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard import Objective, Prescient, Study
+from frontguard import Objective, Prescient, Study, analyze
+from frontguard.results import LIMITS
 from frontguard.words import answers as of_study
 from frontguard.words.answers import answer, best_guess, holds_now, next_after_log, next_step
 from tests.logs.test_what_if import a_log, asked
@@ -58,4 +60,24 @@ def test_arms_that_are_tied_in_one_metric_need_a_tolerance_in_the_other(snapshot
         study.tell_many([(pull, (rng.normal(1.0 if pull.arm == "a" else 1.1, 0.6), 100)) for pull in pulls])
     found = study.result()
     assert (found.status, set(found.verdicts.values())) == ("budget", {"undecided"})
-    assert next_step(found, "done", "memory:") == snapshot
+    assert [answer(found), next_step(found, "done", "memory:")] == snapshot
+
+
+def test_what_no_number_of_pulls_settles_says_by_how_much_and_asks_for_none(tmp_path: Path) -> None:
+    rng, metrics, path = np.random.default_rng(0), [Objective("seconds"), Objective("bytes")], tmp_path / "a.db"
+    study = Study(["a", "b"], metrics, Prescient(0.1), max_pulls=30_000, storage=path)
+    while pulls := study.ask(200):
+        study.tell_many([(pull, (rng.normal(1.0 if pull.arm == "a" else 1.05, 0.4), 100)) for pull in pulls])
+    found = study.result()
+    assert found.status == "unreachable"
+    assert found.state is not None
+    assert found.state.reachable is not None
+    assert 0.01 < found.state.reachable.amounts(found.metrics)[0] < 0.15
+
+    study.close()
+    analysed = analyze(path)
+    assert analysed.log is not None
+    assert analysed.log.needed is not None
+    assert {LIMITS[each] for each in analysed.log.needed.limit} == {"contamination"}
+    assert "pulls" not in next_after_log(analysed)
+    assert "budget" not in next_after_log(analysed)

@@ -90,11 +90,13 @@ SECRET_KEYS = ("password", "sslpassword", "oauth_client_secret", "scram_client_k
 _SHORTEST = 4  # characters of a value that is looked for in texts: "1" is in many of them, and is no secret
 
 
-_ADDRESS = re.compile(r"""(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://(?:[^\s"`<>]{0,1000}@)?[^\s'"`<>]*""")
+_ADDRESS = re.compile(r"""(?:(?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+:|)//(?:[^\s"`<>]{0,1000}@)?[^\s'"`<>]*""")
 """Looked for once in a run of letters. A password may have a single quote; one that is longer has none."""
 
 _USER = re.compile(r"([^/]*//[^/@:?]*):(.*)@", re.DOTALL)
-_PORT = re.compile(r"(?!postgres).*://[^/@]*:[0-9]{1,5}[/?]", re.IGNORECASE)  # of a server whose path has an @
+_TOKEN = re.compile(r"((?:[^/]*https?:)?//)[^/@?]+@", re.IGNORECASE)
+"""Whom a server of pages lets in: often a token alone, or one in place of the name."""
+_PORT = re.compile(r"(?!postgres)[^/]*//[^/@]*:[0-9]{1,5}[/?]", re.IGNORECASE)  # of a server whose path has an @
 _PAIR = re.compile(
     rf"((?<!\w)(?:{'|'.join(SECRET_KEYS)})\s*=\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\s&'\"]+)", re.IGNORECASE
 )
@@ -110,7 +112,7 @@ def without_password(text: str) -> str:
     >>> without_password("no answer from host=db password='it\\\\'s' user=ann")
     'no answer from host=db password=*** user=ann'
     """
-    if _ADDRESS.match(text) and not text.startswith("file:"):
+    if _ADDRESS.match(text) and not text.startswith(("file:", "//")):
         text = _masked_address(text)  # all of it: who does not know of %-codes writes any character into a password
     return without_passwords(text)
 
@@ -119,7 +121,7 @@ def without_passwords(text: str) -> str:
     """A text with the passwords of all addresses in it masked.
 
     >>> without_passwords("fatal: https://ann:secret@host:8443/x refused")
-    'fatal: https://ann:***@host:8443/x refused'
+    'fatal: https://***@host:8443/x refused'
     """
     return _PAIR.sub(rf"\1{MASK}", _ADDRESS.sub(lambda found: _masked_address(found[0]), text))
 
@@ -131,6 +133,8 @@ def _masked_address(address: str) -> str:
     written = _USER.match(head)
     if written is not None and not _PORT.match(head):
         head = f"{written[1]}:{MASK}@{head[written.end() :]}"
+    if token := _TOKEN.match(head):
+        head = f"{token[1]}{MASK}@{head[token.end() :]}"
     parts = (part.partition("=") for part in query.split("&"))
     shown = (
         f"{name}={MASK}" if equals and unquote(name).lower() in SECRET_KEYS else name + equals + value

@@ -253,7 +253,7 @@ class CommandedRun:
                 ).run()
             finally:
                 self._stop.set()
-        found = self.snapshot(final=True)
+        found = self.snapshot()
         self._tell_news(found)
         return Ended(cast(How, how), found, dict(self._failures), tuple(self._steps.values()))
 
@@ -322,8 +322,8 @@ class CommandedRun:
             self._said.add(notice.subject)
             self.view.say(str(notice), warning=notice.warns)
 
-    def snapshot(self, *, final: bool = False) -> Answer:
-        """The study as it is now; what further pulls could bring at best is looked at in the end only."""
+    def snapshot(self) -> Answer:
+        """The study as it is now."""
         study, state, progress = self.study, self.study.state(), self._progress
         gated = study.settings.question.baseline is not None
         ahead = None if gated else forecast(state.policy)
@@ -332,7 +332,6 @@ class CommandedRun:
             study.name,
             study.alarms(),
             (None, None) if ahead is None else (ahead.pulls_left, state.cost_of(ahead)),
-            final=final and not gated,
             seconds=progress.seconds,
             max_time=self.spec.max_time,
             pulls_a_second=progress.rate or None,

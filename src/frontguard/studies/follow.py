@@ -269,7 +269,6 @@ class Follower:
                 self.name,
                 self._replay.alarms(),
                 self._ahead(state),
-                final=state.stopped,
                 seconds=max(self._last - began, 0.0),
                 pulls_a_second=_present_rate(at[-RECENT:]) if at_work else None,
                 under_way=out,

@@ -608,19 +608,18 @@ def answer_of(
     study: str,
     alarms: Sequence[Alarm],
     ahead: tuple[int | None, float | None] = (None, None),
-    *,
-    final: bool = False,
     **now: Any,
 ) -> Answer:
-    """Return the answer of a study by its log, with the forecast `ahead`, what holds `now`, and, `final`, at best."""
+    """Return the answer of a study by its log, with the forecast `ahead`, what holds `now`, and at its end, at best."""
     names, asked, (pulls, cost) = state.settings.arms, state.settings.question, ahead
     found = state.result(alarms)
     spent = 0.0 if found.cost is None else found.cost.spent
+    ended = state.stopped and asked.baseline is None
     details = StudyDetails(
         name=study,
         failures=state.failures,
         said={names[arm]: said for arm, said in state._taken.said.items()},
-        reachable=state.believed.reachable().in_units(asked.objectives) if final else None,
+        reachable=state.believed.reachable().in_units(asked.objectives) if ended else None,
         pulls_left=pulls,
         pulls_left_range=None if pulls is None else likely(pulls, found.pulls),
         cost_left=cost,

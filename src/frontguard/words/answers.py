@@ -177,7 +177,8 @@ def _why_not(found: Answer, how: How) -> str:
     if found.status == "running":
         return "Not certified yet."
     over = "all items that bear on it are measured" if list_is_over(found) else "the budget is used up"
-    return f"Not certified: {over} after {found.pulls:,} pulls."
+    tied = _tied(found)
+    return f"Not certified: {over} after {found.pulls:,} pulls{'; ' if tied else ''}{tied}."
 
 
 def list_is_over(found: Answer) -> bool:
@@ -355,7 +356,7 @@ def _tied(found: Answer) -> str:
     if not tied or not left or any(each.inner_tolerance > 0.0 for each in left):
         return ""
     names = names_in_short([found.arms[arm] for arm in np.flatnonzero(still)])
-    return f"{names} are equal in {joined(tied)}, and {joined([each.name for each in left])} has none"
+    return f"{names} are tied in {joined(tied)}, and {joined([each.name for each in left])} has no tolerance"
 
 
 def commands_to_look(where: str, study: str, *, several: bool) -> str:
@@ -432,6 +433,8 @@ _WHY = {
     "limit": "they are too near to a limit",
 }
 
+_FUTILE = frozenset(LIMITS.index(word) for word in _WHY)
+
 
 def to_settle(found: Answer, most: int = 5) -> list[str]:
     """Return how many more pulls settle the open arms, or what stands in the way."""
@@ -495,7 +498,11 @@ def next_after_log(found: Answer, append: Path | None = None) -> str:
     if found.status == "certified":
         return "--report FILE.html writes this as a page; --explain says exactly what is proved."
     steps = []
-    if found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
+    needed = None if found.log is None else found.log.needed
+    futile = needed is not None and len(needed.arms) > 0 and _FUTILE.issuperset(needed.limit.tolist())
+    if futile:
+        pass
+    elif found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
     elif found.status == "budget":
         steps.append(_measure_more(found, append))
@@ -505,7 +512,7 @@ def next_after_log(found: Answer, append: Path | None = None) -> str:
         steps.append(f"accept a looser tolerance, which is reached already: {options}")
     elif found.status == "unreachable":  # as these go on: but so few, or such wild ones, show little of that
         steps.append("measure every arm more often: these leave it open by more than the arms differ")
-    if found.status == "unreachable":
+    if futile or found.status == "unreachable":
         steps.append("a smaller --contamination, if you can vouch for it")
     return "; or ".join(steps) + "."
 
