@@ -1,7 +1,4 @@
-"""Functions of higher packages that lower ones offer as methods: `result.plot()`, `study.report(path)`.
-
-The front of the package lists them, by name and place; nothing is imported before it is first called.
-"""
+"""Functions of higher packages that lower ones offer as methods (`result.plot()`), imported when first called."""
 
 from __future__ import annotations
 

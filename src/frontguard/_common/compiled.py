@@ -51,8 +51,6 @@ def call_twin(kernel: Any, args: tuple[Any, ...]) -> Any:
     return _plain(result)
 
 
-# Twins -------------------------------------------------------------------------------------------------------------
-
 _Twins = dict[Callable[..., Any], FunctionType]  # by function
 _twins: _Twins = {}
 
@@ -160,9 +158,6 @@ _MATH = SimpleNamespace(
 )
 
 
-# What goes in and what comes out -----------------------------------------------------------------------------------
-
-
 class _Records(list[Any]):
     """The records of a table, as objects with attributes."""
 
@@ -221,8 +216,6 @@ def _plain(value: Any) -> Any:
         return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
     return value
 
-
-# Compiled or not ------------------------------------------------------------------------------------------------------
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -68,10 +68,7 @@ class Cluster:
     """A cluster that was reached, and its fit workers."""
 
     def __init__(self, executor: object, needs: Needs, waiting: Callable[[str, float], None] | None = None) -> None:
-        """Reach it and wait for a worker; while there is none, `waiting` is told where, and for how long already.
-
-        A cluster that has an unfit worker to begin with is refused. An unfit worker that joins later gets nothing.
-        """
+        """Reach it and wait for a worker, telling `waiting` where and how long; refuse unfit workers by then."""
         self.client, self._ours = _client(executor)
         self.address = str(self.client.scheduler.address)
         self._needs = needs

@@ -37,16 +37,11 @@ if not OLDEST <= numba.version_info.short < TOO_NEW:
     raise ImportError(f"numba {numba.__version__} is not from {OLDEST[0]}.{OLDEST[1]} to before {TOO_NEW[0]}")
 
 
-# What is kept ------------------------------------------------------------------------------------------------------
-
 _OLD = 24 * 3600.0  # seconds after which the folder of another state of the package may go
 
 
 def _stamp(package: Path) -> str:
-    """A hash of all that machine code depends on; `OSError` if a file is newer than what this process imported.
-
-    A process may run for days while the package is replaced. It compiles the old code, which must not be kept as new.
-    """
+    """A hash of all that machine code depends on; `OSError` if a file is newer: old code must not be kept as new."""
     digest = hashlib.sha256(f"{package} {sys.version} {numba.__version__} {binding.get_host_cpu_name()}".encode())
     for path in sorted(package.rglob("*.py")):
         text = path.read_bytes()
@@ -99,8 +94,6 @@ def _note_kept(kernel: Kernel) -> None:
         with suppress(OSError), open(_folder / "kept", "a") as file:
             file.write("".join(f"{name}\n" for name in found))
 
-
-# Compiling ---------------------------------------------------------------------------------------------------------
 
 _OPTIMIZED = 2
 """How much LLVM is asked to optimize. At numba's own level, 3, compiling the certified run takes 1.7 times as long, and

@@ -1,7 +1,4 @@
-"""Checking JSON by pydantic: the error is one line that says where something else was wanted, and what was got.
-
-Imported only where JSON is read: pydantic takes longer to import than most logs take to analyse.
-"""
+"""Checking JSON by pydantic, imported only where JSON is read: an error is one line: where, wanted, got."""
 
 from __future__ import annotations
 

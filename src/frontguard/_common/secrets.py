@@ -59,10 +59,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def replacing(place: Path, opener: Callable[[str, int], int] | None = private) -> Iterator[BufferedRandom]:
-    """A new file, private or with the mode of the old one, that takes this place once all of it is on the disk.
-
-    Without an `opener` it is as private as the umask says. On any error, what was there stays.
-    """
+    """A new file that takes this place once it is on the disk: private, or with the old mode, or by `opener`."""
     beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(6)}{LEFTOVER}")
     try:
         with open(beside, "x+b", opener=opener) as file:
@@ -153,9 +150,7 @@ def forms(value: str) -> set[str]:
 
 
 def hidden(text: str, values: Iterable[str]) -> str:
-    """The text with these values masked, also where the text was cut in one, and passwords of addresses.
-
-    Very short values are left.
+    """The text with these values masked, cut ones too, but for very short ones; and passwords of addresses.
 
     >>> hidden("login with hunter22 failed, hunt…", ["hunter22", "in"])
     'login with *** failed, ***…'

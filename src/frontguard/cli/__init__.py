@@ -96,9 +96,6 @@ def _answered(asked: list[str]) -> int:
     return WRONG
 
 
-# Commands -------------------------------------------------------------------------------------------------------------
-
-
 def application(command: str | None = None) -> typer.Typer:
     """The application with all commands, or with one: to read the options of all takes longer than most answers."""
     import typer
@@ -153,8 +150,6 @@ def options_of(command: str) -> dict[str, str]:
         if any(isinstance(said, option) for said in get_args(each.annotation))
     }
 
-
-# Complaints -----------------------------------------------------------------------------------------------------------
 
 _SAID_BY = {"bounds": "mean", "statistic": "mean", "limits": "limit"}
 """Arguments that an option of another name gives."""

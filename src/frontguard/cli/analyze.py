@@ -149,9 +149,6 @@ def analyze(
     raise typer.Exit(OPEN if strict and found.status != "certified" else PASSED)
 
 
-# Output ---------------------------------------------------------------------------------------------------------------
-
-
 def _origin(log: Sequence[str]) -> Origin:
     return origin([without_password(each) for each in log])
 

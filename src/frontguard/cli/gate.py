@@ -103,9 +103,6 @@ def gate(
     _finish(found, made, open_passes=open == "pass", summary=summary, junit=junit, json=json, explain=explain)
 
 
-# What is compared -----------------------------------------------------------------------------------------------------
-
-
 def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> Spec:
     """The spec of a file, or of --baseline and --candidate, that asks whether these are worse than the baseline."""
     from frontguard.phrases import did_you_mean
@@ -175,9 +172,6 @@ def _measured(spec: Spec, storage: str | None) -> Answer:
         ended = driven(spec, study)
         gate = with_robustness(study.state().gate(ended.answer, ended.how), study)
         return replace(ended.answer, gate=gate, notices=ended.notices)
-
-
-# The end --------------------------------------------------------------------------------------------------------------
 
 
 def _finish(

@@ -214,8 +214,6 @@ SHARED: dict[str, Option] = {
 """Options by the names of their parameters."""
 
 
-# What their texts say -------------------------------------------------------------------------------------------------
-
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 

@@ -117,9 +117,6 @@ def run(
     raise typer.Exit(INTERRUPTED if ended.how == "cancelled" else OPEN)
 
 
-# The options and the spec ---------------------------------------------------------------------------------------------
-
-
 def spec_of(file: Path | None, arms: Sequence[str], given: Mapping[str, Any], by_options: Sequence[str] = ()) -> Spec:
     """The spec of a file, or of commands NAME=COMMAND, with what else the options of a command say."""
     from frontguard.commands.spec import read_spec, spec_from_arms
@@ -167,9 +164,6 @@ def _quick_name(spec: Spec) -> str:
     ]
     text = dumps([spec.identity(), asked, spec.seed], sort_keys=True)
     return f"arms-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-# The run --------------------------------------------------------------------------------------------------------------
 
 
 def begun_study(spec: Spec, storage: Storage, where: str) -> Study:
@@ -279,9 +273,6 @@ def looked_back(ended: Ended, storage: Storage) -> Ended:
 
     log = own_answer(read_study(Study.open(storage, found.state.name)))[0].log
     return replace(ended, answer=replace(found, log=log))
-
-
-# The end --------------------------------------------------------------------------------------------------------------
 
 
 def _print(ended: Ended, storage: Storage, where: str, beside: Beside, *, explain: bool) -> None:

@@ -117,9 +117,6 @@ def print_beside(screen: Console, result: Answer, beside: Beside, most: int, els
         screen.print()
 
 
-# Reports --------------------------------------------------------------------------------------------------------------
-
-
 def checked_target(path: str | Path, format: str | None = None) -> None:
     """Refuse what could not be written in the end before anything takes long."""
     from frontguard.reports.write import format_of
@@ -153,8 +150,6 @@ def origin(source: str | list[str] | None = None, **more: Any) -> Origin:
     command = shlex.join(["frontguard", *map(without_password, sys.argv[1:])])
     return Origin(version=__version__, command=command, source=source, at=now, **more)
 
-
-# Signals --------------------------------------------------------------------------------------------------------------
 
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Ctrl-C, a request to end, and a terminal that is lost."""

@@ -111,11 +111,7 @@ def lasting_threshold(delta: float) -> float:
 def shares_of(
     statistics: Sequence[Statistic], threat: Threat, compared: Compared, *, rivals: bool = True
 ) -> tuple[float, float]:
-    """Return what of δ evidence on pairs gets where these statistics count, and that on rivals.
-
-    Of two arms each has one rival only, so that evidence on rivals would say what that on pairs says. With a baseline
-    nobody asks for rivals.
-    """
+    """Return what of δ evidence on pairs gets, and that on rivals: none of two arms, or with a baseline."""
     kinds = kinds_and_scales(statistics)[0][comparable(statistics, threat)]
     normal = kinds.size and (kinds == NORMAL_MEAN).all()
     of_pairs, of_rivals = (NORMAL_PAIRS, NORMAL_RIVALS) if normal else (PAIRS, RIVALS)

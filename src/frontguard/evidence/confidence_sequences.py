@@ -336,9 +336,7 @@ def _each(
 def first_useful_pulls(
     probability: float, delta: float, *, strength: float = STRENGTH, taken: float = 0.0, anytime: bool = True
 ) -> int:
-    """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1: before it, no order statistic bounds anything.
-
-    The ranks are those of `anytime_rank`, or of `fixed_rank` where one looks once only.
+    """The smallest n with q(n) − ⌊taken · n⌋ ≥ 1, before which nothing is bounded, by either kind of rank.
 
     >>> first_useful_pulls(0.5, 0.01), first_useful_pulls(0.5, 0.01, taken=0.3)
     (9, 63)

@@ -206,9 +206,7 @@ def checked_statistics(
 
 
 def first_bounded(rule: IntervalRule) -> list[int | None]:
-    """For both ends of the interval of each objective the pulls, none of which fails, before which it is not bounded.
-
-    None where no number of pulls that is tabulated bounds it.
+    """For both ends of each objective the pulls, none of which fails, before which it is not bounded; or None.
 
     >>> from frontguard import Prescient
     >>> first_bounded(interval_rule(Prescient(0.1), arms=16, objectives=1, delta=0.1, quantiles=0.9))

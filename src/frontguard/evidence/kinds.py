@@ -95,10 +95,7 @@ def inner_of_means(means: Floats, objective: Objective) -> Floats:
 
 
 class LogLook:
-    """The threat model, and the pulls of n arms that intervals are read for: those that there are, or more like them.
-
-    `least`: how many each arm has, where more are foreseen.
-    """
+    """The threat model, and the pulls of n arms to read intervals for, or more like them (`least` each)."""
 
     def __init__(self, threat: Threat, have: Ints, least: int = 0) -> None:
         self.threat, self.least = threat, least

@@ -40,9 +40,7 @@ _ROUNDING = 1e-12  # more than that of a sum of a million values between 0 and 1
 
 
 def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
-    """How many of an arm's first r = 0, …, N values were replaced, at most, at every r at once with probability 1 − δ'.
-
-    Where any share may be replaced, ⌊εn⌋ of the n that are looked at, this is not known before: see `hidden_at`.
+    """How many of an arm's first r = 0, …, N values were replaced at most, at every r, but by shares (`hidden_at`).
 
     >>> from frontguard import Prescient
     >>> hits_at_most(Prescient(0.1), 400, 0.01)[[0, 1, 100, 400]].tolist()

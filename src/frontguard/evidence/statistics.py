@@ -1,7 +1,4 @@
-"""The kinds of statistics that there are: one module each, and a line in each part of this one.
-
-`KINDS` lists them; the kernels below choose among them, of growing samples.
-"""
+"""The kinds of statistics: `KINDS` lists them, a module each; kernels below choose among them for growing samples."""
 
 from __future__ import annotations
 

@@ -317,10 +317,7 @@ def session_medians(log: Clustered, metric: int, arm: int) -> Floats:
 
 
 def with_suites(log: Clustered, suites: Sequence[Ints], names: Sequence[str]) -> Clustered:
-    """The log with an arm more for each suite of some of its arms: their geometric mean, once a session.
-
-    It is that of the medians of a session, which fails as a whole where it has no median of one of the arms.
-    """
+    """The log with an arm for each suite: the geometric mean, once a session, of medians; failed where one is."""
     means, labels = list[list[Floats]](), list[Ints]()
     for arms in suites:
         of_arm = [log.labels[log.begins[arm] : log.begins[arm + 1]] for arm in arms.tolist()]

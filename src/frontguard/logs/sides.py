@@ -206,9 +206,6 @@ def _answer(
     )
 
 
-# Reading --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class _Side:
     """A log that was read: what it is called, its values, what counts of them."""
@@ -283,8 +280,6 @@ def _label(log: Any) -> str:
         return Path(log[0]).name + (f" and {len(log) - 1} more" if len(log) > 1 else "")
     return "frame"
 
-
-# Comparing ------------------------------------------------------------------------------------------------------------
 
 _Place = tuple[int, int]  # a side, and an arm of it
 
@@ -482,9 +477,6 @@ class _ByIntervals:
         )
 
 
-# At one look, by two samples ------------------------------------------------------------------------------------------
-
-
 def two_samples_tell(question: Question, log: Ordered) -> bool:
     """True if each check of a gate is decided by its two samples: quantiles and exact values, looked at once."""
     designed = question.anytime or question.pair or question.items or question.columns.gates
@@ -614,9 +606,6 @@ class _ByPairs(_BySamples):
     def least(self) -> tuple[int | None, int | None]:
         """Nothing: any pair says something."""
         return None, None
-
-
-# Studies --------------------------------------------------------------------------------------------------------------
 
 
 def with_robustness(found: GateDetails, study: Study) -> GateDetails:

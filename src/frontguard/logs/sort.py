@@ -41,11 +41,7 @@ ANY_NUMBER, POSITIVE, TRUTHS = (-_LARGEST, _LARGEST), (float(np.nextafter(0.0, 1
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some pulls: the arm of each, and its value of each of M metrics, NaN where that failed.
-
-    `arms` are text or whole numbers, none of them null. So are `clusters`, where pulls depend on each other within
-    these.
-    """
+    """Some pulls: the arm of each, and its cluster if there are any (text or whole numbers), and values, NaN failed."""
 
     arms: pl.Series
     values: list[Floats]
@@ -62,8 +58,6 @@ class Batch:
             part = slice(start, start + most)
             yield replace(self, arms=self.arms[part], values=[column[part] for column in self.values])
 
-
-# Names of arms as codes ----------------------------------------------------------------------------------------------
 
 _LARGEST_NAME = 1 << 24  # whole numbers below this are looked up by themselves
 _TENS = 10 ** np.arange(1, 10, dtype=np.uint32)
@@ -164,8 +158,6 @@ def _numbered(names: pl.Series) -> pl.Series | None:
     return numbers if np.array_equal(names.str.len_bytes().to_numpy() - 1, more_digits) else None
 
 
-# The order of rows ----------------------------------------------------------------------------------------------------
-
 QUARTERS = 4
 MOST_FILES = 64  # that are told apart; beyond, neighbours are taken together
 
@@ -176,10 +168,7 @@ _FIRST_ARMS = 4096  # that are counted by file: those that turn up first
 
 
 class RowOrder:
-    """Keeps some values of some arms of a log from so many files in the order of their rows, which sorting loses.
-
-    What is kept is bounded, whatever the size of the log.
-    """
+    """Keeps a bounded number of values of some arms and files in the order of their rows, which sorting loses."""
 
     code_of: Callable[[str], int]  # of the name of an arm, as whoever reads the rows has it
 
@@ -243,8 +232,6 @@ def _thinned(values: Floats, edges: Ints) -> list[Floats]:
     return parts
 
 
-# Progress -------------------------------------------------------------------------------------------------------------
-
 _SORTING = 0.5  # about how long it takes to sort a row, relative to reading it
 _PAUSE = 0.25  # seconds between two messages
 
@@ -307,8 +294,6 @@ class Clock:
             each = (seconds - self._reading) / done if done else _SORTING * self._reading / max(self._read, 1)
             self._watcher(LogProgress("sorting", done, self._read, seconds, each * (self._read - done)))
 
-
-# Rows -----------------------------------------------------------------------------------------------------------------
 
 LEAST_MEMORY = 1 << 20
 """Bytes for rows, at least."""
@@ -445,10 +430,7 @@ def sorted_pulls(
     values: Floats,
     counted: Sequence[Objective] | None = None,
 ) -> Ordered:
-    """The measurements by arm, in the order of `arms`, of pulls of arms 0 … K − 1 (n,) with values (n, M).
-
-    `counted`: what is read of these metrics, where it is more than the objectives. What one of it cannot use failed.
-    """
+    """The measurements by arm, as in `arms`, of pulls (n,) with values (n, M), usable as `counted` says."""
     metrics = [objective.name for objective in objectives]
     usable = usable_ranges(metrics, objectives if counted is None else counted)
     return by_arm(arms, metrics, arm_of, list(np.asarray(values, np.float64).T), usable)
@@ -457,10 +439,7 @@ def sorted_pulls(
 def by_arm(
     arms: Sequence[str], metrics: Sequence[str], arm_of: Ints, columns: Sequence[Floats], usable: Floats
 ) -> Ordered:
-    """The measurements by arm of rows with these arms (n,) and columns, M of (n,).
-
-    `usable` (M, 2) says which values did not fail.
-    """
+    """The measurements by arm of rows with arms (n,) and M columns (n,), of which `usable` (M, 2) did not fail."""
     codes, order = np.ascontiguousarray(arm_of, np.int32), np.arange(len(arms), dtype=np.int32)
     good = [_without_failures(*each) for each in zip(columns, usable, strict=True)]
     failed = codes[np.logical_or.reduce([np.isnan(column) for column in good])]
@@ -507,9 +486,6 @@ def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> F
     if not len(column) or (column.min() >= usable[0] and column.max() <= usable[1]):  # not so if any is NaN
         return column
     return np.where((column >= usable[0]) & (column <= usable[1]), column, np.nan)
-
-
-# Sorting --------------------------------------------------------------------------------------------------------------
 
 
 def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
@@ -574,9 +550,6 @@ def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
             values[start + k] = matrix[row, k]
 
 
-# Kernels --------------------------------------------------------------------------------------------------------------
-
-
 @kernel(over="codes")
 def _count(codes: Codes, counts: Ints) -> None:
     for row in range(codes.shape[0]):
@@ -591,10 +564,7 @@ def _count_good(codes: Codes, column: Floats, counts: Ints) -> None:
 
 @kernel(over="codes")
 def _scatter(codes: Codes, column: Floats, places: Ints, together: Floats) -> None:
-    """Put each good value in its arm's next place.
-
-    −0 becomes 0: they are equal, and which of them comes first when sorted would depend on the order of the rows.
-    """
+    """Put each good value in its arm's next place; −0 becomes 0, or the order of rows would show."""
     for row in range(codes.shape[0]):
         value = column[row]
         if not np.isnan(value):

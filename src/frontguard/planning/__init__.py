@@ -4,5 +4,6 @@ Read in this order:
 
 - `pilot`, `task`: a question, and the arms that are assumed: those of a log made before, or random ones;
 - `reach`: what no number of pulls can change, from quantiles alone;
-- `cost`: how many pulls an identification takes, from simulated runs; `make_plan` puts both together.
+- `cost`: how many pulls an identification takes, from simulated runs; `make_plan` puts both together;
+- `sessions`: how many sessions the gate of a test suite takes.
 """

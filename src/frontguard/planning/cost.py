@@ -1,7 +1,4 @@
-"""The cost of an identification: simulated, on random instances or on the arms of a pilot log.
-
-`planning.reach` says what can be had at all, whatever it costs.
-"""
+"""The cost of an identification, simulated on random instances or a pilot; for what can be had see `planning.reach`."""
 
 from __future__ import annotations
 
@@ -135,11 +132,7 @@ def simulated_policies(task: Task) -> list[SimulatedPolicy]:
 
 
 def rpsi_schedule(task: Task) -> tuple[Schedule, float] | None:
-    """Return R-PSI's schedule and α for the goal; α = γ − 2D if it can promise the goal, else α = γ.
-
-    None if it has no R, or no lemmas for the threat or for what counts. On a pilot it is run in units of the accuracy,
-    with the spread that the pilot shows.
-    """
+    """Return R-PSI's schedule and α (γ − 2D if that promises the goal, else γ), in units of the accuracy on a pilot."""
     if not task.for_rpsi:
         return None
     spread = task.spread if task.pilot is None else pilot_spread(task.pilot, task.unit)
@@ -209,10 +202,7 @@ def _one_run(simulated: SimulatedPolicy, attacked: bool, seed: int, run: int) ->
 def simulate_cost(
     task: Task, *, runs: int = 20, seed: int = 0, watcher: RunWatcher | None = None
 ) -> list[SimulatedCost]:
-    """Simulate every policy, without an attack and under the worst one; run r of a seed has the same arms for all.
-
-    Where runs are long there are fewer of them, four at least: see `WORK`.
-    """
+    """Simulate every policy, without an attack and under the worst; run r of a seed has the same arms for all."""
     checked_count(runs, "runs")
     factor = 1.0
     if task.pilot is None and task.arms > MOST_ARMS:

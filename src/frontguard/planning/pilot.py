@@ -19,9 +19,7 @@ FEWEST_ROWS = 5
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Measurements made beforehand, taken as clean: inner values (n, M), NaN where one failed, and the arm of each row.
-
-    `block_of_row` says on which item, or in which cluster, a row was measured, where that matters.
+    """Clean measurements (n, M), NaN where one failed, the arm of each row, and its item or cluster (`block_of_row`).
 
     >>> pilot = Pilot(("a", "b"), np.arange(12.0).reshape(12, 1), np.repeat([0, 1], 6))
     >>> pilot.quantiles(0.5).ravel().tolist()
@@ -112,10 +110,7 @@ class Pilot:
 
 
 def read_pilot(where: Any, arm: str, question: Question) -> tuple[Pilot, Question]:
-    """Return the measurements of a log, and the question: true and false values are counted as a rate by default.
-
-    An empty cell or NaN is a failed measurement.
-    """
+    """Return the measurements of a log, blanks and NaN failed, and the question with rates of true and false values."""
     from frontguard.logs.sources import open_log
 
     metrics, name = question.columns.metrics, where if isinstance(where, (str, Path)) else "the frame"

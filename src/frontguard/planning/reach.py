@@ -46,9 +46,7 @@ Part = TypeVar("Part", float, Floats)
 
 
 def mean_floor(objective: Objective, threat: Threat) -> float:
-    """Return how uncertain the mean of values between bounds may stay for ever, in its units or as a share (theory m).
-
-    Of a relative tolerance it is the least that it can be: the share of a mean that is as high as its bounds allow.
+    """Return how uncertain a bounded mean may stay for ever (theory m), in units or as a share, of the highest mean.
 
     >>> from frontguard import Malicious, Prescient
     >>> stars = Objective("stars", "maximize", statistic="mean", bounds=(1, 5))
@@ -242,11 +240,7 @@ def limit_floors(
     pilot: Pilot | None,
     bounded: Sequence[int | None],
 ) -> tuple[LimitFloor, ...]:
-    """Return what is left open of each limit for ever, of normal values, of means, or of a pilot.
-
-    `bounded` are the pulls before which the ends of intervals are not, two for each column: see
-    `intervals.first_bounded`.
-    """
+    """Return what is left open of each limit for ever; `bounded` are `intervals.first_bounded`, two for each column."""
     within, beyond = ([end is not None for end in bounded[side::2]] for side in range(2))
     if pilot is None:
         widths = ((gate, _width(gate.metric, threat.of(gate.column), noise(gate.metric))) for gate in columns.gates)

@@ -227,10 +227,7 @@ class Task:
         return bootstrap(drawn, np.repeat(np.arange(self.arms), ROWS))
 
     def _pushed_down(self, environment: Quantiled) -> Bools:
-        """Tell which arms and columns (K, C) the worst attacker pushes down: all of what is good.
-
-        That is the front, or of a gate all but the baseline; with limits, what keeps to them.
-        """
+        """Tell which arms and columns (K, C) the worst attacker pushes down: front, candidates, or the feasible."""
         true, keeps = truly_within(environment, self.columns)
         allowed = keeps.all(axis=1)
         good = np.zeros(self.arms, np.bool_)
@@ -242,10 +239,7 @@ class Task:
         return keeps
 
     def attack(self, environment: Quantiled) -> Adversary | None:
-        """Return the worst attacker that we have for the threat model; None at ε = 0.
-
-        It leaves alone what is exact or taken as it is, and keeps within bounds.
-        """
+        """Return the worst attacker of the threat model, which leaves exact values and keeps bounds; None at ε = 0."""
         if self.threat.eps == 0.0:
             return None
         direction, far = self.pushes(environment)

@@ -68,8 +68,6 @@ class Policy(ABC):
         """Values of a pull: one for each objective, and those that are only limited."""
         return self.objectives
 
-    # Provided by subclasses -------------------------------------------------------------------------------------------
-
     @abstractmethod
     def _begin(self) -> None:
         """Be as before the first observation. A subclass does so at the end of its `__init__`."""
@@ -123,8 +121,6 @@ class Policy(ABC):
     def _notices(self) -> tuple[Notice, ...]:
         """Return what the answer has to say besides."""
         return ()
-
-    # Turn-taking ------------------------------------------------------------------------------------------------------
 
     @property
     def status(self) -> str:
@@ -216,8 +212,6 @@ class Policy(ABC):
             raise ValueError(f"values must be finite; got {array[row, column]} for pull {row}, objective {column}")
         return array
 
-    # Saving -----------------------------------------------------------------------------------------------------------
-
     def fresh(self) -> Self:
         """Return the same policy without any observations."""
         policy = copy(self)
@@ -254,8 +248,6 @@ class Policy(ABC):
         except Exception as error:  # arguments and calls may be anything, and raise many kinds
             raise BadInput(f"{path}: cannot be loaded: {error}") from None
         return policy
-
-    # Results ----------------------------------------------------------------------------------------------------------
 
     @property
     def verdict_codes(self) -> Ints:

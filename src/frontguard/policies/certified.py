@@ -368,8 +368,6 @@ class Certified(Holding):
         if self._calls is not None:
             self._calls.append(("halt",))
 
-    # The next pulls ---------------------------------------------------------------------------------------------------
-
     def weigh(self, costs: npt.ArrayLike) -> None:
         """Hold what a pull of each arm (K,) costs against what it gains from now on; NaN where that is not known."""
         self.standing.arms["cost"] = relative_costs(costs)
@@ -543,8 +541,6 @@ class Certified(Holding):
         self.standing.control["pulls"] += counts.sum()
         self._told_since += int(counts.sum())
         self._touched[arms] = True
-
-    # Deciding ---------------------------------------------------------------------------------------------------------
 
     def _absorb(self, arms: Ints, values: Floats, reps: Ints | None) -> None:
         if self.differences.in_blocks:

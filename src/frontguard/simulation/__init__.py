@@ -1,7 +1,5 @@
 """Simulated rewards, attackers upon them, and a compiled engine that runs policies on them thousands of times.
 
-The truth lives here, out of the policies' reach. Read in this order:
-
 - `draws`: a random stream for each seed, run and arm, and the kernels that draw clean rewards;
 - `environments`: clean rewards whose laws are known;
 - `adversaries`: what replaces rewards, from a constant to the worst case of each threat model;

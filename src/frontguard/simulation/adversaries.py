@@ -196,9 +196,6 @@ def paper_malicious(environment: Environment, eps: float, factor: float = 1.25, 
     return _hitting(threat, environment.medians, (rates, rates, rates), offsets, np.zeros_like(front))
 
 
-# The worst case of each model ----------------------------------------------------------------------------------------
-
-
 def strongest(
     environment: Environment,
     threat: Threat,

@@ -132,9 +132,6 @@ def fill_normals(out: Floats, words: Words, state: Words) -> None:
             out[i] = _normal_rare(layer, x, state)
 
 
-# Clean rewards -------------------------------------------------------------------------------------------------------
-
-
 def draw_types(types: Any) -> Any:
     """draw(out (M, n), arm, reals, ints, stream): fill `out` with clean rewards of `arm`."""
     real, whole, word = types.float64, types.int64, types.uint64

@@ -244,9 +244,6 @@ class NoisyAtoms(Law):
         return cdf, cdf
 
 
-# Environments --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Quantiled(Environment):
     """An environment whose marginal laws are known exactly, as an attacker that knows everything knows them."""

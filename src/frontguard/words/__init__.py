@@ -1,12 +1,8 @@
 """Facts put into words: the one package in which records and numbers become sentences, tables and progress.
 
-Terminal, reports and the live page take their words from here, and nothing reads words back. Where to start:
-
-- `answers`: an answer as it is printed, its sentence, what is said below the table, what to do next; `gate`, `plan`:
-  the sentences of each.
+- `answers`: an answer as it is printed, its sentence, what to do next; `gate`, `plan`: the sentences of each.
 - `certificate`: what is guaranteed, what that assumes, how near the goal is, why an arm has its verdict.
 - `asked`: against whom something is promised, what counts of metrics, limits.
-- `arm_table`: the table of arms as data, and on a terminal, however narrow; `terminal`: other tables there,
-  and how far it is, for whoever waits.
+- `arm_table`: the table of arms as data, and on a terminal, however narrow; `terminal`: other tables, and progress.
 - `comparisons`: arms beside each other: how they compare, which one to pick, what to take instead.
 """

@@ -88,18 +88,12 @@ STATUSES = {
     "reading": "being read",
     "trouble": "cannot be read",
 }
-"""What is said of a study in a word or two, where many are listed; the last two are of logs, not of studies.
-
-One that is paused could go on, and nobody is at work.
-"""
+"""A study's status in a word or two; paused is one that could go on, and the last two are of logs."""
 
 MOST_ROWS = 10
 """Arms of a table, unless somebody says otherwise: the answer then fits on a small terminal."""
 
 _TO_SPARE = 1.5  # times what a forecast, or a floor, says
-
-
-# The answer -----------------------------------------------------------------------------------------------------------
 
 
 def answer(found: Answer, how: How = "done") -> str:
@@ -229,9 +223,6 @@ def log_being_read(told: int, total: int) -> str:
     return f"The log is being read: {told:,} of {number_of(total, 'pull')}." if total else "The log is being read."
 
 
-# What is still to come ------------------------------------------------------------------------------------------------
-
-
 def too_short(found: Answer) -> str:
     """Return which budget will end before the certificate is there, by the forecast; "" if none will."""
     state, cost = found.state, found.cost
@@ -249,11 +240,7 @@ def too_short(found: Answer) -> str:
 
 
 def looser(found: Answer) -> list[str] | None:
-    """Tolerances, as --tolerance takes them, that could be reached; None if none could.
-
-    Half as much again as the least that could: that itself would take for ever. None either where that would be so much
-    that any arm would do.
-    """
+    """Tolerances for --tolerance, half as much again as the least within reach; None where any arm would do."""
     if found.state.reachable is None:
         return None
     wanted = [_TO_SPARE * amount for amount in found.state.reachable.amounts(found.metrics)]
@@ -368,9 +355,6 @@ def commands_to_look(where: str, study: str, *, several: bool) -> str:
     return f"{report}, or {serve}"
 
 
-# How robust it is -----------------------------------------------------------------------------------------------------
-
-
 def robustness(found: Answer) -> str | None:
     """Return how dirty the data may be while the answer is certain; None where no arm is kept, or nobody knows."""
     profile = None if found.log is None else found.log.profile
@@ -422,8 +406,6 @@ def failures(found: Answer) -> str:
     """Return how many pulls failed, and what that means; "" if none did."""
     return f"{number_of(found.failed, 'pull')} of {found.pulls:,} failed. {FAILED_PULL}" if found.failed else ""
 
-
-# What is open ---------------------------------------------------------------------------------------------------------
 
 _FAR = "{are} more than {far:g} times as many pulls away as they have"
 _WHY = {
@@ -517,9 +499,6 @@ def next_after_log(found: Answer, append: Path | None = None) -> str:
     return "; or ".join(steps) + "."
 
 
-# The answer in a sentence or two --------------------------------------------------------------------------------------
-
-
 MOST_LISTED = 10
 """Kept arms that an answer names, all of them, where their names are short: they are what was asked for."""
 
@@ -591,9 +570,6 @@ def place(result: Answer) -> str:
     else:
         said = Statement.AS_BEST(name=names[0])
     return said + among_those_within(result)
-
-
-# Where nothing is certain ---------------------------------------------------------------------------------------------
 
 
 def best_guess(result: Answer) -> str | None:

@@ -1,7 +1,4 @@
-"""The table of arms, once: which arms it shows and in which order, its columns and cells, and what is said of the rest.
-
-Terminal, reports and the live page each draw it in their own way; what they draw comes from here. A table is made for
-the rows that are shown, so that it is as quick with a million arms as with ten."""
+"""The table of arms, once, for terminal, reports and the live page: its rows, order, columns, cells, and the rest."""
 
 from __future__ import annotations
 
@@ -54,9 +51,6 @@ COLOURS = {
 """How arms look on a terminal, by verdict."""
 
 
-# The arms -------------------------------------------------------------------------------------------------------------
-
-
 MOST_SORTED = 20_000
 """Arms beyond which only those that are shown are sorted by name: a million names take seconds."""
 
@@ -94,10 +88,7 @@ def _natural_places(arms: tuple[str, ...]) -> Ints:
 
 
 def order_by(result: Answer, column: str, *, turned: bool = False) -> Ints:
-    """The arms in the order of a column of `arm_table`: the best, the most, or the front first, unless turned around.
-
-    Arms of which nothing is known come last either way.
-    """
+    """The arms in the order of a column: the best, most, or front first, unless turned; unknown ones last."""
     if column == "arm":
         return np.argsort(_natural_places(result.arms), kind="stable")[:: -1 if turned else 1]
     if column == "verdict":
@@ -128,9 +119,6 @@ def shown(result: Answer, most: int, likely: Bools | None = None) -> Ints:
 def counts(result: Answer, arms: Ints | None = None) -> str:
     """Return how many arms (of those given) have which verdict: "2 keep, 1,005 beaten"; "" if there are none."""
     return ", ".join(f"{count:,} {verdict.word}" for verdict, count in result.tally(arms).items())
-
-
-# The table ------------------------------------------------------------------------------------------------------------
 
 
 class ArmColumn(NamedTuple):
@@ -174,11 +162,7 @@ class ArmTable(NamedTuple):
 
 
 def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = True) -> ArmTable:
-    """Return the table of these arms, in this order; the answer is in the units of its metrics.
-
-    `deciders` says which arm decides a verdict. Where the goal is the list, it is said which one to take in the place
-    of an arm that is not on it.
-    """
+    """Return the table of these arms, in units; `deciders` decide verdicts; of a list, arms to take instead as well."""
     failed, profile = result.failed_per_arm, None if result.log is None else result.log.profile
     chosen = np.asarray(arms, np.int64)
     verdicts = [Verdict(code) for code in result.verdict_codes[chosen].tolist()]
@@ -259,9 +243,6 @@ def _stands(level: float, resolution: float) -> ArmCell:
     return ArmCell("< 50%" if level + resolution >= 0.5 - 1e-9 else percent(level, ROUND_FLOOR), level)
 
 
-# Short names ----------------------------------------------------------------------------------------------------------
-
-
 LONGEST = 60
 """Columns of a name in a sentence."""
 
@@ -319,9 +300,6 @@ def _line(name: str) -> str:
     """A name on one line; of an endless one, its ends."""
     ends = name if len(name) <= 16 * LONGEST else f"{name[: 8 * LONGEST]}…{name[-8 * LONGEST :]}"
     return " ".join(ends.split())
-
-
-# On a terminal --------------------------------------------------------------------------------------------------------
 
 
 _HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do

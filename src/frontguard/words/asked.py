@@ -17,8 +17,6 @@ from frontguard.statements import Statement
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from frontguard.words.arm_table import names_in_short
 
-# Against whom ---------------------------------------------------------------------------------------------------------
-
 
 class _Wording(NamedTuple):
     """The wording of a model; {eps} and {attacker} are fields."""
@@ -139,9 +137,6 @@ def able(threat: str, eps: float) -> str:
     return _said(_wording(threat).able, threat, percent(eps))
 
 
-# What counts of metrics -----------------------------------------------------------------------------------------------
-
-
 def what_counts(metrics: Sequence[Objective]) -> str:
     """Return what of the metrics lies in intervals, as a sentence names it; medians where nothing is known of them.
 
@@ -209,9 +204,6 @@ def granted(notices: Sequence[Notice]) -> list[str]:
     kinds = TakenAsRate | InClusters | InPairs | IndependentArms | InRatios
     said = dict.fromkeys(str(each).rstrip(".") for each in notices if isinstance(each, kinds))
     return [f"{each[0].upper()}{each[1:]}." for each in said]
-
-
-# Limits ---------------------------------------------------------------------------------------------------------------
 
 
 def limit_in_words(gate: Gate) -> str:

@@ -45,9 +45,6 @@ _SMALL = 0.25  # the share of a metric up to which it is worth knowing that arms
 FAILED_PULL = Statement.FAILED_PULL()
 
 
-# What it guarantees ---------------------------------------------------------------------------------------------------
-
-
 def certainty(result: Answer) -> str:
     """Return how surely an answer holds, and with how many wrong measurements, in a line."""
     certificate, refuted = result.certificate, result.noticed(ContaminationRefuted)
@@ -69,10 +66,7 @@ REFUTED = "measurements contradict what it rests on"
 
 
 def guarantee(result: Answer) -> str:
-    """Return what holds of an answer, in plain words; nothing is promised of arms that were excluded.
-
-    The answer is in the units of its metrics. That of a log says whether it could be looked at while it grew.
-    """
+    """Return what holds of an answer, in its units, and of a log whether it may grow; nothing of excluded arms."""
     certificate = result.certificate
     if certificate.confidence is None:
         return Statement.NO_PROMISE(why=why_void(certificate, result.policy))
@@ -207,9 +201,6 @@ def _bounds(tolerance: float | tuple[float, ...], relative: tuple[bool, ...]) ->
     return " / ".join(percentage(part) if share else f"{part:.3g}" for part, share in zip(parts, shares, strict=True))
 
 
-# What it assumes ------------------------------------------------------------------------------------------------------
-
-
 def tolerance_in_words(objective: Objective) -> str:
     """An objective with direction and tolerance, for a list of facts.
 
@@ -272,9 +263,6 @@ def _shape(result: Answer) -> str:
     return f"Nothing is assumed about the shape of the measurements{', except that ' if only else ''}{joined(only)}."
 
 
-# How it was measured --------------------------------------------------------------------------------------------------
-
-
 def effort(found: Answer, where: str = "") -> str:
     """Return how much was measured, in which time, and where it is stored."""
     return f"{measured_in_words(found)}{f', saved in {where}' if where else ''}."
@@ -292,9 +280,6 @@ def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
     """Return what pulls have cost so far, of what they may cost."""
     of = "" if most is None else f" of {cost_in_words(most, cost.unit)} allowed"
     return f"{cost_in_words(cost.spent, cost.unit)}{of}"
-
-
-# How near the goal is -------------------------------------------------------------------------------------------------
 
 
 def certificate_against_goal(certificate: Certificate, objectives: tuple[Objective, ...]) -> str:
@@ -407,9 +392,6 @@ def sensible(result: Answer, amounts: Sequence[float]) -> bool:
         if not amount < max(small, apart):
             return False
     return True
-
-
-# Why an arm has its verdict -------------------------------------------------------------------------------------------
 
 
 def explanation(result: Answer, i: int) -> str:

@@ -61,9 +61,7 @@ def effect_in_words(arm: str, baseline: str, effect: Effect) -> str:
 
 
 def within(metric: Objective) -> str:
-    """A metric's tolerance, as an amount; "" where every difference matters.
-
-    In full: "by more than" a rounded amount could be false.
+    """A metric's tolerance, as an amount in full ("by more than" a rounded one could be false); "" for none.
 
     >>> within(Objective("seconds", "minimize", "2%")), within(Objective("bytes", "minimize", 1024.0))
     ('2%', '1024')
@@ -102,9 +100,6 @@ def comparison_in_words(comparison: Comparison) -> str:
         f"{effect_in_words(comparison.arm, comparison.baseline, effect)}: {contrast_in_words(effect)}"
         for effect in comparison.effects
     )
-
-
-# Tables ---------------------------------------------------------------------------------------------------------------
 
 
 def effect_cell(effect: Effect) -> ArmCell:
@@ -163,9 +158,6 @@ def left_in_words(compared: Comparisons, rows: Sequence[int] | Ints) -> str:
     """Return how many arms a table leaves out; "" if none."""
     left = len(compared) - len(rows)
     return f"… and {left:,} more." if left > 0 else ""
-
-
-# Which one to choose --------------------------------------------------------------------------------------------------
 
 
 def pick_in_words(pick: Pick) -> str:
@@ -237,9 +229,6 @@ def given_up(pick: Pick) -> list[str]:
     return lines
 
 
-# What a listed arm is good for ----------------------------------------------------------------------------------------
-
-
 _FAST, _SMALL, _CHEAP = ("fast", "as fast", "slower"), ("small", "smaller", "larger"), ("cheap", "cheaper", "dearer")
 _SPOKEN = {
     **dict.fromkeys(("seconds", "time", "duration", "runtime", "latency", "cpu_seconds", "milliseconds", "ms"), _FAST),
@@ -301,11 +290,7 @@ def _best_at(found: Sequence[Excelling], scope: str) -> str:
 
 
 def places_on_list(result: Answer, arms: Ints) -> list[str]:
-    """Return for each of these arms what it is best at if it is listed, else which one to take instead, at what cost.
-
-    "" of an arm that is best at nothing, or for which none is known that does; of all where the goal is not the list,
-    or nothing is promised.
-    """
+    """Return what each of these arms is best at if listed, else which one to take instead, at what cost; or ""."""
     if result.goal != "list" or result.certificate.confidence is None:
         return [""] * len(arms)
     best, instead = result.excelling(arms), result.replacements(arms) if result.metrics else {}

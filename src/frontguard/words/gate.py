@@ -36,9 +36,6 @@ _MOST_SAID = 3  # checks that the answer names one by one
 _MOST_ROWS = 10  # of a table on a terminal
 
 
-# The answer -----------------------------------------------------------------------------------------------------------
-
-
 def of(found: Answer) -> GateDetails:
     """Return what an answer has of a gate."""
     if found.gate is None:
@@ -175,9 +172,6 @@ def _open_because_not_exact(found: Answer) -> bool:
     return all(isinstance(check, Check) and check.metric.name in differ for check in checks)
 
 
-# What else is said ----------------------------------------------------------------------------------------------------
-
-
 def promise(found: Answer) -> str:
     """Return what holds of the answer, with which probability, and against whom."""
     certificate, gate = found.certificate, of(found)
@@ -253,9 +247,6 @@ def in_a_line(found: Answer) -> str:
     pair, check = max(of(found).checks, key=lambda each: each[1].outcome == Outcome.OPEN)
     shown = effect_in_words(pair, check)
     return f"{found.pulls:,} pulls in {duration(found.state.seconds)}: {', '.join(counts)}; {shown}"
-
-
-# The table ------------------------------------------------------------------------------------------------------------
 
 
 def rows(found: Answer) -> list[tuple[tuple[str, ...], Outcome]]:

@@ -156,9 +156,6 @@ def left_out(what: Sequence[str], elsewhere: str = "") -> str:
     return f"Not shown: {joined(list(what))}{f' ({elsewhere} has all)' if elsewhere else ''}." if what else ""
 
 
-# How far the work is --------------------------------------------------------------------------------------------------
-
-
 FIRST, EVERY = 2.0, 10.0
 """Seconds before anything is shown, and between two lines."""
 

@@ -200,8 +200,6 @@ def _in_directory(root: Path) -> list[LogFile]:
     return found
 
 
-# Files that are read whole ------------------------------------------------------------------------------------------
-
 LARGEST = 1 << 30
 """Bytes of the largest document."""
 
@@ -210,10 +208,7 @@ _OF_A_VALUE = 100  # bytes that a value of a document takes in memory, about
 
 
 def whole(read: Callable[[int], bytes], where: str, *, instead: str = "") -> bytes:
-    """All that `read` has, if it can be a document; `instead` says what there may be for a larger one.
-
-    A small file may unpack to many gigabytes, and a short text become very many objects: both are bounded.
-    """
+    """All that `read` has, if bounded: a small file may unpack to gigabytes; `instead` is for larger ones."""
     free = available_memory()
     most = min(LARGEST, free // 4)  # the bytes, and the text that they become
     parts: list[bytes] = []

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from frontguard.studies.study import Study
 
 
-# Opening --------------------------------------------------------------------------------------------------------------
-
-
 def open_log(
     where: Any,
     *,
@@ -206,8 +203,6 @@ def _stdin_log(found: LogFiles, request: Request, format: str | None) -> Log:
     return Log(kind, found, request, None, _text_table(kind, found.files[0], request, text))
 
 
-# Formats --------------------------------------------------------------------------------------------------------------
-
 TABLES = ("csv", "parquet", "jsonl")
 """Formats of files that are a table each."""
 
@@ -280,9 +275,6 @@ def _text_format(text: TextFile) -> str:
     except NotJson:
         return "document"
     return "jsonl" if rest.strip() or tool_of(record) is None else "document"
-
-
-# Batches --------------------------------------------------------------------------------------------------------------
 
 
 class ColumnKinds:
@@ -378,10 +370,7 @@ class Log:
         return f"<log {self.where} ({source}{size}): {self.layout}, arm {arm}, metrics {metrics}>"
 
     def first_rows(self, cluster: Sequence[str], most: int, files: int = 8) -> Iterator[Batch]:
-        """Batches with about the first `most` rows of some of its files, with these columns as cluster.
-
-        Nothing of a log that can be read once only, or whose pulls are known at its end.
-        """
+        """Batches of about the first `most` rows of some files, by clusters; nothing of a log read once only."""
         if self._open is None or self.layout == "long":
             return
         step = -(-len(self._files) // files)
@@ -398,10 +387,7 @@ class Log:
                         break
 
     def batches(self, *, may_be_empty: bool = False) -> Generator[Batch, None, None]:
-        """The pulls, in their order. May be called again, except on standard input.
-
-        A log without any is refused, unless it `may_be_empty`, as a file of a larger log may be.
-        """
+        """The pulls in order, on every call but on standard input; refused if none, unless `may_be_empty`."""
         if self._open is None and self._first is None:
             raise BadInput(f"{self.where} can be read once only")
         self.rows_read = 0
@@ -508,11 +494,7 @@ def _all_names(table: LogTable, file: LogFile) -> list[str]:
 
 
 class Gathered:
-    """Rows of the long layout (a row for every single value), of which pulls are made.
-
-    The k-th value of each metric of an arm, and cluster, makes its k-th pull: docs/logs-input.md. They are gathered in
-    memory, since the values of a pull may stand at both ends of a file.
-    """
+    """Rows of the long layout (a row a value): the k-th value of each metric of an arm makes its k-th pull."""
 
     def __init__(self, metrics: Sequence[str], where: str) -> None:
         self.metrics = list(metrics)

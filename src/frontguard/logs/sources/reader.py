@@ -74,8 +74,6 @@ def in_some_clusters(cluster: object) -> bool:
     return cluster is not None and cluster not in (NO_CLUSTER, [NO_CLUSTER])
 
 
-# Which rows count -----------------------------------------------------------------------------------------------------
-
 _MOST_SEEN = 1000  # values of a column that are remembered for the message that none of them is wanted
 
 
@@ -166,9 +164,6 @@ class Sieve:
             all_of = listed([f"{shown(name)} {quoted(values)}" for name, values in self._filter.wanted])
             raise BadInput(f"{self._where}: none of its {self._rows:,} rows has {all_of} at once")
         return RowsLeftOut(self._filter.wanted, self._rows - self._kept, self._rows)
-
-
-# Which columns are read -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -328,9 +323,6 @@ def refuse_mixed(where: str) -> NoReturn:
     raise BadInput(f"{where}: wanted numbers, or true and false; got both: write true as 1 and false as 0 throughout")
 
 
-# Columns of a type ---------------------------------------------------------------------------------------------------
-
-
 def as_names(column: str, kind: DataType, where: str) -> pl.Expr:
     """A column of names, by the rules of docs/logs-input.md; NaN, as some frames write a missing name, is null."""
     import polars as pl
@@ -371,9 +363,7 @@ TRUTHS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "fal
 
 
 def numbers_in(texts: pl.Series, decimal: str = ".", truths: bool | None = None) -> tuple[pl.Series, int | None]:
-    """The numbers, or true and false, that texts stand for, null where one is missing; and the first row with neither.
-
-    A column holds numbers or `truths`: what its first known value is, unless that was said.
+    """The numbers, or `truths`, as the first is, that texts stand for, null for none; and the first row with neither.
 
     >>> import polars as pl
     >>> found, wrong = numbers_in(pl.Series([" 1.5", "1e3", "NA", "12ms"]))
@@ -408,9 +398,6 @@ def floats(column: pl.Series) -> Floats:
     if not len(values) or (values.min() > -np.inf and values.max() < np.inf):  # not so if any is NaN
         return values
     return np.where(np.isinf(values), np.nan, values)
-
-
-# Names ---------------------------------------------------------------------------------------------------------------
 
 
 def joined(columns: Sequence[str]) -> pl.Expr:
@@ -471,9 +458,6 @@ def parts_of(names: Sequence[str], columns: Sequence[str]) -> ArmParts | None:
         codes.append([code_of.setdefault(parts[d], len(code_of)) for parts in read])
         different.append(tuple(code_of))
     return ArmParts(tuple(columns), tuple(different), np.array(codes, np.int64))
-
-
-# Single values -------------------------------------------------------------------------------------------------------
 
 
 def is_missing(value: Any) -> bool:

@@ -45,8 +45,6 @@ from frontguard.logs.sources.reader import (
 from frontguard.notices import UnfinishedLine
 from frontguard.phrases import error_line, number_of, shown
 
-# Text files -----------------------------------------------------------------------------------------------------------
-
 LONGEST_ROW = 1 << 26
 """Bytes of the longest row; what is longer is a quote that was never closed, or no text file."""
 
@@ -61,10 +59,7 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]+")  # bytes that are none, as they were d
 
 
 class TextFile:
-    """A text file that can be read from its beginning as often as is wanted, and its first lines.
-
-    Polars unpacks gzip and Zstandard. What it does not read, bzip2 and standard input, is copied to a temporary file.
-    """
+    """A text file that is read from its beginning at will; bzip2 and standard input by a temporary copy."""
 
     path: Path
     packed = False
@@ -106,10 +101,7 @@ class TextFile:
         return Path(name)
 
     def lines(self, longest: int | None = None) -> Iterator[str]:
-        """Its lines with their ends, without the byte order mark; what is no UTF-8 as surrogates.
-
-        A line that is longer than `longest` comes in pieces; unless that is given, a very long one is refused.
-        """
+        """Its lines with their ends, no byte order mark, surrogates for no UTF-8; long ones in pieces, or refused."""
         for number, line in enumerate(self._lines(longest or LONGEST_ROW), 1):
             if longest is None and len(line) >= LONGEST_ROW:
                 raise BadInput(
@@ -164,8 +156,6 @@ def utf8(text: str, where: str) -> str:
         raise BadInput(f"{where}: text must be UTF-8; got {shown(wrong)}") from None
     return text
 
-
-# Tables ---------------------------------------------------------------------------------------------------------------
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -258,9 +248,6 @@ class TextTable(LogTable):
         raise BadInput(f"{where}: wanted a number; got {shown(text)}{hint}")
 
 
-# CSV -----------------------------------------------------------------------------------------------------------------
-
-
 class CsvFile(TextTable):
     """One CSV file: its header was read and its separator found."""
 
@@ -328,10 +315,7 @@ class CsvFile(TextTable):
         return numbers
 
     def _odd_lines(self) -> pl.DataFrame:
-        """The lines, by row, that have not as many fields as the header: blank ones, and others, which are in doubt.
-
-        To Polars a line that lacks its last fields looks like one where these are empty.
-        """
+        """The lines, by row, with other fields than the header: blank, or in doubt, as Polars fills up short ones."""
         lines = pl.scan_lines(self.text.path, glob=False, row_index_name="row").slice(self.header)
         unquoted = pl.col("line").str.replace_all(r'"[^"]*"', "")
         fields = unquoted.str.count_matches(self.delimiter, literal=True)
@@ -387,9 +371,6 @@ def _header(head: list[str], delimiter: str, where: str) -> tuple[list[str], int
     except csv.Error as error:
         raise BadInput(f"{where}: no header can be read: {error_line(error)}") from None
     raise BadInput(f"{where} is empty: wanted a line with the names of the columns, then rows")
-
-
-# JSON lines ----------------------------------------------------------------------------------------------------------
 
 
 _NO_NAME = r"^[\[{]|\x00"

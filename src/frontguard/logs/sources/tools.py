@@ -31,8 +31,6 @@ from frontguard.logs.sources.text_tables import TextFile
 from frontguard.logs.sources.typed import FrameTable
 from frontguard.phrases import error_line, quoted, shown
 
-# Results of tools -----------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class ArmResults:
@@ -258,9 +256,6 @@ def _of_pytest_benchmark(document: Any, where: str) -> Iterator[ArmResults]:
             about.setdefault(str(key), _as_setting(value))
         seconds = _numbers(stats["data"], f"{place}, data")
         yield ArmResults(name, about["fullname"], about, {"seconds": seconds}, processes=[where] * len(seconds))
-
-
-# All of them ----------------------------------------------------------------------------------------------------------
 
 
 def tool_of(document: Any) -> str | None:

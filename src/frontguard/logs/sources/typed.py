@@ -41,9 +41,6 @@ def _selected(picked: Picked, kinds: Mapping[str, Any], where: str) -> list[pl.E
     return [way(name, kinds[name], f"{where}, column {shown(name)}") for name, way in ways]
 
 
-# Parquet -------------------------------------------------------------------------------------------------------------
-
-
 class ParquetFile(LogTable):
     """One Parquet file whose end, which says what it holds, was read."""
 
@@ -83,9 +80,6 @@ def _broken() -> tuple[type[BaseException], ...]:
     from polars.exceptions import PanicException, PolarsError
 
     return PolarsError, PanicException, OSError, MemoryError
-
-
-# Frames --------------------------------------------------------------------------------------------------------------
 
 
 class FrameTable(LogTable):
