@@ -1,4 +1,4 @@
-"""One word each: arguments, options and keys of specs are called the same, by the table in docs/studies.md."""
+"""One word each: arguments, options and keys of specs are called the same, by the table in docs/words.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from frontguard.logs.sources import open_log
 from frontguard.question import Asked
 from frontguard.theory.threats import USUAL
 
-PAGE = Path(__file__).parents[1] / "docs" / "studies.md"
+PAGE = Path(__file__).parents[1] / "docs" / "words.md"
 
 
 def parameters(*functions: Callable[..., Any]) -> set[str]:
@@ -56,7 +56,7 @@ SPEC = {
 
 def table() -> dict[str, tuple[set[str], set[str], set[str]]]:
     """The rows of the page: word → where it is an argument, an option, a key of a spec."""
-    section = PAGE.read_text(encoding="utf-8").split("## One word each")[1].split("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8")
     rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| `")]
     return {
         word: tuple(set(re.findall(r"`([^`]+)`", cell)) for cell in row[2:5])  # type: ignore[misc]

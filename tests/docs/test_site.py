@@ -65,3 +65,12 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = (page.parent / place).resolve() if place else page
         assert target.is_file(), link
         assert not anchor or anchor in anchors(target), link
+
+
+MEASURED = {"theory", "gallery", "audit", "benchmarks", "certified", "reproduction"}
+"""Pages of proofs, of pictures and of tables that commands write: as long as these are."""
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
+def test_a_page_is_read_in_one_go(page: Path) -> None:
+    assert page.stem in MEASURED or len(page.read_text("utf-8").splitlines()) <= 150

@@ -416,7 +416,7 @@ def test_what_the_page_shows_by_hand_is_what_the_log_says() -> None:
     assert found.verdicts[arm] == "beaten"
     assert found.to_dict()["decided_by"][arm] == rival
     rank = max(k for k in range(1, 220) if binom.cdf(k - 1, 220, 0.45) <= 0.05 / 80)
-    page = (ROOT / "docs" / "logs.md").read_text()
+    page = (ROOT / "docs" / "by-hand.md").read_text()
     assert f"The rank is {rank}." in page
     for name in (arm, rival):
         times = sorted(recording.pulls_of(name, neighbour=True)[:, 0].tolist())

@@ -166,7 +166,7 @@ def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pyte
     pytest.importorskip("matplotlib")
     text = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
     examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 3
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for example in examples:
