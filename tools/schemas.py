@@ -15,11 +15,35 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from frontguard.schema import AnswerEntries, AnyAnswer, DemoAnswer
+from frontguard.schema import Amount, AnswerEntries, AnyAnswer, Pair, Text, Values
+
+
+class ReviewsAnswer(AnyAnswer):
+    """The analysis of the bundled review log, and the truth beside it."""
+
+    bombed: list[Text] = Field(default_factory=list)
+    """The movies that a campaign was against."""
+    true_means: Values
+    true_mean_set: list[Text] = Field(default_factory=list)
+    """The front of means had there been no campaign, and endless reviews."""
+
+
+class DemoAnswer(AnyAnswer):
+    """The JSON of `demo`: the robust answer, the mean-based one and the truth, two logs."""
+
+    true_pareto_set: list[Text]
+    mean_based: AnyAnswer
+    minutes: dict[Text, Pair]
+    """The true minutes of each treatment above and below the safe range."""
+    reviews: ReviewsAnswer
+    compiler_flags: AnyAnswer
+    seconds: Amount
+    """That measuring the treatments took."""
+
 
 FILE = Path(__file__).parents[1] / "docs" / "schemas" / "answer.json"
 
@@ -60,7 +84,7 @@ def described(kind: type, made: JsonSchemaValue) -> JsonSchemaValue:
     """
     said: dict[str, str] = {}
     for each in kind.__mro__[:-1][::-1]:
-        if each.__module__.startswith("frontguard."):
+        if each.__module__.startswith(("frontguard.", "tools.", "__main__")):
             said |= attribute_docstrings(each)
     for name, entry in made["properties"].items():
         if name in said:

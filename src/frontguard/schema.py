@@ -555,26 +555,3 @@ class AnyAnswer(AnswerEntries, Made):
                     if relative[name] and upper is not None and upper <= 0.0:
                         share = f"positive values of {name!r}, whose tolerance is a percentage"
                         raise wrong((*where, name), share, value)
-
-
-class ReviewsAnswer(AnyAnswer):
-    """The analysis of the bundled review log, and the truth beside it."""
-
-    bombed: list[Text] = []
-    """The movies that a campaign was against."""
-    true_means: Values
-    true_mean_set: list[Text] = []
-    """The front of means had there been no campaign, and endless reviews."""
-
-
-class DemoAnswer(AnyAnswer):
-    """The JSON of `demo`: the robust answer, the mean-based one and the truth, two logs."""
-
-    true_pareto_set: list[Text]
-    mean_based: AnyAnswer
-    minutes: dict[Text, Pair]
-    """The true minutes of each treatment above and below the safe range."""
-    reviews: ReviewsAnswer
-    compiler_flags: AnyAnswer
-    seconds: Amount
-    """That measuring the treatments took."""

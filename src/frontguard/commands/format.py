@@ -56,7 +56,6 @@ def masked_spec(text: str) -> str:
 
 
 def _with_variables(document: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any]]:
-    """The tables that may have an `env`."""
     tables = document.get("arm", [])
     for table in [document.get("run"), *(tables if isinstance(tables, list) else [tables])]:
         if isinstance(table, MutableMapping):
@@ -474,7 +473,6 @@ def _beginning(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _holds(data: Any, path: Path) -> bool:
-    """True if there is something at this path."""
     try:
         for part in path:
             data = data[part]

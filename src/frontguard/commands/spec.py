@@ -426,7 +426,6 @@ def _built(table: SpecToml, complain: Complaints, file: Path, shown: str) -> Spe
 
 
 def _question(table: SpecToml, complain: Complaints) -> tuple[Question, tuple[MetricSource, ...]]:
-    """The question of a spec, and the sources of its metrics."""
     names = [each.name for each, _ in table.objective]
     for number, name in enumerate(names):
         if name in names[:number]:

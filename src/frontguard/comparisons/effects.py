@@ -292,15 +292,7 @@ class Comparable:
 
 
 def against(intervals: Comparable, baseline: int, numbers: Ints) -> Comparisons:
-    """The arms of these numbers against a baseline, which is none of them.
-
-    >>> seconds = Objective("seconds", "minimize", tolerance="2%")
-    >>> low, high = seconds.inward([[2.0], [1.0]]), seconds.inward([[1.8], [0.9]])
-    >>> intervals = Comparable(["main", "pr"], (seconds,), (low + high) / 2, low, high, 0.95)
-    >>> effect = against(intervals, 0, np.array([1])).of(0)["seconds"]
-    >>> round(effect.ratio.low, 4), round(effect.ratio.high, 4), effect.contrast.word
-    (0.45, 0.5556, 'better')
-    """
+    """The arms of these numbers against a baseline, which is none of them."""
     n, M = len(numbers), len(intervals.metrics)
     difference, ratio = (Intervals(*(np.full((n, M), np.nan) for _ in range(3))) for _ in range(2))
     contrasts = np.full((n, M), int(Contrast.OPEN))

@@ -212,18 +212,14 @@ class GatePair:
     @classmethod
     def of(cls, given: PairEntries, metrics: Iterable[Objective], gates: Iterable[Gate]) -> GatePair:
         """The pair that was written down."""
-        told = ("name", "candidate", "baseline", "pulls", "baseline_pulls", "tests")
-        plain = {name: getattr(given, name) for name in told}
-        checks = ((metric, given.metrics[metric.name]) for metric in metrics)
-        return cls(
-            **plain,
-            checks=tuple(Check.of(metric, each) for metric, each in checks),
-            excluded=tuple(given.excluded),
-            limits=tuple(
-                LimitCheck(gate, Span.of(each), Outcome.called(each.outcome), each.holds_up_to, _cleaner(each))
-                for gate, each in zip(gates, given.limits, strict=True)
-            ),
+        names = ("name", "candidate", "baseline", "pulls", "baseline_pulls", "tests")
+        told = {name: getattr(given, name) for name in names}
+        checks = tuple(Check.of(metric, given.metrics[metric.name]) for metric in metrics)
+        limits = tuple(
+            LimitCheck(gate, Span.of(each), Outcome.called(each.outcome), each.holds_up_to, _cleaner(each))
+            for gate, each in zip(gates, given.limits, strict=True)
         )
+        return cls(**told, checks=checks, excluded=tuple(given.excluded), limits=limits)
 
 
 def gate_pair(
@@ -252,7 +248,7 @@ def gate_pair(
         (baseline, candidate), question.objectives, ends.estimates[:, :M], ends.lower[:, :M], ends.upper[:, :M],
         question.confidence, bounds,
     )  # fmt: skip
-    stands = [None] * (M + len(gates)) if lasts is None else [_known(last) for last in lasts.tolist()]
+    stands = [None] * (M + len(gates)) if lasts is None else finite(lasts)
     less = [None] * (M + len(gates)) if cleaner is None else list(cleaner)
     effects = against(intervals, 0, np.array([1])).of(0).effects
     checks = tuple(Check(*each) for each in zip(effects, stands[:M], less[:M], strict=True))
@@ -262,10 +258,6 @@ def gate_pair(
         for gate, code, last, cleaner in zip(gates, outcomes[M:].tolist(), stands[M:], less[M:], strict=True)
     )
     return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
-
-
-def _known(last: float) -> float | None:
-    return None if np.isnan(last) else last
 
 
 def _span(gate: Gate, mine: Intervals) -> Span:
@@ -334,14 +326,10 @@ class GateDetails:
         """Return what JSON that was checked has of a gate; None if it has nothing."""
         if given is None or question is None:
             return None
-        return cls(
-            pairs=tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs),
-            status=given.status,
-            only_baseline=tuple(given.only_baseline),
-            only_candidate=tuple(given.only_candidate),
-            every_row=given.every_row,
-            at_worst=None if given.at_worst is None else tuple(np.inf if x is None else x for x in given.at_worst),
-        )
+        pairs = tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs)
+        only = tuple(given.only_baseline), tuple(given.only_candidate)
+        worst = None if given.at_worst is None else tuple(np.inf if x is None else x for x in given.at_worst)
+        return cls(pairs, given.status, *only, given.every_row, worst)
 
 
 def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:

@@ -206,7 +206,6 @@ class _Score:
     knee: bool = False
 
     def of(self, values: Floats) -> Floats:
-        """The score of each row of inner values (n, M)."""
         if not len(self.columns):
             return np.zeros(len(values))
         with np.errstate(invalid="ignore"):  # ∞ − ∞ says nothing
@@ -224,7 +223,6 @@ class _Score:
 
 
 def _score_for(intervals: Comparable, numbers: Ints, listed: Bools, wish: Wish) -> _Score:
-    """What these arms are chosen by."""
     if wish.weights is not None:
         names = [metric.name for metric in intervals.metrics]
         columns = np.array([names.index(name) for name, _ in wish.weights])

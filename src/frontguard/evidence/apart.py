@@ -219,9 +219,6 @@ class Apart(Differences):
         return (IndependentArms(self.compared.arms),)
 
 
-# Means with a known deviation ---------------------------------------------------------------------------------------
-
-
 @inlined
 def _log_odds_and_prior(n_i: float, n_j: float, u_i: float, u_j: float, together: float) -> tuple[float, float]:
     """log det(I + ΣN) of bets whose deviations are as u_i to u_j, and what their prior adds to 1/n_i + 1/n_j."""
@@ -250,9 +247,6 @@ def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
         odds, prior = _log_odds_and_prior(pulls_i, pulls_j, u_i, u_j, TOGETHER_UNEQUAL)
         squared = min(squared, (2.0 * (threshold - share) + odds) * (apart + prior))
     return math.sqrt(squared)
-
-
-# Quantiles ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -437,9 +431,6 @@ def refresh_apart(
             if k != t:
                 _compare(intervals, levels, samples, asked, t, k, rule, apart)
                 _compare(intervals, levels, samples, asked, k, t, rule, apart)
-
-
-# Intervals of sorted measurements -------------------------------------------------------------------------------------
 
 
 MOST_SIZES = 12

@@ -227,9 +227,6 @@ def first_useful_clusters(keep: float, threshold: float, share: float, most: int
     return enough if enough <= most else -1
 
 
-# Intervals of sorted measurements -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Clustered(Ordered):
     """A sorted log with the cluster of every value.

@@ -457,9 +457,6 @@ def _checked_strength(value: object) -> float:
     return strength
 
 
-# The evidence of one count, for kernels: what is above has it for many counts at once --------------------------------
-
-
 @kernel
 def _stirling_rest_of_one(x: float) -> float:
     """`_stirling_rest` of one count."""

@@ -347,9 +347,6 @@ def refresh_all(intervals: Floats, arms: Ints, samples: Samples, pulls: Ints, ru
     return found_false
 
 
-# Differences of arms -------------------------------------------------------------------------------------------------
-
-
 class Compared(NamedTuple):
     """The arms that are compared, and in how many objectives: all pairs of K arms, or each with a baseline."""
 

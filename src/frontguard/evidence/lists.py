@@ -141,8 +141,6 @@ def counted_on(seen: Floats, taken: int) -> Floats:
     return xi
 
 
-# Intervals, read by item, in their order, and not from sorted samples -------------------------------------------------
-
 NEVER = 1e300
 """The logarithm of a wealth that no bets reach: the threshold of bounds that do not hold of a list."""
 

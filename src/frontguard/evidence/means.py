@@ -186,9 +186,6 @@ def highest_rate(ones: Floats, of: Floats, delta: float) -> Floats:
     return found
 
 
-# Of growing samples -----------------------------------------------------------------------------------------------
-
-
 @kernel
 def mean_interval(
     samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int, foreseen: float
@@ -252,9 +249,6 @@ def first_informative(
         middle = (fewest + most) // 2
         fewest, most = (fewest, middle) if informs(middle) else (middle, most)
     return most
-
-
-# What it says of itself, and of a log -----------------------------------------------------------------------------
 
 
 class BoundedMean(Kind):

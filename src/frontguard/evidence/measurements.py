@@ -126,9 +126,6 @@ class ComparedLog(Ordered):
         return arms, self.ordered_pairs or arms * (arms - 1), delta * arms / here
 
 
-# Work that threads share ----------------------------------------------------------------------------------------------
-
-
 def in_parts(work: Callable[[Ints], None], things: int) -> None:
     """Have some work done on each part of 0 … things − 1, in threads."""
     parts = max(1, min(things // _FEW, _PARTS_A_CORE * usable_cores()))
@@ -151,9 +148,6 @@ def _errors(values: Floats, starts: Ints, means: Floats, part: Ints, found: Floa
             away = values[i] - means[arm]
             squares += away * away
         found[arm] = np.sqrt(squares) / have if have > 0 else np.nan
-
-
-# Sums of bets ---------------------------------------------------------------------------------------------------------
 
 
 class _Column(NamedTuple):

@@ -323,9 +323,6 @@ def upper_differences(found: Floats, rule: PairRule, d: int) -> Floats:
     return np.asarray((2.0 * np.minimum(1.0, nu) - 1.0) * rule.reach[d])
 
 
-# Intervals of sorted measurements -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class PairedLog(ComparedLog, Clustered):
     """A log with clusters that are blocks, the same for all arms; `items` is the length of their list, 0 for none."""

@@ -222,8 +222,6 @@ def quantile_and_doubt(samples: Samples, record: Record, level: float) -> tuple[
     return estimate, low, ranked(samples, record, min(have - 1, int(np.ceil(middle + reach))))
 
 
-# What it says of itself, and of a log -----------------------------------------------------------------------------
-
 _FEW = 256  # numbers of pulls of which the ranks are kept
 
 

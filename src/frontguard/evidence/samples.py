@@ -277,9 +277,6 @@ def median(pool: Floats, table: Table, column: int) -> float:
     return middle
 
 
-# Columns that are kept sorted ----------------------------------------------------------------------------------------
-
-
 MOST_DIFFERENT = 32
 """Different values up to which they are counted; each takes as much as two values."""
 
@@ -474,7 +471,6 @@ def take_in(pool: Floats, beside: Floats, table: Table) -> Floats:
     return pool
 
 
-# Different values, and how often each came --------------------------------------------------------------------------
 # They lie in an array, sorted, from a place `first` on, and their counts (whole numbers, exact up to 2⁵³) `apart`
 # behind them.
 

@@ -215,9 +215,6 @@ def _tail_of_share(n: int, m: int, taken_x: int, taken_y: int) -> Floats:
     return np.minimum(tail, 1.0)
 
 
-# Many checks of a log -------------------------------------------------------------------------------------------------
-
-
 class CheckBounds(NamedTuple):
     """How far P candidates are from their baselines in M objectives, in inner values; all arrays are (P, M)."""
 

@@ -45,13 +45,7 @@ class Judgement:
 
 
 def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accuracy: float) -> Judgement:
-    """Judge the returned sets by the true medians, D (`bias`) and α (`accuracy`); an empty one never succeeds.
-
-    >>> verdict = judge([[True, False, False], [False, False, True]],
-    ...                 [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], bias=0.0, accuracy=0.1)
-    >>> verdict.success.tolist(), verdict.optimal_ratio.tolist(), verdict.off_front.tolist()
-    ([False, False], [0.5, 0.0], [0, 1])
-    """
+    """Judge the returned sets by the true medians, D (`bias`) and α (`accuracy`); an empty one never succeeds."""
     points = as_points(medians, name="medians")
     sets = np.asarray(returned, dtype=np.bool_)
     if sets.ndim != 2 or sets.shape[1] != len(points):

@@ -53,17 +53,7 @@ def profile(
     progress: Callable[[float], None] | None = None,
     **goal: Any,
 ) -> Profile:
-    """The robustness profile of a log from the threat model's ε upwards; `goal` is what `judge` takes besides.
-
-    >>> from frontguard import Objective, Prescient
-    >>> from frontguard.evidence.measurements import Ordered
-    >>> values = np.concatenate([np.arange(1000.0), np.arange(300.0, 1300.0)])
-    >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
-    >>> found = profile(reader, Prescient(0.0), accuracy=0.0, coverage=0.0, margin=0.0)
-    >>> found.per_arm.round(3).tolist(), round(found.front, 3)  # b is better by 300 of 1000 ranks
-    ([0.23, 0.23], 0.231)
-    """
+    """The robustness profile of a log from the threat model's ε upwards; `goal` is what `judge` takes besides."""
     step = resolution_for(len(reader.pulls)) if resolution is None else resolution
     if not 0.0 < step < 0.5:
         raise BadInput(f"resolution must be between 0 and 1/2; got {resolution!r}")
@@ -134,18 +124,7 @@ def levels_from(eps: float, step: float) -> Floats:
 
 
 def if_cleaner(reader: IntervalReader, threat: Threat, codes: Ints, **goal: Any) -> tuple[IfCleaner, ...]:
-    """The verdicts at the largest smaller ε that decides more than `codes` (K,), and at that which decides all it can.
-
-    >>> from frontguard import Objective, Prescient
-    >>> from frontguard.evidence.measurements import Ordered
-    >>> values = np.concatenate([np.arange(1000.0), np.arange(100.0, 1100.0)])
-    >>> log = Ordered(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
-    >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
-    >>> found = if_cleaner(reader, Prescient(0.2), np.full(2, int(Verdict.UNDECIDED)), **tolerances)
-    >>> [(each.contamination, [Verdict(code).word for code in each.codes]) for each in found]
-    [(0.028, ['beaten', 'keep'])]
-    """
+    """The verdicts at the largest smaller ε that decides more than `codes` (K,), and at the one that decides most."""
 
     @cache
     def at(eps: float) -> IfCleaner:
@@ -173,20 +152,7 @@ _SIDE_BY_SIDE = range(1_000, 200_000)  # arms of which levels are judged at once
 
 
 def needed(reader: IntervalReader, threat: Threat, verdicts: Verdicts, **goal: Any) -> Needed:
-    """The numbers of pulls that would settle the arms that `verdicts` leave open; `goal` is what `judge` takes besides.
-
-    >>> from frontguard import Objective, Prescient
-    >>> from frontguard.evidence.measurements import Ordered
-    >>> from frontguard.pareto.judge import judge
-    >>> values = np.concatenate([np.arange(100.0), np.arange(20.0, 120.0)])
-    >>> log = Ordered(["a", "b"], ("speed",), np.array([100, 100]), np.array([[0, 100, 200]]), (values,))
-    >>> tolerances = {"accuracy": 0.0, "coverage": 0.0, "margin": 0.0}
-    >>> reader = IntervalReader(log, [Objective("speed", "maximize")], 0.05)
-    >>> verdicts = judge(reader.read(Prescient(0.05)), **tolerances)
-    >>> more = needed(reader, Prescient(0.05), verdicts, **tolerances)
-    >>> more.arms.tolist(), more.pulls.tolist(), more.rival_pulls.tolist()
-    ([0, 1], [197, 197], [197, 197])
-    """
+    """The pulls that would settle the arms that `verdicts` leave open; `goal` is what `judge` takes besides."""
     arms = np.flatnonzero(verdicts.undecided)
     alive = np.flatnonzero(verdicts.codes != Verdict.BEATEN)
     ordered, alive_only = reader.ordered, reader.among(alive)

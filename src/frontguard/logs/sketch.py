@@ -47,17 +47,7 @@ EXACT = 3
 
 
 class Sketches:
-    """A log in bounded memory.
-
-    >>> rng = np.random.default_rng(1)
-    >>> values = np.sort(rng.normal(size=100_000))
-    >>> log = Sketches(("ms",), size=200)
-    >>> log.add(Ordered(["a"], ("ms",), np.array([100_010]), np.array([[0, 100_000]]), (values,)))
-    >>> reads, delta = log.readable(0.05)
-    >>> low, high = (reads.at(0, np.array([0]), np.array([50_000]), side) for side in (-1, 1))
-    >>> bool(low[0] <= values[49_999] <= high[0]), round(delta, 3)
-    (True, 0.045)
-    """
+    """A log in bounded memory."""
 
     def __init__(
         self, metrics: Sequence[str], size: int = DEFAULT_SIZE, bounds: Mapping[str, Sequence[float]] | None = None

@@ -107,15 +107,7 @@ def marked(path: Path | str, *, known: Iterable[CountedFile] = ()) -> tuple[Coun
 
 @dataclass(frozen=True, eq=False)
 class LogState:
-    """A log's data, how rows became values (columns, layout, which values fail), and which files they came from.
-
-    >>> first = Ordered(["a"], ("ms",), np.array([2]), np.array([[0, 2]]), (np.array([1.0, 3.0]),))
-    >>> second = Ordered(["a", "b"], ("ms",), np.array([1, 1]), np.array([[0, 1, 1]]), (np.array([2.0]),))
-    >>> both = LogState.from_ordered(first).merge(LogState.from_ordered(second))
-    >>> log, delta = both.readable(0.05)
-    >>> log.at(0, np.array([0]), np.array([2])).tolist(), delta
-    ([2.0], 0.05)
-    """
+    """A log's data, how rows became values (columns, layout, which values fail), and which files they came from."""
 
     data: Ordered | Sketches
     about: Mapping[str, Any]

@@ -208,7 +208,6 @@ class _Process:
         return measurement
 
     def kill(self) -> None:
-        """End it whatever it is doing."""
         self._process.kill()
 
     def close(self) -> None:

@@ -24,9 +24,6 @@ from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 
-# The tree ------------------------------------------------------------------------------------------------------------
-
-
 LEAF = 8
 """Points in a leaf, at most."""
 
@@ -257,9 +254,6 @@ _HANDFUL = 8  # points that all queries are compared with, without a kernel
 _PORTION = 20_000  # queries that are worth a thread of their own
 
 
-# Guards and maxima -------------------------------------------------------------------------------------------------
-
-
 def _choose_guards(points: Floats, among: Ints, queries: Floats, most: int) -> Ints:
     """Choose of the points `among`, one after another, the one that dominates most of the queries that are left.
 
@@ -427,9 +421,6 @@ def _on_stairs(steps: Floats, owners: Ints, queries: Floats) -> Ints:
     return found
 
 
-# What others call --------------------------------------------------------------------------------------------------
-
-
 def maxima(points: npt.ArrayLike) -> Ints:
     """Return the indices of the points that no other point dominates, ascending; of equal points only the first.
 
@@ -516,7 +507,6 @@ def worst_lead(queries: npt.ArrayLike, points: npt.ArrayLike, tolerance: npt.Arr
     return min(_shared(lambda queries, _: find_worst(tree, queries, allowed), asked, NOBODY))
 
 
-# Among known points -----------------------------------------------------------------------------------------------
 # x is *dominated* by y (x ≺ y) when y is at least as good in every objective and strictly better in one, so that equal
 # points never dominate each other.
 
@@ -556,9 +546,6 @@ def suboptimality_gaps(points: npt.ArrayLike) -> Floats:
     for best in array[pareto_mask(array)]:
         gaps = np.maximum(gaps, (best - array).min(axis=1))
     return gaps
-
-
-# Portions and checks -----------------------------------------------------------------------------------------------
 
 
 def _shared(work: Callable[[Floats, Ints], T], queries: Floats, exclude: Ints) -> list[T]:

@@ -120,14 +120,6 @@ def judge(
 
     With limits, one at least, intervals have columns for what is limited behind those of the M objectives. `briefly`
     takes half of the time, and does not ask who decides an arm, nor by how much.
-
-    >>> def interval(low, high):
-    ...     middle = (np.asarray(low) + np.asarray(high)) / 2
-    ...     return ArmIntervals(np.asarray(low), np.asarray(high), middle, middle, middle)
-    >>> low = [[1.0, 4.0], [4.0, 1.0], [0.0, 0.0], [0.9, 3.9]]
-    >>> verdicts = judge(interval(low, np.asarray(low) + 0.5), [0.1, 0.1], [0.7, 0.7], [0.0, 0.0])
-    >>> [Verdict(code).word for code in verdicts.codes], verdicts.decided_by.tolist()
-    (['undecided', 'keep', 'beaten', 'undecided'], [3, 0, 0, 0])
     """
     checked_goal(goal)
     if limits is not None:
@@ -408,7 +400,6 @@ def _follow(decided_by: Ints) -> None:
         decided_by[some] = by
 
 
-# The promise for the kept arms ---------------------------------------------------------------------------------------
 # One slack holds of all objectives alike: the least s with which γ + s and c + s are true of what is returned. Where
 # the same s is true of the others alone, exact objectives are promised as they were asked for. That is looked at, and
 # not assumed: where an arm is beaten by just what is known exactly, it needs the slack too. Proof: theory.md, (o).

@@ -145,9 +145,6 @@ def checked_tolerance(value: npt.ArrayLike, objectives: int, name: str) -> Float
     return one_for_each(value, objectives, name, lambda array: array >= 0.0, "finite and not negative")
 
 
-# Relations -----------------------------------------------------------------------------------------------------------
-
-
 _SMALLEST = float(np.finfo(np.float64).tiny)
 """More than nothing, and less than any difference of two values that are not equal."""
 
@@ -226,9 +223,6 @@ def gain_above(intervals: Floats, j: int, d: int) -> float:
     return gain if gain == gain else (0.0 if intervals[j, REFUTED, d] == 2.0 else np.inf)
 
 
-# Beaten --------------------------------------------------------------------------------------------------------------
-
-
 @inlined
 def dominated(intervals: Floats, i: int, j: int) -> bool:
     """Tell whether m_i ≺ m_j for certain: H_i − L_j ≤ 0 in every objective, and < 0 in one."""
@@ -245,9 +239,6 @@ def dominated(intervals: Floats, i: int, j: int) -> bool:
 def find_dominating(upper: Floats, lower: Floats) -> Ints:
     """Return for each arm, given by its H, one of those given by their L that it is `dominated` by; −1 for none."""
     return dominators(upper, lower)
-
-
-# Kept ----------------------------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -294,9 +285,6 @@ def find_strongest_rivals(
     return rivals, shortfalls
 
 
-# Matched -------------------------------------------------------------------------------------------------------------
-
-
 @inlined
 def uncovered(intervals: Floats, coverage: Floats, i: int, k: int) -> float:
     """Return max over objectives of H_i − L_k − c: at most 0 if k covers i."""
@@ -315,9 +303,6 @@ def find_covering(upper: Floats, lower: Floats, coverage: Floats) -> Ints:
 def worst_uncovered(upper: Floats, lower: Floats, coverage: Floats) -> float:
     """Return how far the worst of the arms, by H, is `uncovered` by the nearest, by L: −∞ for no arm, +∞ by none."""
     return -worst_lead(upper, lower, -coverage)
-
-
-# Candidates --------------------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -353,9 +338,6 @@ def find_leaders(estimates: Floats, of_others: Floats) -> Ints:
         return np.full(len(estimates), 0 if len(of_others) else -1)
     leaders, _ = best_leads(estimates, of_others[known], np.zeros(estimates.shape[1]))
     return known[leaders]
-
-
-# The short list ----------------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -396,9 +378,6 @@ def find_inside(
     own = np.arange(len(lower)) if own is None else own
     _, shortfalls = find_strongest_rivals(lower, upper, accuracy, own, enough=_SMALLEST, tree=tree)
     return shortfalls <= 0.0
-
-
-# Constraints ---------------------------------------------------------------------------------------------------------
 
 
 LOWEST = -1e300
@@ -485,9 +464,6 @@ def veiled_intervals(intervals: ArmIntervals, limits: LimitRule, objectives: int
     unlikely = (keeping == OPEN) & (seems != FEASIBLE)
     read.estimates[unlikely] = read.doubt_low[unlikely] = read.doubt_high[unlikely] = -np.inf
     return read, keeping
-
-
-# What pairs promise ---------------------------------------------------------------------------------------------------
 
 
 def promised_of_pairs(intervals: Floats, alive: Ints, inside: Bools, goal: Goal) -> tuple[Floats, Floats]:

@@ -48,8 +48,6 @@ from frontguard.verdicts import BEATEN, EXCLUDED, INFEASIBLE, KEEP, MATCHED, OPE
 LARGE = 1e300
 """Of either sign: what is beyond is as good as it, and sums stay numbers."""
 
-# Alive arms ----------------------------------------------------------------------------------------------------------
-
 
 @kernel
 def skyline(intervals: Floats, column: int, alive: Ints, count: int, front: Ints) -> int:
@@ -150,9 +148,6 @@ def revive(standing: Standing) -> None:
             count += 1
     record.alive = count
     record.revive = 0
-
-
-# Candidates ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -297,9 +292,6 @@ def pursue(standing: Standing, goal: Goal) -> int:
             still_open += 1
         count_short(standing, goal, i)
     return still_open
-
-
-# Matched arms --------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -483,9 +475,6 @@ def list_now(standing: Standing, goal: Goal) -> None:
                 size += 1
             if k >= 0 and k != i:
                 arms[i].status, arms[i].decided_by = MATCHED, k
-
-
-# The whole ---------------------------------------------------------------------------------------------------------
 
 
 @kernel

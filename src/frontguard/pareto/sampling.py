@@ -262,7 +262,6 @@ def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
     return np.sort(asked)
 
 
-# Polishing: estimates that still move after the certificate ----------------------------------------------------------
 # An arm is looked at whenever its pulls have doubled. Once none of its estimates has moved by more than a share of the
 # tolerance since, it is *steady*, for good.
 

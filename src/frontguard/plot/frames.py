@@ -254,7 +254,6 @@ def bounded(layer: Layer, panel: Panel, frame: Frame, beyond: float) -> Layer:
 
 
 def _limits(axis: Axis, parts: Sequence[Floats]) -> Limits:
-    """The ends of an axis."""
     if axis.names:
         low, high = -0.5, len(axis.names) - 0.5
     else:

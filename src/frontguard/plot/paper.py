@@ -169,7 +169,6 @@ def _titled(axis: Axis, room: int) -> str:
 
 
 def _heading(axes: Axes, panel: Panel, width: float) -> None:
-    """A panel's title, and its note in small letters below that."""
     note = wrapped(panel.note, round(13.0 * width), 2)
     lines = wrapped(panel.title, round(11.5 * width), 3)
     if lines:
@@ -215,12 +214,10 @@ _MARKS = {
 
 
 def _colour(look: Look) -> str:
-    """Its colour, or that of text."""
     return look.colour or _TEXT
 
 
 def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> None:
-    """Draw one layer; `depth` orders them."""
     layer = bounded(layer, panel, frame, beyond=0.1)
     match layer:
         case parts.Region():
@@ -265,7 +262,6 @@ def _shade(look: Look, opacity: float) -> tuple[float, float, float, float]:
 
 
 def _mark(look: Look) -> dict[str, Any]:
-    """A mark's shape, size and filling."""
     shape, factor = _MARKS[look.mark]
     hollow = not look.filled or look.mark == "ring"
     return {
@@ -279,7 +275,6 @@ def _mark(look: Look) -> dict[str, Any]:
 
 
 def _line(look: Look) -> dict[str, Any]:
-    """A line's colour, width and dashes."""
     return {"color": _colour(look), "linewidth": look.width, "linestyle": (0, look.dash) if look.dash else "-"}
 
 

@@ -331,7 +331,6 @@ def _printed(look: Look) -> Look:
 
 
 def _samples(row: Any) -> tuple[float, float, float, str]:
-    """The value and the ends of its bar, and what is said of them."""
     said = f"{number(row.sc)} samples, {number_of(row.runs, 'run')}"
     if row.sc_low is None or row.sc_high is None:  # a single run has no spread
         return row.sc, row.sc, row.sc, said

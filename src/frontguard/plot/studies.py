@@ -564,7 +564,6 @@ def _what(objective: Objective) -> str:
 
 
 def _caption(columns: Sequence[_Column]) -> str:
-    """Say what is shown, and what of it is a hint only."""
     said = ["Values in the order in which they were told."]
     if any(column.objective.has_quantile for column in columns):
         said.append(

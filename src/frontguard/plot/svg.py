@@ -2,12 +2,6 @@
 
 All looks are attributes, and words have the colour of the page's text: it is right on white and on black. What has a
 key has a name that stays the same from drawing to drawing, so that a page can move what is there already.
-
->>> from frontguard.plot.picture import KEEP, Points
->>> points = Points(np.array([1.0]), np.array([2.0]), KEEP, ("an arm",), keys=(7,))
->>> svg = drawn(Picture(((Panel(Axis("x"), Axis("y"), (points,)),),), "One arm"), prefix="front-")
->>> 'id="front-mark-7"' in svg.markup()
-True
 """
 
 from __future__ import annotations
@@ -176,7 +170,6 @@ class PanelRoom:
 
 
 def _tick_lines(panel: Panel) -> int:
-    """Lines of the words under the x ticks."""
     return 2 if panel.x.names else 1
 
 
@@ -344,7 +337,6 @@ def _legend_height(legend_rows: Sequence[object]) -> float:
 
 
 def _legend(legend_rows: list[list[tuple[Look, str]]], picture: Picture, left: float, top: float) -> Element:
-    """Samples and labels from the upper left corner on."""
     pieces: list[Element] = []
     for number_of_row, row in enumerate(legend_rows):
         x, y = left, top + 6.0 + (number_of_row + 0.5) * _ROW
@@ -564,7 +556,6 @@ def _density(layer: parts.Density, pen: Pen) -> Iterator[Element]:
 
 
 def _region(layer: parts.Region, pen: Pen) -> Iterator[Element]:
-    """A polygon, lightly shaded."""
     x, y = pen.sheet.x(layer.x), pen.sheet.y(layer.y)
     known = ~(np.isnan(x) | np.isnan(y))
     path = polygon(x[known], y[known])

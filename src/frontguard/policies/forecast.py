@@ -344,13 +344,7 @@ def _go_on(  # noqa: C901 (one loop that is compiled whole: calls of parts would
 
 
 def forecast(policy: Certified) -> PullForecast:
-    """Guess how many pulls, beyond those told, it takes until the policy is certified, whatever its budget.
-
-    >>> from frontguard import Prescient
-    >>> policy = Certified(2, 1, threat=Prescient(0.1), accuracy=0.1)
-    >>> forecast(policy)
-    PullForecast(pulls_left=None, outlook='unmeasured', arms=(), unmeasured=2)
-    """
+    """Guess how many pulls, beyond those told, it takes until the policy is certified, whatever its budget."""
     standing = policy.standing.copy()
     control = standing.control[0]
     if control["stop"] == CERTIFIED or policy.status == "certified":

@@ -87,9 +87,10 @@ class _Body:
         self._tables = count(1)
 
     def made(self) -> list[Element]:
-        """Skip link, header, main and footer."""
         report = self.report
         facts = (element("div", {}, *_fact(fact)) for fact in report.facts)
+        warnings = _section("warnings", "Warnings", _list(report.warnings), **{"class": "warnings"})
+        steps = element("dl", {"class": "steps"}, *(child for step in report.reproduce for child in _fact(step)))
         return [
             element("a", {"class": "skip", "href": "#table"}, "Skip to the table"),
             element("header", {}, element("h1", {"dir": "auto"}, one_line(report.title, 300)), *self._answer()),
@@ -97,11 +98,11 @@ class _Body:
                 "main",
                 {},
                 *(self._figure(each, "h2" if len(report.pictures) > 1 else None) for each in report.pictures),
-                self._warnings(),
+                warnings if report.warnings else None,
                 element("section", {"aria-label": "In short"}, element("dl", {"class": "facts"}, *facts)),
                 self._main_table(),
                 *map(self._part, report.parts),
-                self._reproduce(),
+                _section("again", "How to reproduce it", steps) if report.reproduce else None,
             ),
             element("footer", {}, element("p", {}, report.made)),
         ]
@@ -114,10 +115,6 @@ class _Body:
             element("p", {"class": f"answer{long}", "dir": "auto"}, report.answer),
             element("p", {"class": f"status {kind}".strip()}, report.status_words),
         ]
-
-    def _warnings(self) -> Element | None:
-        warnings = self.report.warnings
-        return _section("warnings", "Warnings", _list(warnings), **{"class": "warnings"}) if warnings else None
 
     def _main_table(self) -> Element:
         table = self.report.table
@@ -185,10 +182,6 @@ class _Body:
             "div", {"class": f"scroll{tall}", "role": "region", "tabindex": "0", "aria-labelledby": name}, made
         )
         return [box, *([element("p", {"class": "rest"}, table.rest)] if table.rest else [])]
-
-    def _reproduce(self) -> Element | None:
-        steps = [child for step in self.report.reproduce for child in _fact(step)]
-        return _section("again", "How to reproduce it", element("dl", {"class": "steps"}, *steps)) if steps else None
 
 
 def _section(name: str, heading: str, *children: Element | None, **attributes: str) -> Element:

@@ -4,38 +4,18 @@
 - `facts`: what it guarantees, limits, costs, a guess; what only a complete log tells, and the state of a study.
 """
 
-from frontguard.comparisons.effects import Intervals
-from frontguard.results.answer import Answer
-from frontguard.results.facts import (
-    LIMITS,
-    WORDS,
-    ArmParts,
-    Certificate,
-    CostSoFar,
-    Guess,
-    IfCleaner,
-    Kept,
-    LogDetails,
-    Needed,
-    Origin,
-    Profile,
-    StudyDetails,
-)
-
-__all__ = [
-    "LIMITS",
-    "WORDS",
-    "Answer",
-    "ArmParts",
-    "Certificate",
-    "CostSoFar",
-    "Guess",
-    "IfCleaner",
-    "Intervals",
-    "Kept",
-    "LogDetails",
-    "Needed",
-    "Origin",
-    "Profile",
-    "StudyDetails",
-]
+from frontguard.comparisons.effects import Intervals as Intervals
+from frontguard.results.answer import Answer as Answer
+from frontguard.results.facts import LIMITS as LIMITS
+from frontguard.results.facts import WORDS as WORDS
+from frontguard.results.facts import ArmParts as ArmParts
+from frontguard.results.facts import Certificate as Certificate
+from frontguard.results.facts import CostSoFar as CostSoFar
+from frontguard.results.facts import Guess as Guess
+from frontguard.results.facts import IfCleaner as IfCleaner
+from frontguard.results.facts import Kept as Kept
+from frontguard.results.facts import LogDetails as LogDetails
+from frontguard.results.facts import Needed as Needed
+from frontguard.results.facts import Origin as Origin
+from frontguard.results.facts import Profile as Profile
+from frontguard.results.facts import StudyDetails as StudyDetails

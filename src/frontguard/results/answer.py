@@ -180,7 +180,8 @@ class Answer:
             return found
         codes, inner = self.verdict_codes[arms], self.inner
         which = (codes == Verdict.MATCHED) | ((codes == Verdict.BEATEN) & (self.decided_by[arms] >= 0))
-        tolerance, listed = self._tolerances(), np.flatnonzero(self.having(Verdict.KEEP))
+        listed = np.flatnonzero(self.having(Verdict.KEEP))
+        tolerance = tolerances(self.metrics) if self.metrics else np.zeros(len(self.objectives))
         found[which] = find_replacing(
             inner.lower, inner.upper, inner.estimates, tolerance, arms[which], listed, self.decided_by
         )
@@ -226,9 +227,6 @@ class Answer:
             if best:
                 found[self.arms[i]] = tuple(Excelling(self.objectives[d], bool(certain[n, d])) for d in best)
         return found
-
-    def _tolerances(self) -> Floats:
-        return tolerances(self.metrics) if self.metrics else np.zeros(len(self.objectives))
 
     def _replacements(self, arms: Ints, by: Ints) -> Iterator[tuple[str, Replacement]]:
         """What is certain of each of these arms and the one that does for it, where what that costs is bounded."""

@@ -52,28 +52,12 @@ class Certificate:
     @classmethod
     def of(cls, given: CertificateEntries, objectives: Sequence[Objective]) -> Certificate:
         """The certificate that was written down; with a number for each objective where these are known."""
-        return cls(
-            accuracy=_amounts(given.accuracy, objectives),
-            coverage=_amounts(given.coverage, objectives),
-            confidence=given.confidence,
-            threat=given.threat,
-            contamination=given.contamination,
-            relative=tuple(objective.relative for objective in objectives),
-            void=given.void,
-            arms=given.arms,
-            excluded=tuple(given.excluded),
-            limits=tuple(given.limits),
-            by_column=tuple(given.by_column),
-        )
+        told = dict(given) | {name: tuple(getattr(given, name)) for name in ("excluded", "limits", "by_column")}
+        amounts = {name: _amounts(told[name], objectives) for name in ("accuracy", "coverage")}
+        return cls(**told | amounts, relative=tuple(objective.relative for objective in objectives))
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
-        """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one.
-
-        >>> seconds = Objective("seconds", "minimize", tolerance="2%")
-        >>> inner = Certificate(seconds.inner_tolerance, seconds.inner_tolerance, 0.95, "prescient", 0.1)
-        >>> round(inner.in_units([seconds]).accuracy[0], 6)
-        0.02
-        """
+        """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one."""
         return replace(
             self,
             accuracy=differences_in_units(objectives, _each(self.accuracy, objectives)),

@@ -592,7 +592,6 @@ class PostgresStorage(Storage):
             )
 
     def _version(self, connection: Connection[Any]) -> int:
-        """Return the version of the tables in the database: 0 where there are none."""
         # The catalogue itself is read: `to_regclass` remembers that there was nothing before another process made it.
         there = "SELECT FROM pg_tables WHERE schemaname = %s AND tablename = 'version'"
         if connection.execute(there, [self._schema]).fetchone() is None:

@@ -39,18 +39,7 @@ LEVELS = (0.4, 0.7, 1.0)
 
 
 class Watch:
-    """Reads the log of a study and raises alarms, at a cost about linear in what is new.
-
-    >>> from frontguard import Prescient
-    >>> watch = Watch(["a", "b"], [Objective("speed", "maximize")], Prescient(0.1))
-    >>> watch.plan([0, 1] * 20)
-    >>> values = np.array([[float("nan")] if pull % 4 == 0 else [1.0] for pull in range(40)])
-    >>> watch.tell(np.arange(1, 41), values, ["exit code 1" if pull % 4 == 0 else "" for pull in range(40)])
-    >>> for alarm in watch.alarms():
-    ...     print(alarm)
-    arm 'a': 10 of 20 pulls failed (10 × exit code 1); 10% contamination would make it 10 or more with probability
-    7.2e-06
-    """
+    """Reads the log of a study and raises alarms, at a cost about linear in what is new."""
 
     def __init__(
         self,

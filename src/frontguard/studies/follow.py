@@ -150,19 +150,6 @@ class Follower:
     ------
     BadInput
         There is no such study.
-
-    >>> from frontguard import Objective, Prescient, Study
-    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
-    >>> follower = Follower(study.storage, "study")
-    >>> study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
-    [True, ...
-    >>> overview = follower.catch_up()
-    >>> overview.told, overview.answer.pulls, overview.out
-    (30, 30, 0)
-    >>> follower.measurements(1, most=2).values.tolist()
-    [[2.0], [2.0]]
-    >>> follower.catch_up() is overview  # as long as nothing is new
-    True
     """
 
     def __init__(self, storage: Storage, name: str) -> None:
@@ -403,7 +390,6 @@ class _PullsByArm:
         self._count = np.zeros(len(settings.arms), np.int64)
 
     def add(self, arms: Ints, told: Told) -> None:
-        """Append told pulls, of these arms (n,)."""
         self._count += np.bincount(arms, minlength=len(self._count))
         told = replace(
             told, reasons=tuple(map(intern, told.reasons)), workers=tuple(map(intern, map(str, told.workers)))
@@ -420,7 +406,6 @@ class _PullsByArm:
         return np.concatenate([np.empty(0), *at]), np.concatenate([np.empty(0, np.bool_), *failed])
 
     def joined(self) -> Told:
-        """Return all as one."""
         return Told.joined([self._none, *(told for _, told in self._pieces)])
 
     def of(self, arm: int, most: int) -> Measurements:

@@ -236,13 +236,7 @@ SLACK = 1e-9
 
 
 class Spending:
-    """What told pulls of K arms have cost, in their order, and a further one would; however many are taken at a time.
-
-    >>> spent = Spending(["a", "b"], Cost("seconds"))
-    >>> spent.add(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, np.nan, 8.0]))
-    >>> spent.typical.tolist(), spent.by_arm.tolist()
-    ([2.0, 8.0], [4.0, 16.0])
-    """
+    """What told pulls of K arms have cost, in their order, and a further one would, however they are taken."""
 
     def __init__(self, names: Sequence[str], cost: Cost) -> None:
         self.cost, arms = cost, len(names)

@@ -371,7 +371,6 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 
 
 def _host_to_show(address: str, port: int, rules: Rules, allowed: Sequence[str]) -> str:
-    """The host and port of the URL that people are given."""
     if rules.by_address:
         named = rules_for("127.0.0.1", port, allowed).hosts - rules_for("127.0.0.1", port).hosts
         return min(named) if named else f"localhost:{port}"

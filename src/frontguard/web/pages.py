@@ -140,14 +140,12 @@ def _head(overview: Overview) -> Element:
 
 
 def _answer(found: Answer) -> Element:
-    """The answer in a sentence, and what it guarantees."""
     heading = element("h2", {"class": "unseen"}, "The answer")
     promise = line("guarantee", guarantee(found)) if found.pulls else None
     return region("answer", None, heading, line("answer", answer(found)), promise)
 
 
 def _facts(overview: Overview, plain: Answer) -> Element:
-    """Counts, pace and forecast."""
     facts = [fact for fact in facts_of(plain) if fact.label in ("Pulls", "Failed")]
     if overview.status == "running":
         pace = plain.state.pulls_a_second
@@ -231,7 +229,6 @@ def _course(overview: Overview, address: Address) -> dict[str, Element]:
 
 
 def _warnings(overview: Overview) -> Element:
-    """Alarms and other warnings, with the evidence."""
     said = overview.answer.warnings
     if not said:
         return nothing("warnings")
@@ -366,7 +363,6 @@ def arm_page(overview: Overview, address: Address, measurements: Measurements, b
 
 
 def _arm_head(overview: Overview, address: Address, arm: int) -> Element:
-    """The arm's name, the way back, and the arms before and after it."""
     result = overview.answer
     names = result.arms
     above = (" / ", element("a", {"href": address.to()}, called(overview.name)))
@@ -384,7 +380,6 @@ def _arm_head(overview: Overview, address: Address, arm: int) -> Element:
 
 
 def _verdict(overview: Overview, address: Address, arm: int) -> Element:
-    """The verdict and its reason, with the interval of each objective."""
     result = overview.answer
     rival = int(result.decided_by[arm])
     compare: Element | None = None
@@ -438,7 +433,6 @@ def rivals_of(result: Answer, arm: int, baseline: str | None) -> list[int]:
 
 
 def _compared(result: Answer, address: Address, arm: int, baseline: str | None) -> Element:
-    """Comparisons of the arm with the baseline, or with the arms that are returned."""
     rivals = rivals_of(result, arm, baseline)
     if not rivals or not result.pulls_per_arm[arm]:
         return nothing("compared")
@@ -466,7 +460,6 @@ def _boxes(overview: Overview, arm: int) -> Element:
 
 
 def _values(overview: Overview, measurements: Measurements) -> Element:
-    """All values of the arm, with those that look contaminated."""
     shown, last = len(measurements.pulls), len(measurements.objectives) - 1
     if not shown:
         return region("values", "What was measured", line("waiting", "Nothing is measured yet."))
@@ -487,7 +480,6 @@ def _values(overview: Overview, measurements: Measurements) -> Element:
 
 
 def _latest(measurements: Measurements) -> Element:
-    """The latest pulls, one by one, the last first."""
     count = len(measurements.pulls)
     if not count:
         return nothing("latest")
