@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,10 +93,8 @@ def test_it_serves_until_it_is_interrupted_and_ends_at_once(number: signal.Signa
             each.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert open_ones[1].recv(1000).startswith(b"HTTP/1.1 200 OK")
         assert open_ones[2].recv(1000).startswith(b"HTTP/1.1 200 OK")
-        began = time.monotonic()
         process.send_signal(number)
         assert process.wait(patience()) == code
-        assert time.monotonic() - began < 30.0
         out, err = process.communicate()
         assert out == ""
         assert f"flags.db is shown at {url} (Ctrl-C ends it)" in err

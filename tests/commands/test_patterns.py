@@ -24,6 +24,7 @@ from frontguard.commands.process import Patterns, Stopped, TookTooLong
 from frontguard.commands.spec import MetricSource
 from tests.cli.commands import FRONTGUARD
 from tests.support.snapshots import said
+from tests.support.waiting import patience, soon
 
 SOON = 20.0  # seconds, far less than any of these would take unstopped
 HOPELESS = [  # pattern, text: exponential, quadratic, quadratic with backtracking
@@ -60,9 +61,11 @@ def test_a_pattern_that_takes_for_ever_fails_in_the_time_of_the_pull(
     monkeypatch.setattr(arm, "_LEAST_FOR_A_PATTERN", 0.1)
     (tmp_path / "out").write_text(text)
     sources = [MetricSource("x", "regex", pattern=pattern), MetricSource("seconds", "seconds")]
-    began = time.monotonic()
-    outcome = run_pull(["cat", "out"], sources, cwd=tmp_path, timeout=0.3)
-    assert time.monotonic() - began < SOON
+    for timeout in (0.3, 3.0, 30.0):  # a busy machine may take its time to start what prints
+        with soon():
+            outcome = run_pull(["cat", "out"], sources, cwd=tmp_path, timeout=timeout)
+        if outcome.values["seconds"] is not None:
+            break
     assert said(outcome.reason) == snapshot(name="took too long")
     assert outcome.values["x"] is None
     assert outcome.values["seconds"] is not None  # it fails alone
@@ -160,7 +163,7 @@ def test_ctrl_c_while_a_pattern_is_looked_for(tmp_path: Path) -> None:
             time.sleep(0.3)
             assert run.poll() is None  # waits for what is under way
             run.send_signal(signal.SIGINT)
-            assert run.wait(SOON) == 130
+            assert run.wait(patience()) == 130
             assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in matchers)
         finally:
             run.kill()

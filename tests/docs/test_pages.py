@@ -15,8 +15,9 @@ import pytest
 from tests.docs.pages import OF_THE_SITE, ROOT, RUN, SHOWN, Block, blocks, indented_blocks, pages
 from tests.support import warm
 from tests.support.servers import NoServer, shared_server
+from tests.support.waiting import patience
 
-LONGEST = 120.0  # seconds for a block ...
+LONGEST = 120.0  # seconds for a block on a quiet machine ...
 LONGEST_OF_LONG = 7200.0  # ... and for one that `make audit` alone runs
 
 NOT_RUN = {
@@ -105,7 +106,7 @@ def run_block(block: Block, names: dict[str, Any]) -> None:
             ["bash", "-euo", "pipefail", "-c", text],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=LONGEST_OF_LONG if block.said == "long" else LONGEST,
+            timeout=patience(LONGEST_OF_LONG if block.said == "long" else LONGEST),
         )
         wanted = int(block.what) if block.said == "exit" else 0
         assert done.returncode == wanted, (
@@ -124,7 +125,7 @@ def run_until_interrupted(text: str) -> None:
             said = running.stdout.readline()
             time.sleep(0.2)
             os.killpg(running.pid, signal.SIGINT)
-            rest, _ = running.communicate(timeout=LONGEST)
+            rest, _ = running.communicate(timeout=patience(LONGEST))
         finally:
             if running.poll() is None:
                 os.killpg(running.pid, signal.SIGKILL)

@@ -193,7 +193,7 @@ def test_a_value_that_workers_cannot_load_brings_none_of_them_down(
 
 
 def test_ctrl_c_leaves_no_task_on_the_cluster(cluster: Cluster, tmp_path: Path) -> None:
-    """The first one waits for what is under way; the second one gives it up, and ends within seconds."""
+    """The first one waits for what is under way, which does not end; the second one gives it up."""
     over = tmp_path / "over"
 
     def evaluate(values: tuple[float, float]) -> tuple[float, float]:
@@ -202,16 +202,15 @@ def test_ctrl_c_leaves_no_task_on_the_cluster(cluster: Cluster, tmp_path: Path) 
         return values
 
     def interrupt(progress: RunProgress) -> None:
-        if progress.out == 2 and (not progress.stopping or not given_up):
-            given_up.extend([time.monotonic()] if progress.stopping else [])
+        if progress.out == 2 and len(pressed) < 2:
+            pressed.append(progress.stopping)
             os.kill(os.getpid(), signal.SIGINT)
 
-    given_up: list[float] = []
+    pressed: list[bool] = []
     with distributed.Client(cluster.place, set_as_default=False) as client:
         with pytest.raises(KeyboardInterrupt):
             run(evaluate, executor=client, progress=interrupt)
         over.touch()  # a thread of a worker cannot be ended: only the scheduler can forget what it is at
-        assert time.monotonic() - given_up[0] < 10.0
         until(lambda: not tasks_of(client), "the scheduler has forgotten all tasks")
 
 

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.measure.drive import Broken, FirstMistake, Loop, RunProgress
-from frontguard.storage.contract import End, Pull
+from frontguard.storage.contract import End, MemoryStorage, Pull
 from frontguard.studies.measurement import CANCELLED, Measurement
 from frontguard.studies.study import Study
 from tests.measure.driving import (
@@ -31,6 +31,7 @@ from tests.measure.driving import (
     values_of,
 )
 from tests.support.snapshots import refused
+from tests.support.waiting import until
 
 # To the end -----------------------------------------------------------------------------------------------------------
 
@@ -96,16 +97,33 @@ def test_waits_for_the_pulls_of_others() -> None:
     assert study.status != "running"  # it did not give up before
 
 
+class OwnClock(MemoryStorage):
+    """Leases run out by a clock that stands still until a test lets time pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def pass_(self, seconds: float, pull: Pull) -> None:
+        """Let time pass, and wait until the lease of a pull that is under way is renewed."""
+        (end,) = (each.deadline for each in self.leases("study") if each.id == pull.id)
+        self._now += seconds
+        until(lambda: any(each.id == pull.id and each.deadline > end for each in self.leases("study")))
+
+
 def test_a_worker_that_lives_keeps_its_lease(threads: ThreadPoolExecutor) -> None:
     """A pull that takes many times its lease, while another worker of the study asks for what is lost."""
-    study, begun = a_study(max_pulls=15, lease=0.4), list[int]()
-    other = a_study(study.storage, max_pulls=15, worker="elsewhere")
+    storage, begun = OwnClock(), list[int]()
+    study, other = (a_study(storage, max_pulls=15, lease=0.4, worker=name) for name in ("here", "elsewhere"))
 
     def measure(pull: Pull) -> Measurement:
         begun.append(pull.id)
         if pull.id == 1:
-            for _ in range(8):
-                time.sleep(0.2)
+            for _ in range(10):
+                storage.pass_(0.1, pull)
                 other._give_up_the_lost()
         return values_of(pull)
 
@@ -115,13 +133,14 @@ def test_a_worker_that_lives_keeps_its_lease(threads: ThreadPoolExecutor) -> Non
 
 
 def test_a_pull_evaluated_in_this_thread_keeps_its_lease() -> None:
-    study = a_study(max_pulls=3, lease=0.4)
-    other = a_study(study.storage, max_pulls=3, worker="elsewhere")
+    storage = OwnClock()
+    study, other = (a_study(storage, max_pulls=3, lease=0.4, worker=name) for name in ("here", "elsewhere"))
 
     def measure(pull: Pull) -> Measurement:
         if pull.id == 2:
-            time.sleep(1.0)
-            other._give_up_the_lost()
+            for _ in range(5):
+                storage.pass_(0.1, pull)
+                other._give_up_the_lost()
         return values_of(pull)
 
     assert drive(study, at_once(measure), workers=1) == "done"

@@ -14,8 +14,11 @@ import pytest
 from frontguard.storage.contract import End, Plan, Storage, Tell
 from tests.support.forks import Child, fork, shared
 from tests.support.storages import SHARED, STORAGES, Place
+from tests.support.waiting import patience
 
 WRITERS = 8
+LONGER = 20
+"""How many times its tells a writer goes on for until all others had a turn: the machine may give it its own first."""
 
 
 def begin(storage: Storage, pulls: int) -> None:
@@ -32,12 +35,12 @@ def told_by(pull: int) -> Tell:
 
 def hammer(place: Place, each: int) -> None:
     """Processes that tell one pull after another, all at once; then see what became of it."""
+    most = LONGER * each
     with place.open() as storage:
-        begin(storage, WRITERS * each)
+        begin(storage, WRITERS * most)
     ready = shared(WRITERS)
     done = shared(WRITERS)  # tells acknowledged so far
-    when_first_ended = shared(WRITERS)
-    waits = shared(WRITERS, each)
+    waits = shared(WRITERS, most)
 
     def write(writer: int) -> int:
         acknowledged = 0
@@ -46,30 +49,29 @@ def hammer(place: Place, each: int) -> None:
             ready[writer] = 1.0
             while ready.sum() < WRITERS:
                 time.sleep(0.001)
-            for i in range(each):
+            for i in range(most):
+                if i >= each and done.all():
+                    break
                 started = time.perf_counter()
-                acknowledged += storage.tell("s", [told_by(writer * each + i + 1)]) == [True]
+                acknowledged += storage.tell("s", [told_by(writer * most + i + 1)]) == [True]
                 waits[writer, i] = time.perf_counter() - started
                 done[writer] = i + 1.0
-            if not when_first_ended.any():
-                when_first_ended[:] = done
         return acknowledged
 
     children = [fork(lambda writer=writer: write(writer)) for writer in range(WRITERS)]  # type: ignore[misc]
     acknowledged = [child.result(patience=1200.0) for child in children]
 
-    assert acknowledged == [each] * WRITERS
+    assert acknowledged == done.tolist()
+    assert each <= min(acknowledged) <= max(acknowledged) < most, acknowledged
     with place.open() as storage:
         told = storage.told("s")
-        assert storage.size("s") == (1, WRITERS * each)
-    assert sorted(told.pulls.tolist()) == list(range(1, WRITERS * each + 1))
+        assert storage.size("s") == (1, sum(acknowledged))
     assert (told.values[:, 0] == told.pulls).all()
-    for writer in range(WRITERS):  # each writer's own in the order in which it told them
-        own = told.pulls[(told.pulls - 1) // each == writer]
-        assert (np.diff(own) > 0).all()
-    assert when_first_ended.min() >= each / 100, f"told when the first had ended: {when_first_ended.tolist()} of {each}"
-    longest = max(10.0, 400.0 * float(np.median(waits)))  # on a machine that has other work, a second is nobody's fault
-    assert waits.max() <= longest, f"waits: median {np.median(waits)} s, longest {waits.max()} s"
+    for writer, number in enumerate(acknowledged):  # each writer's own in the order in which it told them
+        own = told.pulls[(told.pulls - 1) // most == writer]
+        assert own.tolist() == list(range(writer * most + 1, writer * most + number + 1))
+    longest = max(patience(10.0), 400.0 * float(np.median(waits[waits > 0.0])))
+    assert waits.max() <= longest, f"longest wait: {waits.max()} s"
 
 
 @pytest.mark.parametrize("name", SHARED)

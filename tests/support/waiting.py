@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from frontguard._common.machine import usable_cores
@@ -26,3 +27,11 @@ def until(reached: Callable[[], Any], what: str = "what was awaited", quiet: flo
         assert time.monotonic() - began < patience(quiet), f"{what} did not come about"
         time.sleep(0.02)
     return found
+
+
+@contextmanager
+def soon(quiet: float = 30.0) -> Iterator[None]:
+    """Hold that what is done in the block ends, and does not take minutes: see `patience`."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < patience(quiet)

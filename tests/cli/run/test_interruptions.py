@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -79,18 +80,23 @@ def ends_of(folder: Path, file: str = "frontguard-run.db") -> dict[int, End]:
     return {pull: End(end) for pull, end in zip(log.pulls.tolist(), log.ends.tolist(), strict=True)}
 
 
+def line_with(text: str, going: subprocess.Popen[str]) -> str:
+    """The line in which a run says this, as soon as it does."""
+    assert going.stderr is not None
+    line = ""
+    while text not in line:
+        line = going.stderr.readline()
+        assert line, "it ended"
+    return line
+
+
 def test_the_first_ctrl_c_waits_however_long_it_takes(folder: Path, snapshot: SnapshotAssertion) -> None:
     free = folder / "free"
     waits = f"sh -c 'touch {folder}/begun; while [ ! -e {free} ]; do sleep 0.05; done'"
     going = begin(folder, "--arm", f"a={waits}", "--arm", f"b={waits} ")
     until((folder / "begun").exists)
     os.killpg(going.pid, signal.SIGINT)
-    assert going.stderr is not None
-    line = ""
-    while "waiting for" not in line:
-        line = going.stderr.readline()
-        assert line, "it ended"
-    assert line == snapshot
+    assert line_with("waiting for", going) == snapshot
     free.touch()
     going.communicate(timeout=240)
     assert going.returncode == 130
@@ -103,9 +109,10 @@ def test_what_is_given_up_has_failed_and_takes_all_processes_along(folder: Path,
     arms = ["--arm", f"a=sh -c 'sleep {mark}; sleep {mark}'", "--arm", f"b=sleep {mark}0"]
     going = begin(folder, *arms, "--workers", "2")
     until(lambda: len(alive_with(f"sleep\0{mark}")) >= 2)
-    for number in by:
+    for place, number in enumerate(by):
+        if place:  # two signals at once would be one
+            line_with("waiting for", going)
         os.killpg(going.pid, number)
-        time.sleep(0.3)
     out, err = going.communicate(timeout=240)
     assert going.returncode == 130, err
     assert "Interrupted" in out
