@@ -27,7 +27,7 @@ from benchmarks.tables import Row, heading
 from frontguard import Gaussian, Oblivious
 from frontguard.evidence.kinds import Statistic
 from frontguard.evidence.statistics import NORMAL_MEAN
-from frontguard.experiments.results import figures_of, judge
+from frontguard.experiments.results import figures_of
 from frontguard.experiments.setup import (
     CONTESTANTS,
     DELTA,
@@ -44,6 +44,7 @@ from frontguard.policies.base import Policy
 from frontguard.simulation import Adversary, Environment, simulate, simulate_one
 from frontguard.simulation.adversaries import paper_malicious, review_bomber
 from frontguard.simulation.environments import gaussian
+from frontguard.simulation.judging import judge
 
 RUNS = 100
 SMALL = 0.1
@@ -122,7 +123,7 @@ def measure(
     policy = contestant.kind(**{**contestant.arguments(setting), **changed})
     ends = ends_of(policy, experiment.environment, setting.adversary, runs, first_run=first_run)
     medians = experiment.environment.medians
-    judged = judge(ends.returned, medians, bias=setting.bias, accuracy=experiment.accuracy)
+    judged = judge(ends.returned, medians, **setting.goal)
     return Measured(figures_of(judged, ends.pulls), ends.stops)
 
 

@@ -194,3 +194,33 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
         "diabetes", "--policy", "auer-a1", "--contamination", "0.0", "--runs", "1", "--output", tmp_path, "--json"
     )
     assert "1 of 1 runs" in again.stderr
+
+
+MINE = """
+import numpy as np
+
+def first_half(arms, objectives, accuracy):
+    yield np.arange(arms)
+    return range(arms // 2)
+
+def lowest(rewards, arm, rng, environment):
+    return np.where(environment.pareto_mask[arm], 1.0, rewards)
+"""
+
+
+def test_functions_of_a_file_are_in_the_tables(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    file, output = tmp_path / "mine.py", tmp_path / "kept"
+    file.write_text(MINE, encoding="utf-8")
+    asked = ["movielens", "--runs", "2", "--contamination", "0.1", "--output", str(output)]
+    mine = [*asked, "--policy", f"{file}:first_half", "--attack", f"{file}:lowest", "--json"]
+    (row,) = rows_of(run(*mine))
+    assert (row["policy"], row["variant"], row["sc"], row["returned"]) == ("first_half", "margin, lowest", 24, 12)
+    assert row["published_rsr"] is None
+    assert "are stored" in run(*mine).stderr
+    file.write_text(MINE.replace("arms // 2", "arms // 3"), encoding="utf-8")
+    (row,) = rows_of(run(*mine))  # what was stored is another file's
+    assert row["returned"] == 8
+    for policy in ("missing.py:first_half", f"{file}:first_haf", "first_half"):
+        failed = run(*asked, "--policy", policy)
+        assert failed.exit_code != 0
+        assert said(str(failed.exception).replace(str(tmp_path), "FOLDER")) == snapshot

@@ -11,10 +11,11 @@ import pytest
 from benchmarks.covboost import covboost
 
 from frontguard import Oblivious
-from frontguard.experiments.results import figures_of, judge
+from frontguard.experiments.results import figures_of
 from frontguard.experiments.setup import AS_PUBLISHED, AS_THEORY, CONTESTANTS, Experiment, Setting, choose
 from frontguard.policies import AuerA1, Certified
 from frontguard.simulation import simulate
+from frontguard.simulation.judging import judge
 
 
 def measured(experiment: Experiment, eps: float, policy: str, runs: int) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def measured(experiment: Experiment, eps: float, policy: str, runs: int) -> dict
     pattern = CONTESTANTS[policy].build(setting)
     finished = simulate(pattern, experiment.environment, setting.adversary, runs=runs)
     truth: npt.NDArray[np.float64] = experiment.environment.medians
-    judged = judge(finished.returned, truth, bias=setting.bias, accuracy=experiment.accuracy)
+    judged = judge(finished.returned, truth, **setting.goal)
     return figures_of(judged, finished.pulls)
 
 

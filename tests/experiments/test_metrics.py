@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from frontguard.experiments.results import clopper_pearson, figures_of, judge, robust_f1, spread_of
+from frontguard.experiments.results import figures_of, spread_of
+from frontguard.simulation.judging import clopper_pearson, judge, robust_f1
 from tests.support.snapshots import refused
 
 Point = list[float]
@@ -58,7 +59,7 @@ coarse = st.integers(-3, 3).map(float)  # a coarse grid: ties and duplicates are
 def test_judgement_is_the_definition(points: list[Point], bias: float, alpha: float, data: st.DataObject) -> None:
     row = st.lists(st.booleans(), min_size=len(points), max_size=len(points))
     returned = data.draw(st.lists(row, min_size=1, max_size=4))
-    verdict = judge(returned, points, bias=bias, accuracy=alpha)
+    verdict = judge(returned, points, accuracy=2 * bias + alpha, coverage=2 * bias)
     for run, mask in enumerate(returned):
         chosen = {i for i, there in enumerate(mask) if there}
         success, ratio, f1, size, off = naive(chosen, points, bias, alpha)
@@ -73,7 +74,7 @@ def test_judgement_is_the_definition(points: list[Point], bias: float, alpha: fl
 def test_the_papers_own_example_of_why_ro_is_needed() -> None:
     """All accurate arms but the Pareto optimal one: a high r-F1, and RO 0."""
     points = [[1.0, 1.0], [0.9, 0.9], [0.8, 0.8], [0.7, 0.7]]
-    verdict = judge([[False, True, True, True]], points, bias=0.25, accuracy=0.1)
+    verdict = judge([[False, True, True, True]], points, accuracy=0.6, coverage=0.5)
     assert verdict.success.tolist() == [True]
     assert verdict.robust_f1.tolist() == [1.0]
     assert verdict.optimal_ratio.tolist() == [0.0]
@@ -83,13 +84,13 @@ def test_the_papers_own_example_of_why_ro_is_needed() -> None:
 def test_coverage_has_no_alpha_in_it() -> None:
     """An arm 2D + α below the front is accurate but does not cover: the paper, not the authors' code."""
     points = [[1.0, 1.0], [0.5, 0.5]]
-    verdict = judge([[False, True]], points, bias=0.125, accuracy=0.25)
+    verdict = judge([[False, True]], points, accuracy=0.5, coverage=0.25)
     assert verdict.success.tolist() == [False]
     assert verdict.robust_f1[0] == pytest.approx(2 / 3)
 
 
 def test_an_empty_set_never_succeeds() -> None:
-    verdict = judge([[False, False]], [[1.0], [0.0]], bias=5.0, accuracy=1.0)
+    verdict = judge([[False, False]], [[1.0], [0.0]], accuracy=11.0, coverage=10.0)
     assert (verdict.success[0], verdict.optimal_ratio[0], verdict.robust_f1[0], verdict.size[0]) == (
         False,
         0.0,
@@ -104,7 +105,7 @@ def test_nothing_asked_and_nothing_wrong_is_perfect() -> None:
 
 def test_wrong_shapes_are_named(snapshot: SnapshotAssertion) -> None:
     with refused(ValueError, snapshot):
-        judge([[True, False, True]], [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+        judge([[True, False, True]], [[1.0], [0.0]], accuracy=0.1, coverage=0.0)
 
 
 @pytest.mark.parametrize(("successes", "runs"), [(0, 10), (1, 10), (97, 100), (100, 100), (5, 7)])
@@ -132,7 +133,7 @@ def test_one_run_has_no_spread() -> None:
 
 
 def test_figures_sum_up() -> None:
-    verdict = judge([[True, False], [False, True]], [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+    verdict = judge([[True, False], [False, True]], [[1.0], [0.0]], accuracy=0.1, coverage=0.0)
     total = figures_of(verdict, [10, 30])
     wanted = {"runs": 2, "rsr": 0.5, "sc": 20.0, "ro": 0.5, "returned_off_front": 0.5}
     assert {name: total[name] for name in wanted} == wanted

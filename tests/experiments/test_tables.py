@@ -13,15 +13,16 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Row, figures_of, judge
+from frontguard.experiments.results import Row, figures_of
 from frontguard.experiments.setup import TABLE2
 from frontguard.experiments.tables import as_csv, as_json, as_markdown, terminal_tables, write_figures
+from frontguard.simulation.judging import judge
 from tests.support.snapshots import refused, said
 from tools import document
 
 
 def result(dataset: str, variant: str, policy: str, eps: float, pulls: list[int]) -> Row:
-    verdict = judge([[True, False]] * len(pulls), [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+    verdict = judge([[True, False]] * len(pulls), [[1.0], [0.0]], accuracy=0.1, coverage=0.0)
     return Row(
         dataset=dataset,
         variant=variant,

@@ -8,15 +8,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import plot
 from frontguard.errors import BadInput
-from frontguard.experiments.results import Row, figures_of, judge
+from frontguard.experiments.results import Row, figures_of
 from frontguard.experiments.setup import TABLE2
 from frontguard.plot.picture import Lines, Panel, Points, Spans
+from frontguard.simulation.judging import judge
 from tests.support.snapshots import refused
 
 
 def row(dataset: str, policy: str, eps: float, pulls: list[int], good: int | None = None) -> Row:
     returned = [[True, k >= (len(pulls) if good is None else good)] for k in range(len(pulls))]
-    verdict = judge(returned, [[1.0], [0.0]], bias=0.0, accuracy=0.1)
+    verdict = judge(returned, [[1.0], [0.0]], accuracy=0.1, coverage=0.0)
     return Row(
         dataset=dataset,
         variant="as published",

@@ -27,8 +27,10 @@ WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (ou
     runs=whole(1, "Simulated runs for every policy and contamination.", value=100),
     contamination=texts("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
     policy=texts(
-        "POLICY", "rpsi, certified, auer-a1, auer-a1-m or certified-no-r; repeat (without: all but the last)."
+        "POLICY",
+        "rpsi, certified, auer-a1, auer-a1-m, certified-no-r or FILE.py:FUNCTION; repeat (without: the first four).",
     ),
+    attack=text("FILE.py:FUNCTION", "Your own attacker, in the place of the paper's (docs/research.md)."),
     data=path("PATH", "SW-LLVM: sw_llvm.csv or its directory."),
     selection=text("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.", value="margin"),
     seed=whole(0, "Run r of a seed is always the same run.", value=0),
@@ -45,6 +47,7 @@ def reproduce(
     runs: int,
     contamination: list[str] | None,
     policy: list[str] | None,
+    attack: str | None,
     data: Path | None,
     selection: str,
     seed: int,
@@ -64,13 +67,13 @@ def reproduce(
     if report is not None:
         checked_target(report)
     from frontguard.experiments.runner import Campaign, RunStore
-    from frontguard.experiments.setup import choose, contestants_named, settings_of
+    from frontguard.experiments.setup import attacked_by, choose, contestants_named, settings_of
     from frontguard.words.terminal import ProgressDisplay
 
     levels = [checked_share(text, "--contamination") for text in contamination or ()]
     contestants = contestants_named(policy or [])
     chosen = choose(dataset, data, selection)
-    settings = settings_of(chosen.experiments, levels)
+    settings = settings_of(attacked_by(chosen.experiments, attack) if attack else chosen.experiments, levels)
     for note in chosen.left_out:
         say(note)
     plan = Campaign(settings, contestants, runs=runs, seed=seed, store=RunStore(output, fresh=fresh))

@@ -1,8 +1,6 @@
 """Runs judged, and rows of results: one a data set, variant, policy and ε, with the published numbers beside it.
 
-RSR, SC, RO and r-F1 are those of the paper's Section 6. `returned` has the shape (R, K): a row a run, true where the
-run returned the arm. Medians have the shape (K, M), all objectives maximised. An arm is *accurate* when Δ_i ≤ 2D + α; a
-Pareto optimal arm is *matched* by a returned arm i when m_j − m_i ⪯ 2D (Definition 5).
+RSR, SC, RO and r-F1 are those of the paper's Section 6, with accuracy 2D + α and coverage 2D (`simulation.judging`).
 """
 
 from __future__ import annotations
@@ -15,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
 from frontguard.experiments.setup import CONTESTANTS, DATASETS, TITLES, ExperimentPolicy, Published, Setting
-from frontguard.pareto.dominance import as_points, pareto_mask, suboptimality_gaps
+from frontguard.simulation.judging import Judgement, clopper_pearson, judge
 
 MOST_ROWS = 2000
 """Rows that a report takes from a file."""
@@ -31,52 +28,6 @@ class Run:
     pulls: int
     returned: tuple[int, ...]
     seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """The verdict on every run: arrays of length R."""
-
-    success: Bools  # by Definition 5: the run counts in RSR
-    optimal_ratio: Floats  # RO
-    robust_f1: Floats  # r-F1
-    size: Ints  # |P|
-    off_front: Ints  # |P \\ P*|, the returned arms that are not Pareto optimal
-
-
-def judge(returned: npt.ArrayLike, medians: npt.ArrayLike, *, bias: float, accuracy: float) -> Judgement:
-    """Judge the returned sets by the true medians, D (`bias`) and α (`accuracy`); an empty one never succeeds."""
-    points = as_points(medians, name="medians")
-    sets = np.asarray(returned, dtype=np.bool_)
-    if sets.ndim != 2 or sets.shape[1] != len(points):
-        raise ValueError(f"returned must have the shape (R, K) = (runs, {len(points)}); got {sets.shape}")
-    front = pareto_mask(points)
-    accurate = suboptimality_gaps(points) <= 2 * bias + accuracy
-    uncovered = _uncovered(sets, points, front, 2 * bias)
-    hits = (sets & accurate).sum(axis=1)
-    wrong = (sets & ~accurate).sum(axis=1)
-    return Judgement(
-        success=(wrong == 0) & (uncovered == 0),
-        optimal_ratio=(sets & front).sum(axis=1) / front.sum(),
-        robust_f1=robust_f1(hits, uncovered, wrong),
-        size=sets.sum(axis=1),
-        off_front=(sets & ~front).sum(axis=1),
-    )
-
-
-def robust_f1(hits: npt.ArrayLike, uncovered: npt.ArrayLike, wrong: npt.ArrayLike) -> Floats:
-    r"""r-F1 = 2h / (2h + u + w) from |Π_r ∩ P|, the uncovered Pareto arms and |P \ Π_r| of each run; 1 if all are 0."""
-    doubled = 2.0 * np.asarray(hits, np.float64)
-    whole = doubled + np.asarray(uncovered, np.float64) + np.asarray(wrong, np.float64)
-    return np.divide(doubled, whole, out=np.ones_like(doubled), where=whole > 0)
-
-
-def _uncovered(sets: Bools, points: Floats, front: Bools, margin: float) -> Ints:
-    """Return how many Pareto optimal arms of each run no returned arm covers within `margin`: |Π_{r\\P}|."""
-    coverers = (points[front][:, None, :] - points[None, :, :] <= margin).all(axis=2)  # (front, K): row j by column i
-    covered = sets.astype(np.int64) @ coverers.T.astype(np.int64) > 0
-    uncovered: Ints = (~covered).sum(axis=1)
-    return uncovered
 
 
 def figures_of(judgement: Judgement, pulls: npt.ArrayLike, paper: Published | None = None) -> dict[str, Any]:
@@ -102,21 +53,6 @@ def spread_of(values: npt.ArrayLike) -> dict[str, float | None]:
     error = deviation / float(np.sqrt(len(array)))
     reach = float(special.ndtri(0.975)) * error
     return {"": mean, "_std": deviation, "_se": error, "_low": mean - reach, "_high": mean + reach}
-
-
-def clopper_pearson(successes: int, runs: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a success probability (Clopper and Pearson 1934).
-
-    >>> low, high = clopper_pearson(100, 100)
-    >>> round(low, 4), high
-    (0.9638, 1.0)
-    """
-    if not 0 <= successes <= runs or runs < 1:
-        raise ValueError(f"successes must be in 0..runs and runs at least 1; got {successes} of {runs}")
-    tail = (1 - confidence) / 2
-    low = 0.0 if successes == 0 else float(special.betaincinv(successes, runs - successes + 1, tail))
-    high = 1.0 if successes == runs else float(special.betaincinv(successes + 1, runs - successes, 1 - tail))
-    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +142,7 @@ def result_of(setting: Setting, contestant: ExperimentPolicy, runs: Sequence[Run
     returned = np.zeros((len(runs), environment.arms), np.bool_)
     for number, run in enumerate(runs):
         returned[number, list(run.returned)] = True
-    judgement = judge(returned, environment.medians, bias=setting.bias, accuracy=experiment.accuracy)
+    judgement = judge(returned, environment.medians, **setting.goal)
     return Row(
         dataset=experiment.dataset,
         variant=experiment.variant,

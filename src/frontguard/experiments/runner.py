@@ -182,7 +182,8 @@ def key_of(setting: Setting, contestant: ExperimentPolicy, seed: int) -> str:
     """Return a hash of what determines runs (code, environment, attacker, policy, seed), not of how they are judged."""
     experiment = setting.experiment
     parts = (experiment.environment, setting.adversary, *sorted(contestant.arguments(setting).items()))
-    content = (code_fingerprint(), contestant.name, seed, [_content(part) for part in parts])
+    sources = [each for each in (contestant.source, experiment.source) if each]
+    content = (code_fingerprint(), contestant.name, seed, *sources, [_content(part) for part in parts])
     return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
 

@@ -6,6 +6,9 @@ SW-LLVM these differ, as the published row used the constants of a weaker attack
 
 from __future__ import annotations
 
+import functools
+import inspect
+import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +32,7 @@ from frontguard.phrases import did_you_mean
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified
 from frontguard.simulation.adversaries import Adversary, other_distribution, paper_malicious, review_bomber
 from frontguard.simulation.environments import Environment, bootstrap, categorical, gaussian, noisy_bootstrap
+from frontguard.simulation.functions import FunctionPolicy
 from frontguard.theory.spread import SpreadBound, Subgaussian
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Threat
 
@@ -60,6 +64,7 @@ class Experiment:
     accuracy: float
     bias: Callable[[float], float | None] = lambda eps: None
     in_table2: bool = True
+    source: str = ""  # of an attacker that is a function
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +86,13 @@ class Setting:
 
     @property
     def bias(self) -> float:
-        """D, by which every policy is judged: accuracy 2D + α, coverage 2D."""
+        """D, which no policy can avoid."""
         return self.experiment.spread(self.threat.shift) if self.bias_override is None else self.bias_override
+
+    @property
+    def goal(self) -> dict[str, float]:
+        """The accuracy and the coverage that every policy is judged by."""
+        return {"accuracy": 2 * self.bias + self.experiment.accuracy, "coverage": 2 * self.bias}
 
     @property
     def adversary(self) -> Adversary | None:
@@ -262,6 +272,7 @@ class ExperimentPolicy:
     kind: Callable[..., Any]
     arguments: Callable[[Setting], dict[str, Any]]
     by_default: bool = True  # whether a command that names no policy runs it
+    source: str = ""  # of a function: what its stored runs depend on
 
     def build(self, setting: Setting) -> Any:
         """A fresh policy for this setting."""
@@ -295,8 +306,7 @@ def _certified_without_spread(setting: Setting) -> dict[str, Any]:
     return {
         **_size(setting),
         "threat": setting.threat,
-        "accuracy": 2 * setting.bias + setting.experiment.accuracy,
-        "coverage": 2 * setting.bias,
+        **setting.goal,
         "delta": DELTA,
         "max_pulls": MOST_PULLS,
     }
@@ -322,9 +332,57 @@ CONTESTANTS: dict[str, ExperimentPolicy] = {
 
 
 def contestants_named(names: Sequence[str]) -> list[ExperimentPolicy]:
-    """Return the policies of these names in this order; those that run by default if none is given."""
-    for name in names:
-        if name not in CONTESTANTS:
-            raise _unknown("policy", name, list(CONTESTANTS))
+    """Return the policies of these names, which may be FILE.py:FUNCTION, in this order; the usual ones of none."""
     usual = [contestant for contestant in CONTESTANTS.values() if contestant.by_default]
-    return [CONTESTANTS[name] for name in dict.fromkeys(names)] or usual
+    return [_contestant(name) for name in dict.fromkeys(names)] or usual
+
+
+def _contestant(name: str) -> ExperimentPolicy:
+    if name in CONTESTANTS:
+        return CONTESTANTS[name]
+    if ":" not in name:
+        raise _unknown("policy", name, [*CONTESTANTS, "FILE.py:FUNCTION"])
+    play, source = function_of(name, "policy")
+
+    def arguments(setting: Setting) -> dict[str, Any]:
+        told = {**_rpsi(setting), **setting.goal}
+        return {"play": _telling(play, told), **_size(setting)}
+
+    return ExperimentPolicy(play.__name__, play.__name__, FunctionPolicy, arguments, source=source)
+
+
+def attacked_by(experiments: Sequence[Experiment], name: str) -> list[Experiment]:
+    """Return the experiments with another attacker of the same threat in each: the function FILE.py:FUNCTION."""
+    attack, source = function_of(name, "attack")
+
+    def attacking(experiment: Experiment) -> Experiment:
+        def adversary(eps: float) -> Adversary:
+            usual = experiment.attack(eps)
+            told = {"environment": experiment.environment, "eps": eps}
+            return Adversary(usual.threat, usual.joint, attack=_telling(attack, told))
+
+        variant = f"{experiment.variant}, {attack.__name__}"
+        return replace(experiment, variant=variant, attack=adversary, in_table2=False, source=source)
+
+    return [attacking(experiment) for experiment in experiments]
+
+
+def function_of(name: str, argument: str) -> tuple[Callable[..., Any], str]:
+    """Return the function FILE.py:FUNCTION, which is the user's own code, and the text of its file."""
+    file, _, wanted = name.rpartition(":")
+    try:
+        source = Path(file).read_text(encoding="utf-8")
+        scope = runpy.run_path(file)
+    except OSError as error:
+        raise BadArgument(argument, f"{file}: {error.strerror or error}; wanted FILE.py:FUNCTION") from None
+    if not callable(found := scope.get(wanted)):
+        functions = [key for key, value in scope.items() if callable(value) and not key.startswith("_")]
+        raise BadArgument(argument, f"{file} has no function {wanted!r}{did_you_mean(wanted, functions)}")
+    return found, source
+
+
+def _telling(function: Callable[..., Any], told: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function that is told what else its signature names."""
+    named = {name: told[name] for name in inspect.signature(function).parameters if name in told}
+    named = {name: value for name, value in named.items() if name not in ("arms", "objectives")}
+    return functools.wraps(function)(functools.partial(function, **named)) if named else function

@@ -4,6 +4,8 @@
 - `environments`: clean rewards whose laws are known;
 - `adversaries`: what replaces rewards, from a constant to the worst case of each threat model;
 - `streams`: blocks of contaminated rewards;
+- `functions`: policies and attackers that are plain Python functions;
+- `judging`: which runs succeeded;
 - `engine`: whole runs of policies, side by side on all cores.
 """
 

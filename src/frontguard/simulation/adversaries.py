@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,37 +27,64 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
 from frontguard.simulation.draws import AttackKernel, Words, attack_kernel, fill_words, unit
 from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment, Quantiled, constant, per_entry
+from frontguard.simulation.functions import Attack
 from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share, Threat
 
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """An attacker that replaces rewards. The type of its `threat` fixes how often, and what it may see.
+    """An attacker that replaces rewards. The type of its threat fixes how often, and what it may see.
 
-    - Oblivious: `replacements` are draws of an environment chosen beforehand; it sees neither rewards nor hits.
-    - EvenHanded: the same, of an environment whose arms have one law.
-    - Prescient: `attack` reads the true rewards and the hits, which are independent of them, and writes replacements.
-    - Malicious: `attack` reads the true rewards, and writes both replacements and hits.
-    - Share: `attack` reads the true rewards, and writes replacements and which rewards it wishes to hit. Wishes are
-      granted in order while ⌊εn⌋ of the first n pulls of an arm are not used up, in each objective, at every n.
+    Parameters
+    ----------
+    threat
+        - Oblivious: it sees neither rewards nor hits. EvenHanded: nor whose they are.
+        - Prescient: it reads the true rewards; hits are independent of them.
+        - Malicious: it reads the true rewards, and says where it hits.
+        - Share: likewise, but its hits are wishes, granted in order while ⌊εn⌋ of the first n pulls of an arm are not
+          used up, in each objective, at every n.
+    joint
+        Hit a pull as a whole, all its objectives at once, where hits are drawn; otherwise each by itself.
+    replacements
+        An environment, chosen beforehand, from which an oblivious attacker draws.
+    attack
+        A plain function (`simulation.functions`), or a compiled kernel (`draws.attack_kernel`).
+    reals, ints
+        Parameters of a kernel.
 
-    With `joint` a pull is hit as a whole, all its objectives at once; otherwise each objective is hit on its own.
-    Either way every objective is hit with probability ε. (It is for those to whom hits are drawn.)
+    Raises
+    ------
+    BadInput
+        Threat, replacements and attack do not fit.
+
+    >>> import frontguard as fg
+    >>> from frontguard.simulation.environments import gaussian
+    >>> spoil = Adversary(fg.Prescient(0.2), attack=lambda rewards, arm, rng: rewards - 10.0)
+    >>> policy = fg.Certified(2, 1, threat=fg.Prescient(0.2), accuracy=0.5)
+    >>> fg.simulate(policy, gaussian([[0.0], [1.0]], 0.1), spoil, runs=5).returned.sum(axis=0)
+    array([0, 5])
     """
 
     threat: Threat
     joint: bool = False
     replacements: Environment | None = None
-    attack: AttackKernel | None = None
+    attack: AttackKernel | Attack | None = None
     reals: Floats = field(default_factory=lambda: NO_REALS)
     ints: Ints = field(default_factory=lambda: NO_INTS)
 
     def __post_init__(self) -> None:
         oblivious = isinstance(self.threat, Oblivious)
+        if self.plain is not None and self.replacements is None:
+            return
         if (self.replacements is not None) != oblivious or (self.attack is None) != oblivious:
             raise BadInput("an oblivious adversary draws replacements from an environment, any other one has an attack")
         if isinstance(self.threat, EvenHanded) and not _alike(self.replacements):
             raise BadInput("an even-handed adversary replaces by one law: wanted constants that are alike for all arms")
+
+    @property
+    def plain(self) -> Attack | None:
+        """The attack, if it is a plain function."""
+        return None if self.attack is None or hasattr(self.attack, "py_func") else cast(Attack, self.attack)
 
 
 def _alike(environment: Environment | None) -> bool:

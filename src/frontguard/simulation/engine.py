@@ -26,10 +26,11 @@ from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
 from frontguard.evidence.intervals import Differences, refresh
 from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, median, push, push_one, reserve, take
+from frontguard.evidence.statistics import QUANTILE
 from frontguard.pareto.relations import Goal, LimitRule, Standing, veil_arm
 from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
-from frontguard.phrases import did_you_mean, shown
+from frontguard.phrases import did_you_mean, percent, shown
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
 from frontguard.policies import auer as _auer
 from frontguard.policies import rpsi as _rpsi
@@ -39,6 +40,8 @@ from frontguard.question import Question
 from frontguard.simulation.adversaries import Adversary
 from frontguard.simulation.draws import BLOCK, Words
 from frontguard.simulation.environments import Environment
+from frontguard.simulation.functions import FunctionPolicy, Play
+from frontguard.simulation.judging import Judgement, clopper_pearson, judge
 from frontguard.simulation.streams import CompiledSource, RewardSource, RunStreams, Streams, fill_block, run_streams
 from frontguard.verdicts import Verdict
 
@@ -206,6 +209,7 @@ class Runs:
     pulls_per_arm: Ints  # (R, K)
     estimates: Floats  # (R, K, M)
     seconds: float  # of computing, all workers together
+    judged: Judgement | None = None  # by the truth; None where the policy looks at more than medians
 
     @property
     def pulls(self) -> Ints:
@@ -224,8 +228,14 @@ class Runs:
 
     def __repr__(self) -> str:
         _, arms, objectives = self.estimates.shape
-        pulls = f": {self.pulls.mean():,.0f} pulls on average" if len(self) else ""
-        return f"<{len(self):,} simulated runs of {arms:,} arms with {objectives} objectives{pulls}>"
+        text = f"{len(self):,} simulated runs of {arms:,} arms with {objectives} objectives"
+        if len(self) and self.judged is not None:
+            successes = int(self.judged.success.sum())
+            low, high = clopper_pearson(successes, len(self))
+            text += f": {percent(successes / len(self))} succeeded ({percent(low)} to {percent(high)})"
+        if len(self):
+            text += f", {self.pulls.mean():,.0f} pulls on average"
+        return f"<{text}>"
 
 
 _TRIAL = 1 / 3
@@ -256,7 +266,7 @@ _COMPILED: dict[type, tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]]] = {
 """The compiled run of a policy, or of its evidence, and what it is given between the streams and the samples."""
 
 
-def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]] | None:
+def _compiled_run(policy: AnyPolicy) -> tuple[KernelEntry, Callable[[Any], tuple[Any, ...]]] | None:
     """Return the compiled run of all that the policy looks at, if there is one."""
     if not isinstance(policy, Certified):
         return _COMPILED.get(type(policy))
@@ -265,6 +275,9 @@ def _compiled_run(policy: Policy) -> tuple[KernelEntry, Callable[[Any], tuple[An
     if policy.polish > 0.0 or policy.against is not None or policy.blocks or limited:
         return None
     return _COMPILED.get(Certified if differences is Differences else differences)
+
+
+AnyPolicy = Policy | FunctionPolicy
 
 
 class Batches(Protocol):
@@ -290,10 +303,10 @@ class _TakesLong(Exception):
     """A run takes longer than compiling it is worth."""
 
 
-def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: bool = False) -> None:
+def _drive(policy: AnyPolicy, source: RewardSource, seed: int, run: int, trial: bool = False) -> None:
     """Drive a fresh policy through its run, compiled if there is such a run of it."""
     found = _compiled_run(policy)
-    if found is None:
+    if found is None or (source.adversary is not None and source.adversary.plain):
         drive_by_turns(policy, Streams(source, seed, run))
         return
     compiled, given = found
@@ -311,18 +324,18 @@ def _drive(policy: Policy, source: RewardSource, seed: int, run: int, trial: boo
         if call is not compiled:  # however many runs are tried, together they take no longer than one may
             compiled.tried += time.thread_time() - began
     _workspace.pool = pool
-    if columns is not _NO_COLUMNS:
+    if isinstance(policy, Policy) and columns is not _NO_COLUMNS:
         policy.pool = pool
 
 
-def drive_by_turns(policy: Policy, streams: Batches, max_pulls: float = math.inf) -> None:
+def drive_by_turns(policy: AnyPolicy, streams: Batches, max_pulls: float = math.inf) -> None:
     """Drive a policy by ask and tell until it stops or has had its pulls: same rewards, same answer, slower."""
     while not policy.done and policy.pulls_per_arm.sum() < max_pulls:
         wanted = policy.ask()
         policy.tell(wanted, streams.take_batch(wanted))
 
 
-def _checked_source(policy: Policy, environment: Environment, adversary: Adversary | None) -> RewardSource:
+def _checked_source(policy: AnyPolicy, environment: Environment, adversary: Adversary | None) -> RewardSource:
     measured = policy.width if isinstance(policy, Certified) else policy.objectives  # what is only limited, too
     if (policy.arms, measured) != environment.medians.shape:
         raise ValueError(
@@ -363,12 +376,14 @@ def _policy_for(question: Question, arms: Sequence[str] | None, count: int) -> C
 
 
 def simulate(
-    policy: Policy | None = None,
+    policy: AnyPolicy | Play | None = None,
     environment: Environment | None = None,
     adversary: Adversary | None = None,
     *,
     question: Question | None = None,
     arms: Sequence[str] | None = None,
+    accuracy: float = 0.0,
+    coverage: float = 0.0,
     runs: int = 100,
     seed: int = 0,
     first_run: int = 0,
@@ -380,7 +395,8 @@ def simulate(
     Parameters
     ----------
     policy, question
-        One of them. The policy stays as it is; a question is answered as a study would.
+        One of them. The policy stays as it is; a plain function may be one (`simulation.functions`). A question is
+        answered as a study would.
     environment
         Draws inner values, of which larger are better (`Objective.inward`), and behind those of the objectives what
         is only limited. Every pull is independent of all others.
@@ -388,6 +404,8 @@ def simulate(
         Replaces some of them; nobody unless given.
     arms
         The names that a question speaks of: their numbers from 0 unless given.
+    accuracy, coverage
+        Within which the runs of a function are judged; those of a policy are by what it promises.
     runs, seed, first_run
         Run r of a seed is always the same: `first_run=100` goes on where `runs=100` ended.
     workers
@@ -398,7 +416,7 @@ def simulate(
     Returns
     -------
     Runs
-        Verdicts, pulls and estimates of each run.
+        Verdicts, pulls and estimates of each run, judged by true medians.
 
     Raises
     ------
@@ -416,7 +434,10 @@ def simulate(
         )
     if (policy is None) == (question is None):
         raise BadArgument("question", "give either a policy or a question")
-    policy = policy or _policy_for(cast(Question, question), arms, environment.arms)
+    if policy is None:
+        policy = _policy_for(cast(Question, question), arms, environment.arms)
+    if not isinstance(policy, Policy | FunctionPolicy):
+        policy = FunctionPolicy(policy, environment.arms, environment.objectives)
     source = _checked_source(policy, environment, adversary)
     shape = runs, policy.arms
     verdicts = np.empty(shape, np.int8)
@@ -449,4 +470,16 @@ def simulate(
                     on_run(int(np.count_nonzero(spent)))
         finally:
             stopped.set()
-    return Runs(verdicts, pulls, estimates, float(spent.sum()))
+    goal = _goal_of(policy) if isinstance(policy, Policy) else {"accuracy": accuracy, "coverage": coverage}
+    judged = None if goal is None else judge(verdicts == int(Verdict.KEEP), environment.medians, **goal)
+    return Runs(verdicts, pulls, estimates, float(spent.sum()), judged)
+
+
+def _goal_of(policy: Policy) -> dict[str, Any] | None:
+    """Return the accuracy and coverage that a policy promises; None where more than medians of the front decides."""
+    if isinstance(policy, Certified):
+        medians = ((policy.kinds == QUANTILE) & (policy.rule.quantiles[: len(policy.kinds)] == 0.5)).all()
+        front = policy.against is None and not len(policy.limits.columns)
+        return {"accuracy": policy.goal.accuracy, "coverage": policy.goal.coverage} if medians and front else None
+    bias = policy.bias if isinstance(policy, RPSI) else 0.0
+    return {"accuracy": 2.0 * bias + getattr(policy, "accuracy", 0.0), "coverage": 2.0 * bias}

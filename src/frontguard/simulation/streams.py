@@ -29,6 +29,7 @@ from frontguard.simulation.draws import (
     stream_states,
 )
 from frontguard.simulation.environments import NO_INTS, NO_REALS, Environment
+from frontguard.simulation.functions import FunctionAttack
 from frontguard.theory.threats import EvenHanded, Malicious, Oblivious, Prescient, Share, Threat
 
 _CLEAN, _OBLIVIOUS, _PRESCIENT, _MALICIOUS, _SHARE = range(5)
@@ -103,7 +104,7 @@ class RewardSource:
         """The source as kernels are given it."""
         environment, adversary = self.environment, self.adversary
         clean = (KernelValue(environment.draw, draw_types), environment.reals, environment.ints)
-        if adversary is None or adversary.threat.eps == 0.0:
+        if adversary is None or adversary.threat.eps == 0.0 or adversary.plain:  # a plain function attacks in `Streams`
             nothing = KernelValue(_no_draw, draw_types), KernelValue(_no_attack, attack_types)
             return CompiledSource(*clean, _CLEAN, np.uint64(0), False, *nothing, NO_REALS, NO_INTS, 0.0)
         threat, other = adversary.threat, adversary.replacements
@@ -194,6 +195,10 @@ class Streams:
     def __init__(self, source: RewardSource, seed: int, run: int = 0) -> None:
         self.source = source
         self._rewards, self._attacks = source.states(seed, run)
+        adversary, self._attack = source.adversary, None
+        if adversary is not None and adversary.plain is not None and adversary.threat.eps > 0.0:
+            seeds = self._attacks[:, :STATE]
+            self._attack = FunctionAttack(adversary.plain, adversary.threat, adversary.joint, seeds)
         empty = np.empty((0, source.environment.objectives))
         self._left = [empty] * source.environment.arms  # drawn in a block and not yet taken, by arm
 
@@ -220,4 +225,11 @@ class Streams:
         objectives = self.source.environment.objectives
         rewards, hits = np.empty((count, objectives, BLOCK)), np.empty((count, objectives, BLOCK), np.bool_)
         _fill_blocks(self.source.compiled, self._rewards, self._attacks, arm, rewards, hits)
+        if self._attack is not None:
+            for block, hit in zip(rewards, hits, strict=True):
+                replacements, wanted = self._attack.replace(np.ascontiguousarray(block.T), arm)
+                hit[:] = wanted.T
+                if isinstance(self._attack.threat, Share):
+                    _grant(hit, self._attacks[arm, STATE:], self._attack.threat.eps)
+                block[hit] = replacements.T[hit]
         return rewards.swapaxes(1, 2).reshape(-1, objectives), hits.swapaxes(1, 2).reshape(-1, objectives)

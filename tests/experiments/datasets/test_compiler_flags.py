@@ -24,9 +24,9 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard.commands.spec import read_spec
 from frontguard.errors import BadInput
 from frontguard.experiments.datasets import FLAGS_FACTS, FLAGS_TABLE, bundled_recording, bundled_text
-from frontguard.experiments.results import judge
 from frontguard.experiments.setup import CONTESTANTS, Setting, choose
 from frontguard.simulation import simulate
+from frontguard.simulation.judging import judge
 from frontguard.theory.threats import Malicious
 from tests.conftest import ROOT
 from tests.support.snapshots import refused
@@ -137,7 +137,7 @@ def test_the_certified_policy_keeps_its_guarantee_on_it(eps: float) -> None:
     setting = Setting(experiment, eps)
     policy = CONTESTANTS["certified"].build(setting)
     finished = simulate(policy, experiment.environment, setting.adversary, runs=5)
-    judged = judge(finished.returned, experiment.environment.medians, bias=setting.bias, accuracy=experiment.accuracy)
+    judged = judge(finished.returned, experiment.environment.medians, **setting.goal)
     assert judged.success.all()
 
 
