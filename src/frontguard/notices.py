@@ -68,9 +68,11 @@ class Notice:
 class SpreadRefuted(Notice):
     """The measurements of some arms contradict R, which is given up for them."""
 
-    template: ClassVar[str] = Statement.SPREAD_REFUTED.text
     arms: int
     of: int
+
+    def __str__(self) -> str:
+        return Statement.SPREAD_REFUTED(arms=self.arms, of=self.of)
 
 
 class ContaminationRefuted(Notice):
@@ -603,9 +605,11 @@ class InRatios(Notice, warns=False):
 class RatiosContradicted(Notice):
     """How some arms differ within blocks contradicts how their intervals differ."""
 
-    template: ClassVar[str] = Statement.RATIOS_CONTRADICTED.text
     arms: int
     of: int
+
+    def __str__(self) -> str:
+        return Statement.RATIOS_CONTRADICTED(arms=self.arms, of=self.of)
 
 
 class TooFewClusters(_TooFew, kw_only=True):
