@@ -150,6 +150,13 @@ class Follower:
     ------
     BadInput
         There is no such study.
+
+    >>> from frontguard import Objective, Study
+    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)])
+    >>> _ = study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
+    >>> overview = Follower(study.storage, "study").catch_up()
+    >>> overview.told, overview.answer.pulls
+    (30, 30)
     """
 
     def __init__(self, storage: Storage, name: str) -> None:
