@@ -603,7 +603,7 @@ class InRatios(Notice, warns=False):
 
 
 class RatiosContradicted(Notice):
-    """How some arms differ within blocks contradicts how their intervals differ."""
+    """Ratios of some arms within blocks contradict how their intervals differ."""
 
     arms: int
     of: int

@@ -276,7 +276,7 @@ class Objective:
 
     @property
     def spelled_out(self) -> Objective:
-        """The same with its statistic written down, also where nobody said so."""
+        """Return this objective with its statistic written down, also where nobody said so."""
         return replace(self, quantile=0.5) if self.by_default else self
 
     @property

@@ -63,7 +63,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def quoted(names: Iterable[str], most: int = MOST_QUOTED) -> str:
-    """The same with each name as `shown` does it, for messages on names that may be anything."""
+    """Return a list of names, each as `shown` does it, for messages on names that may be anything."""
     every = list(names)
     return listed([shown(name, 40) for name in every[:most]] + every[most:], most)
 
@@ -136,7 +136,7 @@ _COMMAND = re.compile(r"##(?=\w*\[)")  # to a runner, wherever it stands in a li
 
 
 def visible_lines(text: str) -> str:
-    r"""The same for a text of several lines, without what runners of continuous integration would obey either.
+    """Return a text of several lines as `visible`, without what runners of continuous integration would obey.
 
     >>> visible_lines("a\x1b[2J\nb ##vso[task.complete]")
     'a�[2J\nb # #vso[task.complete]'

@@ -1,4 +1,4 @@
-"""What is known of an arm, in one type for kernels, results, tables, pictures and pages alike."""
+"""The knowledge of an arm, in one type for kernels, results, tables, pictures and pages alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Verdict(IntEnum):
-    """What is known of an arm. The numbers are those of the `status` arrays inside kernels."""
+    """The verdict on an arm. The numbers are those of the `status` arrays inside kernels."""
 
     UNDECIDED = 0
     KEEP = 1
@@ -32,7 +32,7 @@ UNDECIDED, KEEP, BEATEN, MATCHED, EXCLUDED = map(int, Verdict)
 
 
 class Feasibility(IntEnum):
-    """How an arm stands to a limit, or to all of them: the worst counts. The numbers are those inside kernels."""
+    """The standing of an arm to a limit, or the worst to all of them. The numbers are those inside kernels."""
 
     FEASIBLE = 0  # certainly
     OPEN = 1
@@ -40,7 +40,7 @@ class Feasibility(IntEnum):
 
     @property
     def word(self) -> str:
-        """The same as it is written for people and machines.
+        """The standing as it is written for people and machines.
 
         >>> [each.word for each in Feasibility]
         ['feasible', 'open', 'infeasible']

@@ -444,7 +444,7 @@ class KernelEntry(Kernel):
         return self._ready(*args)
 
     def interpreted(self, *args: Any) -> Any:
-        """The same by the interpreter."""
+        """The entry as the interpreter runs it."""
         return call_twin(self, args)
 
     @property

@@ -53,7 +53,7 @@ class TableByArm(ByArm):
             yield arm, dict(zip(self.names, values, strict=True))
 
     def pieces(self) -> Iterator[str]:
-        """The same text, made column by column, in a fraction of the time that a dictionary for each arm would take."""
+        """Yield the JSON, made column by column, in a fraction of the time that a dictionary for each arm takes."""
         opens, closes = ("", "") if len(self.tables) == 1 else ("[", "]")
         for start in range(0, len(self.arms), AT_A_TIME):
             arms = [quoted(arm) for arm in self.arms[start : start + AT_A_TIME]]

@@ -1,4 +1,4 @@
-"""How arms compare by their intervals: how much better one is than another, which one to take, what a front is worth.
+"""Comparisons of arms by their intervals: which one is better, by how much, which to take, what a front is worth.
 
 - `effects`: two arms, the difference and the ratio in each metric, and what is certain of them;
 - `outcomes`: what follows for candidates and their baseline;

@@ -47,7 +47,7 @@ class Worded(IntEnum):
 
 
 class Contrast(Worded):
-    """What is certain of an arm against the baseline in one metric, where a difference up to its tolerance is none."""
+    """The certain relation of an arm to the baseline in one metric; a difference up to its tolerance is none."""
 
     BETTER = 0  # by more than the tolerance
     NO_WORSE = 1  # by more than the tolerance, and perhaps better
@@ -58,7 +58,7 @@ class Contrast(Worded):
 
     @property
     def not_worse(self) -> bool:
-        """Whether the arm is certainly not worse than the baseline by more than the tolerance."""
+        """True if the arm is certainly not worse than the baseline by more than the tolerance."""
         return self in (Contrast.BETTER, Contrast.NO_WORSE, Contrast.ALIKE)
 
 
@@ -227,7 +227,7 @@ class Comparisons:
         return (self.of(row) for row in range(len(self.arms)))
 
     def columns(self, arms: int) -> dict[str, Any]:
-        """The same as columns of a table of all arms (K,), in which the baseline has nothing."""
+        """Return the comparisons as columns of a table of all arms (K,), in which the baseline has nothing."""
 
         def spread(values: Any, otherwise: Any) -> Any:
             column = np.full(arms, otherwise, object if isinstance(otherwise, str) else np.float64)
@@ -348,7 +348,7 @@ def effect_between(
 
 
 def by_difference(metric: Objective) -> bool:
-    """Whether a metric's tolerance is an amount of it, so that differences tell more than ratios."""
+    """True if a metric's tolerance is an amount of it, so that differences tell more than ratios."""
     return not metric.relative and metric.inner_tolerance > 0.0
 
 

@@ -35,7 +35,7 @@ _FILTERED = 20_000  # points among which those that others beat are found
 
 @dataclass(frozen=True)
 class Hypervolume:
-    """What the front dominates beyond `reference` in units: at least, about, at most; None where it takes too long."""
+    """The volume that the front dominates beyond `reference`: at least, about, at most; None if it takes too long."""
 
     reference: tuple[tuple[str, float], ...]  # metric → value
     certain: float | None
@@ -121,7 +121,7 @@ def standing_out(points: Floats) -> Bools:
 
 
 def _volume(intervals: Floats) -> float:
-    """What intervals from the origin cover, ordered by their last coordinate: each less what those after it do."""
+    """Return the volume of intervals from the origin, by their last coordinate: each less what those after it cover."""
     if intervals.shape[1] == 1:
         return float(intervals.max(initial=0.0))
     if intervals.shape[1] == 2:

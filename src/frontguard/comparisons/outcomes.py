@@ -1,4 +1,4 @@
-"""What a gate answers: of each candidate and metric, whether it is certainly worse than its baseline; facts only.
+"""The answer of a gate: of each candidate and metric, whether it is certainly worse than its baseline; facts only.
 
 In a metric with the tolerance γ a candidate is *worse* if it is certainly worse than the baseline by more than γ, *not
 worse* if it is certainly not worse by more than γ, and else *open* (docs/theory.md, (y)). What is certain is read off
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Worded):
-    """What is certain of a candidate against its baseline beyond the tolerance; numbered like `Feasibility`."""
+    """The certain relation of a candidate to its baseline, beyond the tolerance; numbered like `Feasibility`."""
 
     NOT_WORSE = 0
     OPEN = 1
@@ -46,7 +46,7 @@ class Outcome(Worded):
 
     @classmethod
     def of(cls, contrast: Contrast) -> Outcome:
-        """What a contrast says to a gate.
+        """Return the outcome of a contrast.
 
         >>> [Outcome.of(contrast).word for contrast in Contrast]
         ['not worse', 'not worse', 'not worse', 'open', 'worse', 'open']
@@ -129,7 +129,7 @@ class Check:
 
     @property
     def outcome(self) -> Outcome:
-        """What is certain of it."""
+        """The certain outcome."""
         return Outcome.of(self.effect.contrast)
 
     @classmethod
@@ -139,7 +139,7 @@ class Check:
 
     @property
     def metric(self) -> Objective:
-        """What is compared."""
+        """The metric that is compared."""
         return self.effect.metric
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class LimitCheck:
 
 
 def _standing(check: Check | LimitCheck) -> dict[str, Any]:
-    """What is certain of a check, and up to which ε, as plain values."""
+    """Return the outcome of a check, and up to which ε it holds, as plain values."""
     cleaner = None
     if check.if_cleaner is not None:
         cleaner = {"outcome": check.if_cleaner[0].word, "contamination": check.if_cleaner[1]}
@@ -196,7 +196,7 @@ class GatePair:
 
     @property
     def outcome(self) -> Outcome:
-        """What is certain of the candidate in all metrics and limits together."""
+        """The certain outcome of the candidate in all metrics and limits together."""
         return worst_of(check.outcome for check in self.all_checks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def gate_pair(
 
 
 def _span(gate: Gate, mine: Intervals) -> Span:
-    """What is limited of one arm, in its units."""
+    """Return the limited statistic of one arm, in its units."""
     low, high, estimate = (each[:, gate.column] for each in (mine.lower, mine.upper, mine.estimates))
     least, most = gate.metric.outward_interval(low, high)
     return Span(float(gate.metric.outward(estimate)[0]), float(least[0]), float(most[0]))
@@ -269,7 +269,7 @@ def _span(gate: Gate, mine: Intervals) -> Span:
 
 @dataclass(frozen=True)
 class GateDetails:
-    """What a gate found of each candidate. All that is certain in it holds at once, with the question's confidence.
+    """The findings of a gate on each candidate. All that is certain in it holds at once, with the confidence.
 
     `status` is "decided", or why not: "budget", "time", "cancelled", "unreachable" (no number of pulls would do, if
     samples go on as they are), "log". Nothing is said of arms that are `only_baseline` or `only_candidate`.
@@ -285,7 +285,7 @@ class GateDetails:
 
     @property
     def outcome(self) -> Outcome:
-        """What is certain of all candidates together."""
+        """The certain outcome of all candidates together."""
         return worst_of(pair.outcome for pair in self.pairs)
 
     @property
@@ -295,7 +295,7 @@ class GateDetails:
 
     @property
     def broken(self) -> bool:
-        """Whether a candidate or a baseline could not be measured."""
+        """True if a candidate or a baseline could not be measured."""
         return any(pair.excluded for pair in self.pairs)
 
     @property

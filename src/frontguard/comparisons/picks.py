@@ -36,7 +36,7 @@ PER_CENT = 100.0
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted of an arm: weights by metric, or the knee (None), among arms that keep to the limits."""
+    """The wish for an arm: weights by metric, or the knee (None), among arms that keep to the limits."""
 
     weights: tuple[tuple[str, float], ...] | None
     gates: tuple[Gate, ...] = ()
@@ -91,7 +91,7 @@ def wish_of(
     weights: Mapping[str, float] | None,
     limits: Limit | str | Iterable[Limit | str] | None,
 ) -> Wish:
-    """What is wanted, checked: a rule ("knee"), weights, or limits that leave one metric to be the best in.
+    """Return the checked wish: a rule ("knee"), weights, or limits that leave one metric to be the best in.
 
     >>> seconds, size = Objective("seconds", "minimize"), Objective("bytes", "minimize")
     >>> wish_of((seconds, size), None, None, "bytes<=1000").weights
@@ -272,14 +272,14 @@ _WANTED = "knee, METRIC=WEIGHT or a limit such as 'bytes<=1000'"
 
 
 class BesideQuestion(NamedTuple):
-    """What is asked for beside an answer; None where it is not asked."""
+    """The questions beside an answer; None where nothing is asked."""
 
     baseline: str | None = None  # that all others are compared with
     wish: Wanted | None = None  # of the arm to choose
 
 
 class Wanted(NamedTuple):
-    """What is wanted of the arm to choose, as `wish_of` takes it."""
+    """The wish for the arm to choose, as `wish_of` takes it."""
 
     rule: str | None
     weights: dict[str, float] | None
@@ -288,7 +288,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """What was asked for beside an answer: all arms against a baseline, and one arm to choose; None where not asked."""
+    """The answers beside an answer: all arms against a baseline, and one arm to choose; None where not asked."""
 
     compared: Comparisons | None = None
     pick: Pick | None = None
@@ -307,7 +307,7 @@ class Beside:
 
 
 def asked(baseline: str | None = None, pick: Sequence[str] | None = None) -> BesideQuestion:
-    """What options ask for: --pick knee, --pick seconds=2 --pick bytes=1, --pick 'bytes<=1000'.
+    """Return the questions of options: --pick knee, --pick seconds=2 --pick bytes=1, --pick 'bytes<=1000'.
 
     >>> asked("main", ["bytes<=1000", "seconds=2"])
     BesideQuestion(baseline='main', wish=Wanted(rule=None, weights={'seconds': 2.0}, limits=['bytes<=1000']))

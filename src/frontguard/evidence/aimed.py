@@ -23,7 +23,7 @@ _LEAST_VARIANCE = 1e-6
 
 @kernel
 def _refutes(values: Floats, c: float, threshold: float) -> bool:
-    """Whether the wealth of bets against a mean of c or more ever reaches the threshold, its logarithm."""
+    """True if the wealth of bets against a mean of c or more ever reaches the threshold, its logarithm."""
     n, total, squares, wealth = values.shape[0], 0.5, 0.5, 0.0  # as if there had been half of a 1 and half of a 0
     for t in range(n):
         mean = total / (1 + t)

@@ -230,7 +230,7 @@ def _log_odds_and_prior(n_i: float, n_j: float, u_i: float, u_j: float, together
 
 @kernel
 def normal_apart(pulls_i: float, pulls_j: float, threshold: float) -> float:
-    """How far the difference of two means is from the true one at most, in units of σ, at all numbers of pulls at once.
+    """Return how far the difference of two means is off at most, in units of σ, at all numbers of pulls at once.
 
     The evidence is the mean of three mixtures: one for about as many pulls of both arms, and two for several times as
     many of one of them. Each alone is what it is worth, with its share of the evidence.
@@ -381,7 +381,7 @@ def _by_levels(levels: Floats, intervals: Floats, j: int, i: int, d: int, needed
 
 @inlined
 def _all_back(samples: Samples, asked: Ints, arm: int, column: int) -> bool:
-    """Whether an arm has measurements, and none failed or is on its way: such a one may be anything."""
+    """True if an arm has measurements, and none failed or is on its way: such a one may be anything."""
     return bool(asked[arm] > 0 and asked[arm] == samples.columns[column].count)
 
 
@@ -447,7 +447,7 @@ class IndependentLog(ComparedLog):
     def of(
         cls, log: Ordered, *, arms_of_study: int = 0, ordered_pairs: int = 0, declared: Threat | None = None
     ) -> IndependentLog:
-        """The same log; refuses one of too many arms, and one whose values are kept in part only."""
+        """Return the log as independent arms; refuse too many, and values that are kept in part only."""
         if not log.whole:
             raise BadArgument("independent", "all values are needed, and sketches do not keep them; leave it away")
         check_arms(arms_of_study or len(log.pulls))
@@ -514,7 +514,7 @@ class IndependentReader(IntervalReader):
         return largest_differences(high, low, threat, self.statistics[d].level, self._of_pair, order)
 
     def _by_means(self, d: int, intervals: ArmIntervals, threat: Threat) -> Floats:
-        """Of means with a known deviation, where nothing failed or may be wrong: their difference has one, too."""
+        """Return bounds by means with a known deviation, where nothing failed or may be wrong."""
         known = (self.pulls > 0) & (self.kinds[d].good == self.pulls) & (threat.eps == 0.0)
         doubt = 1.0 / np.where(known, self.pulls, 1)
         reach = (self.objectives[d].sigma or 0.0) * np.sqrt(
@@ -539,7 +539,7 @@ class IndependentReader(IntervalReader):
 
 
 def _largest_left(low: Floats, high: Floats) -> Floats:
-    """Of ends (N, n) the largest H_j − L_i, by j and i (n, n), of two levels that are N + 1 steps together."""
+    """Return the largest H_j − L_i of ends (N, n), by j and i (n, n), of two levels N + 1 steps together."""
     found = np.full((low.shape[1], low.shape[1]), -np.inf)
     for of_i, of_j in zip(low, high[::-1], strict=True):
         np.maximum(found, of_j[:, None] - of_i[None, :], out=found)

@@ -205,7 +205,7 @@ def highest_cluster_means(
 
 @kernel
 def failed_in(owners: Ints, sizes: Ints) -> Floats:
-    """How many values of each cluster (C,) failed: those that its good ones lack of its size."""
+    """Return the number of values of each cluster (C,) that failed: those its good ones lack of its size."""
     failed = sizes.astype(np.float64)
     for i in range(owners.shape[0]):
         failed[owners[i]] -= 1.0
@@ -243,7 +243,7 @@ class Clustered(Ordered):
 
     @property
     def clusters(self) -> Ints:
-        """How many clusters each arm has (K,)."""
+        """The number of clusters of each arm (K,)."""
         return np.diff(self.begins)
 
     @property

@@ -138,7 +138,7 @@ def _tail_over_powers(A: Floats, B: Floats, x: float, y: float, excess: Floats) 
 
 @kernel
 def long_fraction(x: float, y: float, A: float, B: float, excess: float) -> float:
-    """The same for one alone; near the mean of long samples it takes about √n terms."""
+    """Return the fraction for one alone; near the mean of long samples it takes about √n terms."""
     b = A / (A + 1.0) * (excess + 1.0)
     value = b
     C = b

@@ -67,7 +67,7 @@ COLUMNS = 11  # before the objectives: a column of an arm is one piece of memory
 
 @dataclass(frozen=True, eq=False)
 class ArmIntervals:
-    """What is known of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
+    """Intervals of K arms in M objectives; all arrays are (K, M) inner values, of which larger ones are better.
 
     What counts lies between `lower` and `upper`, which are infinite where nothing is known. `estimates` are of the
     values that did not fail, `doubt_low`, `doubt_high` how far noise may have moved them; −∞ where all failed.
@@ -85,7 +85,7 @@ class ArmIntervals:
 
     @property
     def alone(self) -> tuple[Floats, ...]:
-        """What is known of each arm by itself, in the order of the fields."""
+        """The arrays of each arm by itself, in the order of the fields."""
         return self.lower, self.upper, self.estimates, self.doubt_low, self.doubt_high
 
     def of(self, arms: Ints) -> ArmIntervals:
@@ -95,7 +95,7 @@ class ArmIntervals:
         return replace(ArmIntervals(*(array.take(arms, axis=0) for array in self.alone)), apart=apart, best=best)
 
     def as_columns(self) -> Floats:
-        """The same as an array (K, COLUMNS, M) in which no bound can gain anything any more."""
+        """Return an array (K, COLUMNS, M) in which no bound can gain anything any more."""
         intervals = unknown_intervals(*self.lower.shape, beside=0 if self.apart is None else 1)
         for column in (LOW, LOW_FLOOR, PLAIN_LOW):
             intervals[:, column] = self.lower
@@ -169,7 +169,7 @@ def interval_rule(
 def _ranks_of_rows(
     rows: list[list[RankBound]], threats: Sequence[Threat], shares: Floats, largest: int
 ) -> dict[str, Any]:
-    """What an `IntervalRule` has of the rows of each objective."""
+    """Return an `IntervalRule`'s rows of each objective."""
     shape = (len(rows), max(1, *map(len, rows)))
     low_keep, high_keep, costs, log_weights = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
     length = len(rank_table(0.0, float(shares[0]), largest=largest))
@@ -190,7 +190,7 @@ def _ranks_of_rows(
 def checked_statistics(
     statistics: Sequence[Statistic] | None, quantiles: npt.ArrayLike, objectives: int, threat: Threat
 ) -> tuple[Statistic, ...]:
-    """What counts of M objectives; refuses a known deviation where measurements may be replaced by anything."""
+    """Return the statistics of M objectives; refuse a known deviation where measurements may be replaced."""
     if statistics is None:
         return tuple(Statistic(QUANTILE, float(level)) for level in checked_quantiles(quantiles, objectives))
     counted = tuple(statistics)
@@ -217,7 +217,7 @@ def first_bounded(rule: IntervalRule) -> list[int | None]:
 
 
 def first_and_whole(ends: Sequence[int | None]) -> tuple[int | None, int | None]:
-    """Of the pulls before which ends of intervals are not bounded: before any is, and before all are; None for never.
+    """Return the pulls before which any end of intervals is bounded, and all are; None for never.
 
     >>> first_and_whole([5, 86]), first_and_whole([5, None])
     ((5, 86), (5, None))
@@ -287,7 +287,7 @@ def end_of_best(interval: Floats, samples: Samples, record: Record, pulls: int, 
 
 @kernel
 def usable_shifts(interval: Floats, rule: IntervalRule) -> int:
-    """How many of the shifts, the first of which needs no R, the data have not refuted."""
+    """Return how many of the shifts, the first of which needs no R, the data have not refuted."""
     return rule.costs.shape[1] if interval[REFUTED] == 0.0 else 1 if interval[REFUTED] == 1.0 else 0
 
 
@@ -295,7 +295,7 @@ def usable_shifts(interval: Floats, rule: IntervalRule) -> int:
 def lasting_bounds(
     interval: Floats, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int
 ) -> tuple[float, float]:
-    """What would be left of an interval (COLUMNS,) of objective d if the sample went on like this for ever."""
+    """Return what is left of an interval (COLUMNS,) of objective d if the sample goes on like this for ever."""
     low, high = interval[LOW], interval[HIGH]
     if rule.kinds[d] == QUANTILE:
         return lasting_quantile(low, high, usable_shifts(interval, rule), samples, record, pulls, rule, d)
@@ -361,7 +361,7 @@ class Compared(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """What evidence is read from at one moment."""
+    """The samples that evidence is read from at one moment."""
 
     intervals: Floats  # (K, COLUMNS + …, C)
     samples: Samples

@@ -1,4 +1,4 @@
-"""What a kind of statistic has to say; each has a module of its own, and `evidence.statistics` lists them.
+"""The contract of a kind of statistic; each has a module of its own, and `evidence.statistics` lists them.
 
 Samples hold the inner values of a quantile, as quantiles commute with monotone maps. Means do not: samples hold values
 that were scaled to y in [0, 1] (to σ's units for a known deviation), larger is better, and `inner_of_mean` brings the
@@ -34,7 +34,7 @@ AT_ZERO, SLOPE, SIGN, RELATIVE, SIGMA = range(5)
 
 
 class Statistic(NamedTuple):
-    """What counts of the values of one objective."""
+    """The statistic of one objective."""
 
     kind: int = 0  # its place among `statistics.KINDS`
     level: float = 0.5  # of a quantile, among inner values
@@ -104,7 +104,7 @@ class LogLook:
         self.ranks: dict[tuple[float, float, float], Ints] = {}  # found already, by what is kept and taken, and δ'
 
     def of(self, column: int) -> LogLook:
-        """The same under the threat to one column."""
+        """Return the look under the threat to one column."""
         if not self.threat.by_column:
             return self
         other = copy(self)
@@ -144,7 +144,7 @@ class Kind:
         self._middles: dict[float, Floats] = {}  # quantiles by level, of arms that have any value
 
     def first_of_log(self, threat: Threat, share: float) -> list[int | None]:
-        """The same of a log, where each end fails with probability `share`."""
+        """Return the first bounded pulls of a log, where each end fails with probability `share`."""
         return [1, 1]
 
     @property

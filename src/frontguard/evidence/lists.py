@@ -40,7 +40,7 @@ _ROUNDING = 1e-12  # more than that of a sum of a million values between 0 and 1
 
 
 def hits_at_most(threat: Threat, items: int, delta: float) -> Floats:
-    """How many of an arm's first r = 0, …, N values were replaced at most, at every r, but by shares (`hidden_at`).
+    """Return how many of an arm's first r = 0, …, N values were replaced at most, at every r.
 
     >>> from frontguard import Prescient
     >>> hits_at_most(Prescient(0.1), 400, 0.01)[[0, 1, 100, 400]].tolist()
@@ -59,7 +59,7 @@ def hidden_share(threat: Threat, items: int, delta: float) -> float:
 
 @kernel
 def hidden_at(hits: Floats, taken: float, n: int) -> Floats:
-    """How much of the sum of the first r = 0, …, n values replacements may have taken away, looked at n."""
+    """Return how much of the sum of the first r = 0, …, n values may have been taken away, looked at n."""
     hidden = hits[: n + 1].copy()
     if taken > 0.0:
         hidden[:] = taken_away(taken, n)
@@ -132,7 +132,7 @@ def unrefuted_list_mean(
 
 @kernel
 def counted_on(seen: Floats, taken: int) -> Floats:
-    """The same values, the `taken` smallest of which count as 1: any so many may have been replaced."""
+    """Return the values, the `taken` smallest of which count as 1: any so many may have been replaced."""
     xi = seen.copy()
     if taken > 0:
         order = np.argsort(seen)

@@ -64,7 +64,7 @@ def spent(look: int) -> float:
 
 
 def looks_until(n: int) -> int:
-    """How many looks there are up to so many measurements of an arm.
+    """Return the number of looks up to so many measurements of an arm.
 
     >>> LOOKS[:8], looks_until(15), looks_until(16)
     ((8, 12, 16, 20, 24, 32, 40, 48), 2, 3)

@@ -121,7 +121,7 @@ def highest_means(
 
 @kernel
 def lasting_means(samples: Samples, record: Record, pulls: int, taken: int) -> tuple[float, float]:
-    """What `highest_means` would come down to if the sample went on like this for ever: the means of these ξ."""
+    """Return what `highest_means` comes down to if the sample goes on like this for ever: the means of these ξ."""
     kept = max(record.count - taken, 0)
     values, weights, first, last = _in_runs(samples, record, 0, kept)
     lowest = _power_sum(values, weights, first, last, 0.0, 1)
@@ -200,7 +200,7 @@ def mean_interval(
 
 @kernel
 def lasting_mean(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
-    """What would be left of it if the sample went on like this for ever."""
+    """Return what is left of the interval if the sample goes on like this for ever."""
     lacking, most = lasting_means(samples, record, pulls, taken_away(rule.taken[d], pulls))
     return _in_inner_values(lacking, most, rule, d)
 
@@ -334,7 +334,7 @@ class BoundedMean(Kind):
 
     @cached_property
     def _ones(self) -> Ints | None:
-        """How often each arm of the log has a 1, where all values of the metric are 0 or 1; else None.
+        """Return how often each arm of the log has a 1, where all values of the metric are 0 or 1; else None.
 
         That they are is a property of what measures, like the name of the metric: docs/theory.md, (m).
         """

@@ -90,7 +90,7 @@ class Ordered:
         return np.asarray(self.values[metric][self.starts[metric, :-1][arms] + ranks - 1])
 
     def standard_errors(self, metric: int) -> Floats:
-        """Of the means of a metric (K,), as the values show them; NaN where all failed."""
+        """Return standard errors of the means of a metric (K,), by the values; NaN where all failed."""
         found, means = np.empty(len(self.pulls)), self.mean(metric)
         values, starts = _read_only(self.values[metric]), np.ascontiguousarray(self.starts[metric])
         in_parts(lambda part: _errors(values, starts, means, part, found), len(means))

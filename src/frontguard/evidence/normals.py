@@ -23,7 +23,7 @@ NORMAL_WEIGHT = 10.0
 
 @kernel
 def normal_reach(pulls: float, sigma: float, log_odds: float) -> float:
-    """How far a mean of so many σ-subgaussian values is from the true one at most, at every number of them at once."""
+    """Return how far a mean of σ-subgaussian values is off at most, at every number of them at once."""
     whole = pulls + NORMAL_WEIGHT
     return sigma * math.sqrt(whole * (2.0 * log_odds + math.log(whole / NORMAL_WEIGHT))) / pulls
 
@@ -42,7 +42,7 @@ def normal_interval(
 
 @kernel
 def lasting_normal(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
-    """What would be left of it if the sample went on like this for ever: its mean."""
+    """Return what is left of the interval if the sample goes on like this for ever: its mean."""
     if record.count != pulls:
         return -np.inf, np.inf
     mean, _ = mean_and_error(samples, record)

@@ -72,13 +72,13 @@ class PairRule(NamedTuple):
 
 
 def pairs_of(statistics: Sequence[Statistic]) -> Bools:
-    """Of which objectives (M,) differences can be bounded: means of values with bounds, and no percentages of these."""
+    """Return the objectives (M,) whose differences can be bounded: means of values with bounds, and no percentages."""
     kinds, scales = kinds_and_scales(statistics)
     return np.asarray((kinds == BOUNDED_MEAN) & (scales[:, RELATIVE] == 0.0))
 
 
 def hits_delta(delta: float, arms: int, statistics: Sequence[Statistic]) -> float:
-    """What of δ is for how many items of one arm and objective were replaced, where chance decides that."""
+    """Return the part of δ for how many items of one arm and objective were replaced, where chance decides that."""
     return (1.0 - SHARE) * HITS_SHARE * delta / (max(1, arms) * noisy(statistics))
 
 
@@ -332,7 +332,7 @@ class PairedLog(ComparedLog, Clustered):
 
     @property
     def of_pairs(self) -> float:
-        """Of δ, what differences have."""
+        """The part of δ that differences have."""
         return ONE_LOOK_SHARE if self.alone else SHARE
 
     @property

@@ -137,7 +137,7 @@ def refuted_below(
 
 @kernel
 def _bounded(n: int, taken: float, keep: Floats, log_weights: Floats, log_priors: Floats, threshold: float) -> bool:
-    """Whether n pulls, all on the far side, refute anything."""
+    """True if n pulls, all on the far side, refute anything."""
     terms = np.empty(keep.shape[0])
     for s in range(keep.shape[0]):
         terms[s] = log_term(n, taken_away(taken, n), keep[s], log_weights[s], log_priors[s], STRENGTH)
@@ -197,7 +197,7 @@ def with_all_shifts(
 def lasting_quantile(
     low: float, high: float, shifts: int, samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int
 ) -> tuple[float, float]:
-    """What would be left of an interval if the sample went on like this for ever, by so many of the shifts."""
+    """Return what is left of an interval if the sample goes on like this for ever, by so many of the shifts."""
     lost = pulls - record.count + taken_away(rule.taken[d], pulls)
     last = record.count - 1
     for s in range(shifts):

@@ -26,14 +26,14 @@ from frontguard.theory.threats import Threat
 
 
 def ratios_of(statistics: Sequence[Statistic]) -> Bools:
-    """Of which objectives (M,) ratios within blocks are bounded: medians whose tolerance is a percentage."""
+    """Return the objectives (M,) whose ratios within blocks are bounded: medians with a percentage as tolerance."""
     kinds, scales = kinds_and_scales(statistics)
     medians = np.array([each.level == 0.5 for each in statistics])
     return np.asarray((kinds == QUANTILE) & medians & (scales[:, RELATIVE] == 1.0))
 
 
 class Ratios(Differences):
-    """How arms differ within the blocks that two of them are in."""
+    """Ratios of arms within the blocks that two of them are in."""
 
     columns = 3
     in_blocks = True

@@ -90,7 +90,7 @@ class IntervalReader:
         return intervals
 
     def among(self, arms: Ints) -> Self:
-        """The same for some arms only."""
+        """Return the reader for some arms only."""
         settings = {"anytime": self._anytime, "one_best": self._one_best}
         return type(self)(self.ordered, self.objectives, self._delta, among=arms, **settings)
 
@@ -130,7 +130,7 @@ class IntervalReader:
         return found
 
     def outside(self, intervals: ArmIntervals) -> Bools:
-        """Where (n, M) the estimate by all rows lies outside the intervals of `read`: clusters may say otherwise."""
+        """Return where (n, M) the estimate by all rows lies outside the intervals of `read`, as of clusters."""
         assert self._centres is not None
         estimates = self._centres[0]
         return np.isfinite(estimates) & ((estimates < intervals.lower) | (estimates > intervals.upper))

@@ -54,7 +54,7 @@ def empty_pool(columns: int, each: int = 16 * _SMALLEST_EXTENT) -> Floats:
 
 @kernel
 def window_length(count: int) -> int:
-    """How many ranks around the median a sample of `count` values keeps sorted.
+    """Return how many ranks around the median a sample of `count` values keeps sorted.
 
     The rank of the median moves by √n / 2 (standard deviation) until n has doubled; a new window reaches twice as far
     to either side. A longer one would have to be searched more rarely, but would take in more of what comes.
@@ -479,7 +479,7 @@ _ALL = 1 << 62  # places: more than there are values
 
 @kernel
 def different_with(pool: Floats, first: int, held: int, block: Floats, most: int) -> int:
-    """How many different values there are with those of a sorted block (n,); any number above `most` if more."""
+    """Return the number of different values with those of a sorted block (n,); any above `most` if more."""
     found, j = held, 0
     place = 0
     while j < block.shape[0] and found <= most:

@@ -36,7 +36,7 @@ def interval_of(
 
 @kernel
 def lasting_of(samples: Samples, record: Record, pulls: int, rule: IntervalRule, d: int) -> tuple[float, float]:
-    """What would be left of it if the sample went on like this for ever."""
+    """Return what is left of the interval if the sample goes on like this for ever."""
     if rule.kinds[d] == BOUNDED_MEAN:
         return lasting_mean(samples, record, pulls, rule, d)
     if rule.kinds[d] == NORMAL_MEAN:
@@ -53,7 +53,7 @@ def estimate_of(samples: Samples, record: Record, rule: IntervalRule, d: int) ->
 
 
 def statistic_of(objective: Objective) -> Statistic:
-    """What counts of an objective's values.
+    """Return the statistic of an objective.
 
     >>> statistic_of(Objective("stars", "maximize", statistic="mean", bounds=(1, 5))).scale
     (1.0, 4.0, 1.0, 0.0, 1.0)
@@ -63,7 +63,7 @@ def statistic_of(objective: Objective) -> Statistic:
 
 
 def statistics_of(objectives: Iterable[Objective]) -> tuple[Statistic, ...]:
-    """What counts of each objective's values."""
+    """Return the statistic of each objective."""
     return tuple(statistic_of(objective) for objective in objectives)
 
 
@@ -74,7 +74,7 @@ def least_level(statistic: Statistic) -> float:
 
 
 def noisy(statistics: Iterable[Statistic]) -> int:
-    """How many of them are not exact, and so share δ; at least one, so that it can be divided by."""
+    """Return how many of them are not exact, and so share δ; at least one, so that it can be divided by."""
     return max(1, sum(each.kind != EXACT for each in statistics))
 
 

@@ -196,7 +196,7 @@ def tail_of_hits(n: int, m: int, hits: float) -> Floats:
 
 
 def _tail_of_share(n: int, m: int, taken_x: int, taken_y: int) -> Floats:
-    """The same if the largest x go to −∞ and the smallest y to +∞.
+    """Return the tail if the largest x go to −∞ and the smallest y to +∞.
 
     Along the sorted values of both, an x that is kept loses to the y above it and not to those kept below it. `law` is
     that of these losses, by how many y came so far.
@@ -216,7 +216,7 @@ def _tail_of_share(n: int, m: int, taken_x: int, taken_y: int) -> Floats:
 
 
 class CheckBounds(NamedTuple):
-    """How far P candidates are from their baselines in M objectives, in inner values; all arrays are (P, M)."""
+    """Bounds of P candidates against their baselines in M objectives, in inner values; all arrays are (P, M)."""
 
     ahead: Floats  # candidate − baseline is at most this, by itself with probability 1 − δ/2
     behind: Floats  # and baseline − candidate this: the largest of all of them bounds the largest difference

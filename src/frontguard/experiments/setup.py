@@ -302,7 +302,7 @@ def _certified(setting: Setting) -> dict[str, Any]:
 
 
 def _certified_without_spread(setting: Setting) -> dict[str, Any]:
-    """The same guarantee without being told R. At large ε that may be out of reach: it stops at a budget."""
+    """Return the guarantee of R-PSI without R. At large ε that may be out of reach: it stops at a budget."""
     return {
         **_size(setting),
         "threat": setting.threat,

@@ -473,7 +473,7 @@ class UnusableCheck:
         self._examples: dict[int, tuple[str, float]] = {}
 
     def watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The same batches, counted as they go by."""
+        """Yield the batches, counted as they go by."""
         for batch in batches:
             self.add(batch.values, batch.arms.__getitem__, batch.truths)
             yield batch

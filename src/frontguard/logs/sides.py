@@ -441,7 +441,7 @@ class _ByIntervals:
         return up_to(lambda eps: self.outcomes(self.reader.read(threat.raised(eps))), levels_from(threat.least, FINEST))
 
     def if_cleaner(self) -> list[list[Cleaner | None]]:
-        """Of each outcome (P, M + Q) that is open, what is certain at smaller ε than was declared, and up to which."""
+        """Return what is certain of each open outcome (P, M + Q) at smaller ε than declared, and up to which."""
         threat, levels = self.question.threat, levels_from(0.0, FINEST)
         levels, now = levels[levels < threat.eps], self.outcomes(self.intervals)
 

@@ -136,7 +136,7 @@ class Sketches:
     def from_arrays(
         cls, kept: Ordered, size: int, arrays: dict[str, AnyArray], bounds: Mapping[str, Sequence[float]] | None = None
     ) -> Sketches:
-        """The same log, of what `to_arrays` gave."""
+        """Return the log of what `to_arrays` gave."""
         found = cls(kept.metrics, size, bounds)
         found._kept, found._sums = kept, arrays["sums"]
         ends, sums = np.cumsum(arrays["held"].sum(axis=1)), iter(arrays["bets"])

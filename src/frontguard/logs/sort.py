@@ -482,7 +482,7 @@ def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], counts: Ints, or
 
 
 def _without_failures(column: Floats, usable: Floats | tuple[float, float]) -> Floats:
-    """The same, NaN for whatever failed: the column itself where nothing did."""
+    """Return the column, NaN for whatever failed: the column itself where nothing did."""
     if not len(column) or (column.min() >= usable[0] and column.max() <= usable[1]):  # not so if any is NaN
         return column
     return np.where((column >= usable[0]) & (column <= usable[1]), column, np.nan)

@@ -141,7 +141,7 @@ class LogState:
         return (self.data, delta) if isinstance(self.data, Ordered) else self.data.readable(delta, anytime=anytime)
 
     def sketched(self, size: int = DEFAULT_SIZE) -> LogState:
-        """The same in bounded memory: sketches of size k for arms with more than 3k values."""
+        """Return the state in bounded memory: sketches of size k for arms with more than 3k values."""
         if isinstance(self.data, Sketches):
             if self.data.size != size:
                 raise BadInput(f"this state has sketches of size (k) {self.data.size} already; got {size}")

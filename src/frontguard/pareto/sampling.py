@@ -267,7 +267,7 @@ def spread_evenly(pulls: int, wanted: Ints, at: Ints, most: int) -> Ints:
 
 
 class Steadiness(NamedTuple):
-    """How far K arms' M estimates have come to rest."""
+    """The steadiness of K arms' M estimates."""
 
     steady: Bools  # (K,)
     marked: Ints  # (K,): pulls at which estimates were noted last; 0 for never ...

@@ -134,7 +134,7 @@ class Task:
 
     @property
     def assumed(self) -> bool:
-        """Whether nobody said how values spread whose quantile counts."""
+        """True if nobody said how values spread whose quantile counts."""
         quantiles = any(each.has_quantile for each in self.columns.boxed)
         return self.pilot is None and self.question.spread is None and quantiles
 

@@ -127,7 +127,7 @@ class AgainstBaseline:
 
 
 class _Called:
-    """What looks at two samples have found so far of K arms in M objectives; each line by the first look that told."""
+    """The findings of looks at two samples of K arms in M objectives; each line by the first look that told."""
 
     def __init__(self, arms: int, objectives: int, baseline: int) -> None:
         ahead, behind, line = (np.full((arms, objectives), np.inf) for _ in range(3))
@@ -157,7 +157,7 @@ class _Called:
 
 
 class BySamples(AgainstBaseline):
-    """The same by the two samples of each candidate and its baseline, at looks; what is exact, by its value."""
+    """Outcomes by the two samples of each candidate and its baseline, at looks; of what is exact, by its value."""
 
     def __init__(self, baseline: int, tolerances: Floats, limits: LimitRule, differences: Differences) -> None:
         super().__init__(baseline, tolerances, limits, differences)
@@ -182,7 +182,7 @@ class BySamples(AgainstBaseline):
 
     @property
     def bounds(self) -> CheckBounds:
-        """How far arms are from the baseline (K, M), by all looks so far."""
+        """Bounds of arms against the baseline (K, M), by all looks so far."""
         return self._called.bounds
 
     def look(self, intervals: Floats, evidence: Differences) -> None:

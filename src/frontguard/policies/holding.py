@@ -1,4 +1,4 @@
-"""What policies hold: samples, sorted for each arm and objective, lent to copies; pending values; beaten arms."""
+"""Samples that policies hold, sorted for each arm and objective, lent to copies; pending values; beaten arms."""
 
 from __future__ import annotations
 

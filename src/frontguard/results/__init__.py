@@ -1,4 +1,4 @@
-"""What a policy, a study, an analysis and a gate answer: facts only, and no words or pictures.
+"""The answer of a policy, a study, an analysis and a gate: facts only, and no words or pictures.
 
 - `answer`: the answer, with a verdict, intervals and the pulls of every arm, and what can be asked of it;
 - `facts`: what it guarantees, limits, costs, a guess; what only a complete log tells, and the state of a study.

@@ -1,4 +1,4 @@
-"""What a policy, a study, an analysis and a gate answer: verdicts, intervals, pulls, and what they guarantee."""
+"""The answer of a policy, a study, an analysis and a gate: verdicts, intervals, pulls, and what they guarantee."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ class Answer:
         return Verdict(int(self.verdict_codes[arm]))
 
     def tally(self, arms: Ints | None = None) -> dict[Verdict, int]:
-        """How many arms (of those given) have which verdict, without those that none has; what matters first."""
+        """Return the number of arms (of those given) with each verdict that any has; what matters first."""
         codes = self.verdict_codes if arms is None else self.verdict_codes[arms]
         counts = np.bincount(codes, minlength=len(Verdict))
         return {verdict: int(counts[verdict]) for verdict in VERDICT_ORDER if counts[verdict]}
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many arms have each verdict."""
+        """The number of arms with each verdict."""
         return {verdict.word: int(self.having(verdict).sum()) for verdict in Verdict}
 
     @property
@@ -120,7 +120,7 @@ class Answer:
 
     @property
     def best_guess(self) -> list[str]:
-        """Where no arm is in: names of those that would be if the estimates were exact. Nothing is promised of it."""
+        """Names of arms that would be in if the estimates were exact, while no arm is; without any promise."""
         return [] if self.guess is None else self.named(self.guess.front)
 
     @property
@@ -130,14 +130,14 @@ class Answer:
 
     @property
     def failed_per_arm(self) -> Ints:
-        """How many pulls of each arm (K,) failed or lack a value; 0 where nobody said so."""
+        """The number of pulls of each arm (K,) that failed or lack a value; 0 where nobody said so."""
         if self.study is None and self.log is not None:
             return self.log.failed_pulls
         return np.array([sum(self.state.failures.get(arm, {}).values()) for arm in self.arms], np.int64)
 
     @property
     def failed(self) -> int:
-        """How many pulls of all arms failed."""
+        """The number of pulls of all arms that failed."""
         return int(self.failed_per_arm.sum())
 
     @property
@@ -203,7 +203,7 @@ class Answer:
         return self.replacements(np.array([i])).get(self.arms[i])
 
     def replacements(self, some: Ints | None = None) -> dict[str, Replacement]:
-        """The same of all arms, or of some, by name; without those for which none is known."""
+        """Return the replacements of all arms, or of some, by name; without those for which none is known."""
         arms = np.arange(len(self.arms)) if some is None else some
         by = self.replaced_by(arms)
         return dict(self._replacements(arms[by >= 0], by[by >= 0]))
@@ -214,7 +214,7 @@ class Answer:
         return self.excelling(np.array([i])).get(self.arms[i], ())
 
     def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
-        """The same of all returned arms, or of some, by name; without those that are best at nothing."""
+        """Return the best-at lists of returned arms, or of some, by name; without those that are best at nothing."""
         listed = np.flatnonzero(self.having(Verdict.KEEP))
         listed = listed if some is None else np.intersect1d(listed, some)
         rivals = np.flatnonzero(self.alive)
@@ -229,7 +229,7 @@ class Answer:
         return found
 
     def _replacements(self, arms: Ints, by: Ints) -> Iterator[tuple[str, Replacement]]:
-        """What is certain of each of these arms and the one that does for it, where what that costs is bounded."""
+        """Yield what is certain of each of these arms and the one that does for it, where that is bounded."""
         relative = [d for d, metric in enumerate(self.metrics) if metric.relative]
         for start in range(0, len(arms), AT_A_TIME):
             some, others = arms[start : start + AT_A_TIME], by[start : start + AT_A_TIME]
@@ -251,7 +251,7 @@ class Answer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What has to be said of the answer, in sentences; `notices` has it as records."""
+        """The warnings that go with the answer, in sentences; `notices` has them as records."""
         return said_once(self.notices)
 
     @property
@@ -297,7 +297,7 @@ class Answer:
         return TableByArm(self.arms, self.objectives, table)
 
     def keeping_to(self, limits: Kept | None) -> Answer:
-        """The same result, with how its arms stand to limits: the certificate is of those that keep to them."""
+        """Return the result with how its arms stand to limits: the certificate is of those that keep to them."""
         if limits is None:
             return self
         names = tuple(str(gate) for gate in limits.gates)
@@ -305,14 +305,14 @@ class Answer:
         return replace(self, limits=limits, certificate=replace(self.certificate, limits=names), outlook=outlook)
 
     def in_units(self, objectives: Sequence[Objective]) -> Answer:
-        """The same result, shown in the units and directions of these objectives."""
+        """Return the result, shown in the units and directions of these objectives."""
         outlook = None if self.outlook is None else self.outlook.in_units(objectives)
         certificate = self.certificate.in_units(objectives)
         return replace(self, metrics=tuple(objectives), certificate=certificate, outlook=outlook)
 
     @property
     def nearest(self) -> Certificate:
-        """What is shown beside the goal: the outlook where there is one."""
+        """The certificate that is shown beside the goal: the outlook where there is one."""
         return self.certificate if self.outlook is None else self.outlook
 
     @property
@@ -325,7 +325,7 @@ class Answer:
         return np.where(flipped, -high, low), np.where(flipped, -low, high)
 
     def entries(self) -> Iterator[tuple[str, Any]]:
-        """What `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
+        """Yield what `to_dict` has, entry by entry; what there is for each arm as `ByArm`."""
         arms, decided = self.arms, np.flatnonzero(self.decided_by >= 0).tolist()
         yield "policy", self.policy
         yield "status", self.status
@@ -438,7 +438,7 @@ class Answer:
 
     @property
     def comparable(self) -> Comparable:
-        """What arms are compared by: their names, metrics, point estimates, intervals, and differences within pairs."""
+        """Names, metrics, point estimates and intervals by which arms are compared, and differences within pairs."""
         metrics = self.metrics or tuple(Objective(name, "maximize") for name in self.objectives)
         inner, sure = self.inner, self.certificate.confidence
         return Comparable(self.arms, metrics, inner.estimates, inner.lower, inner.upper, sure, self.pairs)
@@ -462,7 +462,7 @@ class Answer:
         return against(self.comparable, its, np.array([number])).of(0)
 
     def against(self, baseline: str) -> Comparisons:
-        """How all other arms compare with this one, in the order of arms: `compare` for a million of them."""
+        """Compare all other arms with this one, in the order of arms: `compare` for a million of them."""
         its = self.place(baseline, "baseline")
         return against(self.comparable, its, np.delete(np.arange(len(self.arms)), its))
 
@@ -507,14 +507,14 @@ class Answer:
         return pick(comparable, self.having(Verdict.KEEP), contending, within, wish)
 
     def beside(self, asked: BesideQuestion) -> Beside:
-        """What is asked for beside the answer."""
+        """Return the answers to what is asked beside the answer."""
         compared = None if asked.baseline is None else self.against(asked.baseline)
         wish = asked.wish
         chosen = None if wish is None else self.pick(wish.rule, weights=wish.weights, limit=wish.limits)
         return Beside(compared, chosen)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
-        """How much the front dominates beyond a reference point, at least and at most, in the metrics' units.
+        """Return the volume that the front dominates beyond a reference point, at least and at most, in units.
 
         Where a metric has no reference, it is a tenth of the range of all estimates beyond the worst.
         """

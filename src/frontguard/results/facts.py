@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a result guarantees, with probability `confidence` under the threat model.
+    """The guarantee of a result, with probability `confidence` under the threat model.
 
     Every returned arm is `accuracy`-optimal (Δ ≤ accuracy), and for every Pareto optimal arm there is a returned one
     that is worse by at most `coverage` in any objective (Definition 5); coverage is infinite where nothing is promised
@@ -57,7 +57,7 @@ class Certificate:
         return cls(**told | amounts, relative=tuple(objective.relative for objective in objectives))
 
     def in_units(self, objectives: Sequence[Objective]) -> Certificate:
-        """The same in the objectives' units: differences of a metric, or shares of it where the tolerance is one."""
+        """Return it in the objectives' units: differences of a metric, or shares where the tolerance is one."""
         return replace(
             self,
             accuracy=differences_in_units(objectives, _each(self.accuracy, objectives)),
@@ -75,7 +75,7 @@ class Certificate:
         return str(attached("certificate")(self))
 
     def __repr__(self) -> str:
-        """What is told, without what is left at its default; of many arms that were excluded, the first."""
+        """Return the fields without those at their default; of many arms that were excluded, the first."""
         told = [each for each in fields(self) if getattr(self, each.name) != each.default and each.name != "excluded"]
         said = [f"{each.name}={getattr(self, each.name)!r}" for each in told]
         if self.excluded:
@@ -97,7 +97,7 @@ def _amounts(given: float | list[float | None] | None, objectives: Sequence[Obje
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """How K arms stand to Q limits (`codes` of `Feasibility`), with intervals, larger is better; arrays are (K, Q)."""
+    """The standing of K arms to Q limits (`codes`), with intervals, larger is better; all arrays are (K, Q)."""
 
     gates: tuple[Gate, ...]
     codes: Ints
@@ -105,7 +105,7 @@ class Kept:
 
     @property
     def of_arms(self) -> Ints:
-        """How each arm (K,) stands to all of them: the worst counts."""
+        """The standing of each arm (K,) to all of them: the worst counts."""
         worst: Ints = self.codes.max(axis=1)
         return worst
 
@@ -129,7 +129,7 @@ class Kept:
         return next((int(np.argmax(of_arm == code)) for code in (INFEASIBLE, OPEN) if (of_arm == code).any()), -1)
 
     def among(self, kept: Ints, arms: int) -> Kept:
-        """The same where its arms are the arms `kept` of more, of which nothing is known."""
+        """Return it where its arms are the arms `kept` of more, of which nothing is known."""
 
         def spread(array: Any, otherwise: float) -> Any:
             more = np.full((arms, array.shape[1]), otherwise, array.dtype)
@@ -190,7 +190,7 @@ SECONDS = "seconds"
 
 @dataclass(frozen=True, eq=False)
 class CostSoFar:
-    """What pulls, by a `metric` or by arm, have cost so far, and typically do, NaN if none said so; in `unit`."""
+    """Costs of pulls by arm so far, reported as a `metric` or not, and of a typical one, NaN if unknown; in `unit`."""
 
     unit: str
     by_arm: Floats  # (K,)
@@ -199,7 +199,7 @@ class CostSoFar:
 
     @property
     def spent(self) -> float:
-        """What the pulls of all arms have cost."""
+        """The cost of the pulls of all arms."""
         return float(self.by_arm.sum())
 
     @classmethod
@@ -225,7 +225,7 @@ class CostSoFar:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Where no arm is in: the front by estimates alone, without any promise, and what it lacks.
+    """The front by estimates alone, without any promise, while no arm is in; and what it lacks.
 
     An arm needs `first` pulls at least before any end of its intervals is bounded, and `whole` before all of them are;
     more, where some of its pulls fail. None where no number of pulls would do, or it is not known.
@@ -245,7 +245,7 @@ class Guess:
         return cls(front) if least is None else cls(front, least.first, least.whole)
 
     def among(self, kept: Ints, arms: int) -> Guess:
-        """The same where its arms are the arms `kept` of more."""
+        """Return it where its arms are the arms `kept` of more."""
         front = np.zeros(arms, np.bool_)
         front[kept] = self.front
         return replace(self, front=front)
@@ -316,7 +316,7 @@ class Origin:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Origin:
-        """The same, from the JSON of a command."""
+        """Return the origin of the JSON of a command."""
         return cls(**{field.name: values.get(field.name) for field in fields(cls)})
 
 
@@ -369,7 +369,7 @@ class IfCleaner:
     codes: Ints
 
     def among(self, kept: Ints, arms: int) -> IfCleaner:
-        """The same where its arms are the arms `kept` of more, which were excluded."""
+        """Return it where its arms are the arms `kept` of more, which were excluded."""
         codes = np.full(arms, int(Verdict.EXCLUDED))
         codes[kept] = self.codes
         return replace(self, codes=codes)
@@ -396,7 +396,7 @@ rival fail; the arms differ by too little for the tolerance; or the arm is too n
 
 @dataclass(frozen=True, eq=False)
 class Needed:
-    """What each of J open arms needs: `pulls` more of it, and `rival_pulls` of the rival that decides it; −1 for none.
+    """The needs of J open arms: `pulls` more of each, and `rival_pulls` of the rival that decides it; −1 for none.
 
     `level` is the number that both, and whatever else stands in its way, should have in all. `limit` indexes `LIMITS`.
     """
@@ -418,7 +418,7 @@ class Needed:
         return wanted
 
     def among(self, kept: Ints) -> Needed:
-        """The same where the arms 0, 1, … are the arms `kept` of more."""
+        """Return it where the arms 0, 1, … are the arms `kept` of more."""
         rivals = np.where(self.rivals >= 0, kept[self.rivals], -1)
         return replace(self, arms=kept[self.arms], rivals=rivals)
 
@@ -448,7 +448,7 @@ class Needed:
 
 @dataclass(frozen=True, eq=False)
 class LogDetails:
-    """What only a complete log tells of its K arms in M objectives."""
+    """Details of K arms in M objectives that only a complete log tells."""
 
     failed: Ints  # (K, M) values that may be anything
     failed_pulls: Ints  # (K,) pulls that lack any value

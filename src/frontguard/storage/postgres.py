@@ -138,7 +138,7 @@ class Connections:
             LOGGER.warning(silent, self.where, seconds, why)
 
     def _watched(self, waiting: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
-        """The same generator of psycopg, that notes silence, and gives up where nothing else would."""
+        """Return psycopg's generator, which notes silence, and gives up where nothing else would."""
         began, limit = time.monotonic(), 2.0 * max(self._patience, SAID_AFTER)
         try:
             wanted = next(waiting)

@@ -163,7 +163,7 @@ class Watch:
                     state.first_excess[d] = int(n[excess[0]]), int(count[excess[0]])
 
     def _kept(self, pulls: Ints, eps: float) -> Ints:
-        """How many of so many pulls chance leaves, at every moment; arms and objectives mostly ask for the same."""
+        """Return how many of so many pulls chance leaves, at every moment; mostly asked the same again."""
         if len(self._ranks) > 10_000:
             self._ranks.clear()
         asked = [(n, eps) for n in pulls.tolist()]
@@ -247,7 +247,7 @@ def _chance(threat: Threat, pulls: int, failures: int) -> float:
 
 
 class _ArmState:
-    """What is known of an arm: its pulls, how far they are complete, and its failures."""
+    """The state of an arm: its pulls, how far they are complete, and its failures."""
 
     def __init__(self, objectives: int) -> None:
         self.pulls: list[int] = []  # from 0, in the order of the plan
@@ -309,7 +309,7 @@ def find_drift(column: Floats, threat: Threat, delta: float) -> tuple[float, flo
 
 @functools.lru_cache(maxsize=4096)
 def likely_count(n: int, probability: float, delta: float) -> int:
-    """So many of n pulls, n fixed beforehand, are what each is with a probability; it fails with probability δ."""
+    """Return how many of n pulls, n fixed beforehand, are what each is with a probability; wrong with probability δ."""
     return n if probability == 1.0 else fixed_rank(n, probability, delta)
 
 
@@ -431,7 +431,7 @@ Sign = Literal["far", "apart", "ties"]
 
 
 class SampleLook(NamedTuple):
-    """How a sample looks."""
+    """The looks of a sample."""
 
     share: float  # of it that looks wrong ...
     sign: Sign  # ... by this sign

@@ -44,7 +44,7 @@ REST = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was known after so many pulls. Arrays have a row for each arm; values are in the metrics' units."""
+    """The state after so many pulls. Arrays have a row for each arm; values are in the metrics' units."""
 
     pulls: int
     at: float  # seconds since the epoch of the last pull that was counted; 0 if not known
@@ -75,7 +75,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """How many pulls were told, and how many of them failed, in spans of equal length."""
+    """Numbers of pulls that were told, and of those that failed, in spans of equal length."""
 
     edges: Floats  # (n + 1,) seconds since the epoch
     told: Ints  # (n,)
@@ -151,12 +151,16 @@ class Follower:
     BadInput
         There is no such study.
 
-    >>> from frontguard import Objective, Study
-    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)])
-    >>> _ = study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
-    >>> overview = Follower(study.storage, "study").catch_up()
-    >>> overview.told, overview.answer.pulls
-    (30, 30)
+    >>> from frontguard import Objective, Prescient, Study
+    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
+    >>> follower = Follower(study.storage, "study")
+    >>> study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
+    [True, ...
+    >>> overview = follower.catch_up()
+    >>> overview.told, overview.answer.pulls, overview.out
+    (30, 30, 0)
+    >>> follower.catch_up() is overview  # as long as nothing is new
+    True
     """
 
     def __init__(self, storage: Storage, name: str) -> None:
@@ -281,7 +285,7 @@ class Follower:
         return self.overview
 
     def _ahead(self, state: Replay) -> tuple[int | None, float | None]:
-        """How many pulls are left by the forecast, and what they cost."""
+        """Return how many pulls are left by the forecast, and what they cost."""
         alive = int(state.policy.alive.sum())
         pulls, left, cost = self._foreseen
         if alive * alive > PAIRS and pulls <= state.told < STEP * pulls and not state.stopped:
@@ -317,7 +321,7 @@ _GRAIN = 2.0**-16  # seconds to which the first edge is rounded: moments of this
 
 
 def moment_of(replay: Replay) -> Moment:
-    """What is known now, in the metrics' units."""
+    """Return the present moment, in the metrics' units."""
     objectives = replay.settings.question.objectives
     result = replay.policy.result().in_units(objectives)
     return Moment(

@@ -1,4 +1,4 @@
-"""What came back of a pull, the checks that it passes before it is stored, and the names of those who measure.
+"""The outcome of a pull, the checks that it passes before it is stored, and the names of those who measure.
 
 Nothing heavy is imported here: worker processes that only evaluate a function import this module too.
 
@@ -88,14 +88,14 @@ class Measurement:
 
     @classmethod
     def of(cls, values: Any, reason: str = "", cluster: str | None = None) -> Measurement:
-        """What was told: values or, as `identify` takes it of a function too, a whole measurement."""
+        """Return the measurement of values or, as `identify` takes it of a function too, a whole measurement."""
         came = values if isinstance(values, Measurement) else cls(values)
         came = replace(came, reason=reason) if reason else came
         return came if cluster is None else replace(came, cluster=cluster)
 
     @classmethod
     def failure(cls, error: BaseException) -> Measurement:
-        """What an exception means for the pull in which it was raised."""
+        """Return the measurement of a pull in which an exception was raised."""
         return cls(None, failure_in_words(error), type(error).__name__, error=error)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Measurement:
 
     @property
     def failed(self) -> bool:
-        """Whether any metric is missing."""
+        """True if any metric is missing."""
         return bool(self.reason)
 
     @property
@@ -114,7 +114,7 @@ class Measurement:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was ended by us before its time, and so says nothing about the arm."""
+        """True if it was ended by us before its time, and so says nothing about the arm."""
         return self.cause == CANCELLED
 
 
@@ -249,7 +249,7 @@ def checked_reason(reason: object, pull: int) -> str:
 
 
 def stored_reason(came: Measurement, pull: int) -> str:
-    """What is stored of why a pull failed, with its last words; empty if nothing failed."""
+    """Return the stored form of why a pull failed, with its last words; empty if nothing failed."""
     if not came.reason:
         return ""
     reason, said = checked_reason(came.reason, pull), storable(came.said).strip()[:LONGEST_REASON]
@@ -309,7 +309,7 @@ def _checked_value(objective: Objective, value: object, reason: str | None, pull
 
 
 def with_cost(cost: Cost | None, metrics: Sequence[str], came: Measurement) -> Measurement:
-    """What came back with its cost beside its values: NaN where a pull does not say it, or says what cannot be.
+    """Return the measurement with its cost beside its values: NaN where a pull does not say it, or it cannot be.
 
     >>> from frontguard.question import Cost
     >>> with_cost(Cost("joules"), ["loss"], Measurement({"loss": 0.5, "joules": 3})).cost
@@ -354,7 +354,7 @@ def _name_of(pid: int) -> str:
 
 
 def is_lost(worker: str) -> bool:
-    """Whether a worker of this machine is certainly dead; False where it cannot be known."""
+    """True if a worker of this machine is certainly dead; False where it cannot be known."""
     machine, pid, process = ["", "", *worker.rsplit("/", 2)][-3:]
     process = process.partition(".")[0]
     ours = machine == _machine() and pid.isdecimal() and len(pid) <= _LONGEST and process.isdecimal()

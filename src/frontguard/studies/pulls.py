@@ -130,7 +130,7 @@ State = TypeVar("State", "CountedPulls", "Spending", "Taken")
 
 
 def _copied(state: State) -> State:
-    """The same, to go on with by itself: with arrays and tables of its own."""
+    """Return a copy to go on with by itself: with arrays and tables of its own."""
     other = copy(state)
     for name, value in vars(state).items():
         if isinstance(value, (np.ndarray, dict, list)):
@@ -150,7 +150,7 @@ class CountedPulls:
         self._complete: dict[int, int] = {}  # by arm, how many of its first pulls are told, where that was looked at
 
     def copy(self) -> CountedPulls:
-        """The same, to go on with by itself."""
+        """Return a copy to go on with by itself."""
         other = _copied(self)
         other._seen = {arm: names.copy() for arm, names in self._seen.items()}
         other._held = {arm: waiting.copy() for arm, waiting in self._held.items()}
@@ -216,7 +216,7 @@ class CountedPulls:
 
 
 def counted_and_held(told: Told, arm_of: Ints) -> tuple[Told, Ints]:
-    """Of all told pulls those that count, in the order in which they do, and the arms of those that wait."""
+    """Return the told pulls that count, in the order in which they do, and the arms of those that wait."""
     pulls = CountedPulls(int(arm_of.max(initial=-1)) + 1)
     counted, _ = pulls.take(told, arm_of)
     return counted, pulls.held
@@ -236,7 +236,7 @@ SLACK = 1e-9
 
 
 class Spending:
-    """What told pulls of K arms have cost, in their order, and a further one would, however they are taken."""
+    """Costs of told pulls of K arms, in their order, and of a further one, however they are taken."""
 
     def __init__(self, names: Sequence[str], cost: Cost) -> None:
         self.cost, arms = cost, len(names)
@@ -269,28 +269,28 @@ class Spending:
 
     @property
     def typical(self) -> Floats:
-        """What a pull of each arm (K,) is taken to cost; NaN where none has said so."""
+        """The typical cost of a pull of each arm (K,); NaN where none has said so."""
         return self._typical.copy()
 
     @property
     def expected(self) -> Floats:
-        """The same, as the median of the others where none has said so; 0 where none of any arm has."""
+        """The typical cost, as the median of the others where none has said so; 0 where none of any arm has."""
         known = self._typical[np.isfinite(self._typical)]
         return np.where(np.isfinite(self._typical), self._typical, np.median(known) if len(known) else 0.0)
 
     @property
     def by_arm(self) -> Floats:
-        """What the told pulls of each arm (K,) have cost: those that did not say so as is `expected` of their arm."""
+        """The cost of the told pulls of each arm (K,): those that did not say so as is `expected` of their arm."""
         if self.cost.metric is None:
             return np.asarray(self.pulls * self._typical)
         return np.asarray(self._known + self.unknown * self.expected)
 
     def so_far(self) -> CostSoFar:
-        """What was spent, as a fact."""
+        """Return the costs so far, as a fact."""
         return CostSoFar(self.cost.unit, self.by_arm, self.typical, self.cost.metric)
 
     def affordable(self, wanted: Ints, out: Ints, budget: float) -> Ints:
-        """Of the wanted pulls, those that the budget has left beside `out` (K,); one of arms without a known cost."""
+        """Return the wanted pulls that the budget has left beside `out` (K,); one of arms without a known cost."""
         if not np.isfinite(self._typical).any() and self.pulls.all() and self.pulls.sum() >= TRIED:
             return wanted[:0]
         expected, unknown = self.expected, np.isnan(self._typical)
@@ -313,7 +313,7 @@ class Spending:
 
 
 class Taken:
-    """What came of told pulls besides their values: which count, what they cost, how many failed, and why."""
+    """Facts of told pulls besides their values: which count, what they cost, how many failed, and why."""
 
     def __init__(self, settings: Settings) -> None:
         question, arms, boxed = settings.question, len(settings.arms), len(settings.question.columns.boxed)
@@ -328,7 +328,7 @@ class Taken:
         self.examples: dict[int, tuple[int, float]] = {}  # of these, by what has an interval: the arm and the value
 
     def copy(self) -> Taken:
-        """The same, to go on with by itself."""
+        """Return a copy to go on with by itself."""
         other = _copied(self)
         other.counted, other.spending = self.counted.copy(), self.spending and _copied(self.spending)
         return other

@@ -107,17 +107,17 @@ class Replay:
 
     @property
     def behind(self) -> bool:
-        """Whether plans were read that count told pulls which were not."""
+        """True if plans were read that count told pulls which were not."""
         return bool(self._later)
 
     @property
     def stopped(self) -> bool:
-        """Whether the study has come to an end that no later change of settings has overruled."""
+        """True if the study has come to an end that no later change of settings has overruled."""
         return self.status != "running" and self.plans > self.settings.reopened_after
 
     @property
     def failures(self) -> dict[str, Counter[str]]:
-        """How often pulls failed, by reason, of the arms of which any did."""
+        """The failures of arms with any, by reason."""
         return {self.settings.arms[arm]: counts for arm, counts in sorted(self._taken.reasons.items())}
 
     @property
@@ -126,12 +126,12 @@ class Replay:
 
     @property
     def polishing(self) -> bool:
-        """Whether there is a certificate, and it goes on for steady estimates."""
+        """True if there is a certificate, and it goes on for steady estimates."""
         return self.settings.question.polish and not self.stopped and self.policy.status == "certified"
 
     @property
     def status_now(self) -> str:
-        """Of the study: that of the last plan if it has stopped there; certified, too, while it is polished."""
+        """The status of the study: of the last plan if it has stopped there; certified while it is polished."""
         return self.status if self.stopped else "certified" if self.polishing else "running"
 
     @property
@@ -321,7 +321,7 @@ class Replay:
         return np.asarray(arms[np.lexsort((rng.random(len(arms)), block))])
 
     def _whole_blocks(self, arms: Ints, planned: Ints) -> Ints:
-        """Of the planned pulls those `arms` that a budget leaves, where blocks are compared as a whole: whole ones."""
+        """Return the planned pulls that a budget leaves; whole blocks where these are compared as a whole."""
         size = self.policy.differences.block * len(np.unique(planned))
         if self.policy.differences.block == 1 or len(arms) == len(planned):
             return arms
@@ -348,7 +348,7 @@ class Replay:
                 raise BadInput(each.only_two(low, high) if d < M else only_two_of(each.name, low, high))
 
     def _worth_asking(self, arms: Ints) -> Ints:
-        """Of these pulls those of arms whose clusters are not used up, and no more than the budget of an arm."""
+        """Return those pulls whose arms have clusters left, and no more than the budget of an arm."""
         if not self._taken.counted.left_out.any():
             return arms
         arms = arms[~self._taken.counted.used_up[arms]]
@@ -399,7 +399,7 @@ class Replay:
         return [each for each in self.watch.alarms() if not isinstance(each, FailuresAlarm) or each.arm not in excluded]
 
     def _doubted(self, alarms: Iterable[Alarm]) -> Bools:
-        """Of which arms (K,) and columns (C,) intervals or alarms contradict assumptions, but for blocks and gates."""
+        """Return the arms (K,) and columns (C,) whose intervals or alarms contradict assumptions."""
         found: Bools = self.policy.refuted
         if not self.policy.by_present_samples:
             found = found.copy()
@@ -502,7 +502,7 @@ class Replay:
         return GateDetails(tuple(pairs), status, at_worst=at_worst)
 
     def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
-        """How arms look by every so many-th value of quantile objectives: of 0 and 1, all are far from the others."""
+        """Yield looks at every so many-th value of quantile objectives: of 0 and 1, all are far from the others."""
         policy, objectives = self.policy, self.settings.question.objectives
         for arm in arms.tolist():
             for d, objective in enumerate(objectives):
@@ -536,7 +536,7 @@ class Replay:
                 yield ExactDiffers(objective.name, self.settings.arms[arms[0]], len(arms), one, other)
 
     def _polished(self, status: str) -> tuple[Polished, ...]:
-        """How steady estimates are, where that is asked for and there is a certificate."""
+        """Return how steady estimates are, where that is asked for and there is a certificate."""
         if not self.settings.question.polish or status != "certified":
             return ()
         there = self.policy.alive
@@ -544,7 +544,7 @@ class Replay:
         return (Polished(int(there.sum()), unsteady, self.policy.polish, self.stopped, apart),)
 
     def cost_of(self, ahead: PullForecast) -> float | None:
-        """What the pulls that are foreseen will cost; None where there is no telling, or pulls have no costs."""
+        """Return the cost of the pulls that are foreseen; None where there is no telling, or pulls have no costs."""
         if self._spending is None or ahead.pulls_left is None:
             return None
         if ahead.of_arms is None:

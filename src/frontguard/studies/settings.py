@@ -1,4 +1,4 @@
-"""What a study is about, as a text of its storage, which may come from a stranger; and what of it may change."""
+"""The settings of a study, as a text of its storage, which may come from a stranger; and which of them may change."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Settings:
 
     @property
     def parts(self) -> ArmParts | None:
-        """What the arms are made of, if whoever drives the study said so."""
+        """The parts of the arms' names, if whoever drives the study said so."""
         columns = self.about.get("arm_columns")
         return ArmParts.of(columns, self.about["arm_parts"]) if columns else None
 
@@ -119,12 +119,12 @@ class Settings:
 
     @property
     def stored_values(self) -> int:
-        """How many values a told pull has: one for each metric and, where pulls say what they cost, that."""
+        """The number of values of a told pull: one for each metric and, where pulls say it, the cost."""
         cost = self.question.cost
         return len(self.question.columns.metrics) + (cost is not None and cost.metric is not None)
 
     def costs_of(self, values: Floats) -> Floats | None:
-        """What told pulls with these values (n, stored) cost; None where they do not say so."""
+        """Return the costs of told pulls with these values (n, stored); None where they do not say so."""
         return values[:, -1] if self.question.cost is not None and self.question.cost.metric is not None else None
 
     def checked_cluster(self, cluster: object, pull: int) -> str:

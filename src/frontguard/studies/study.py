@@ -169,17 +169,17 @@ class Study:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """What is measured, and the goal."""
+        """The objectives, with the goal."""
         return self.settings.question.objectives
 
     @property
     def metrics(self) -> tuple[Objective, ...]:
-        """What a pull measures: the objectives, and metrics that are limited only."""
+        """The metrics of a pull: the objectives, and metrics that are limited only."""
         return self.settings.question.columns.metrics
 
     @property
     def worker(self) -> str:
-        """What this worker is called in the storage."""
+        """The name of this worker in the storage."""
         return self._worker or this_worker(self._which)
 
     def ask(self, pulls: int = 1) -> list[Pull]:
@@ -327,7 +327,7 @@ class Study:
         return self._told(rows)
 
     def with_cost(self, came: Measurement) -> Measurement:
-        """What came back of a pull, with what it cost beside its values, where pulls say so."""
+        """Return what came back of a pull, with what it cost beside its values, where pulls say so."""
         return with_cost(self.settings.question.cost, [metric.name for metric in self.metrics], came)
 
     def settle(self, measured: Sequence[object]) -> None:
@@ -377,7 +377,7 @@ class Study:
 
     @property
     def done(self) -> bool:
-        """Whether the study has come to its end."""
+        """True if the study has come to its end."""
         self.catch_up()
         return self._replay.stopped
 
@@ -412,7 +412,7 @@ class Study:
             return self._replay.alarms()
 
     def failures(self) -> dict[str, Counter[str]]:
-        """How often pulls of each arm failed, by reason; arms without failures are left out."""
+        """Return how often pulls of each arm failed, by reason; arms without failures are left out."""
         return self.state().failures
 
     def to_frame(self) -> Any:

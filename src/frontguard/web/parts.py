@@ -320,7 +320,7 @@ def message_page(heading: str, *said: str) -> Page:
 
 
 def with_trouble(page: Page, said: str) -> Page:
-    """The same page with a word that the storage cannot be read at the moment; what is shown is the last that was."""
+    """Return the page with a word that the storage cannot be read now; what is shown is the last that was."""
     if not said:
         return page
     note = line("note", "What is shown here is the last that could be read. Trying again.")

@@ -111,7 +111,7 @@ def _said(overview: Overview) -> dict[str, Any]:
 
 
 def with_trouble(twin: dict[str, Any], said: str) -> dict[str, Any]:
-    """The same with what keeps the storage from being read at the moment; None if nothing does."""
+    """Return the twin with what keeps the storage from being read at the moment; None if nothing does."""
     return twin | {"trouble": said or None}
 
 
@@ -220,7 +220,7 @@ class Views:
         return await asyncio.shield(task)  # whoever asked first may go away: the others still wait
 
     async def twin(self, address: Address) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the view as plain values."""
         return await self._threads.run(self._maker(address, TWIN))
 
     async def _made(self, address: Address) -> MadePage:

@@ -272,7 +272,7 @@ def more_to_come(found: Answer) -> str:
 
 
 def _costing(found: Answer) -> str:
-    """What pulls that are left cost, by the forecast; "" where they have no costs."""
+    """Return the cost of the pulls that are left, by the forecast; "" where they have no costs."""
     left, cost = found.state.cost_left_range, found.cost
     return "" if left is None or cost is None else f" that cost {cost_range(*left, cost.unit)}"
 

@@ -164,7 +164,7 @@ def allowed(result: Answer) -> tuple[float, ...]:
 
 
 def margins(result: Answer) -> str:
-    """The same in words; "" if a kept arm is truly on the front."""
+    """Return the margins in words; "" if a kept arm is truly on the front."""
     amounts = allowed(result)
     if not any(amounts):
         return ""

@@ -103,7 +103,7 @@ def answer(made: CostPlan) -> str:
 
 
 def sessions(made: SuitePlan) -> tuple[str, str]:
-    """How many sessions a suite takes, and what that rests on."""
+    """Return how many sessions a suite takes, and what that rests on."""
     metric, asked = made.question.objectives[0], made.question
     noise, worse = (percentage(each) if metric.relative else f"{each:g}" for each in (made.noise, made.slower))
     passes, finds = (f"more than {FARTHEST:,}" if each is None else f"{each:,}" for each in (made.passes, made.finds))
