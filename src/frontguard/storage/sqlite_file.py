@@ -390,11 +390,11 @@ class StudyFile:
         waited = self._last_wait - self._waiting_since
         if attempts == 0:
             self._waiting_since, self._said = self._last_wait, False
-        elif waited > self.wait:
-            return False
-        elif waited > SAID_AFTER and not self._said:
+        elif waited > SAID_AFTER and not self._said:  # also where a busy machine let the whole wait go by
             self._said = True
             LOGGER.warning("frontguard: waiting for %s, which is in use; %s", self.name, _held_by(self.path))
+        elif waited > self.wait:
+            return False
         time.sleep(random.uniform(0.0002, 0.0018) if attempts < 200 else random.uniform(0.001, 0.005))
         return True
 

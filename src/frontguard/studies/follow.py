@@ -151,16 +151,12 @@ class Follower:
     BadInput
         There is no such study.
 
-    >>> from frontguard import Objective, Prescient, Study
-    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)], Prescient(0.1))
-    >>> follower = Follower(study.storage, "study")
-    >>> study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
-    [True, ...
-    >>> overview = follower.catch_up()
-    >>> overview.told, overview.answer.pulls, overview.out
-    (30, 30, 0)
-    >>> follower.catch_up() is overview  # as long as nothing is new
-    True
+    >>> from frontguard import Objective, Study
+    >>> study = Study(["a", "b"], [Objective("speed", "maximize", tolerance=0.1)])
+    >>> _ = study.tell_many([(pull, [1.0 if pull.arm == "a" else 2.0]) for pull in study.ask(30)])
+    >>> overview = Follower(study.storage, "study").catch_up()
+    >>> overview.told, overview.answer.pulls
+    (30, 30)
     """
 
     def __init__(self, storage: Storage, name: str) -> None:
