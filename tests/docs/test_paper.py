@@ -53,8 +53,8 @@ def test_everything_that_the_paper_numbers_has_a_row() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:30])
 def test_what_a_row_names_is_there(row: list[str]) -> None:
     _, here, test = row
-    for name in re.findall(r"`(frontguard\.[\w.]+)`", here):
-        assert is_there(name), name
+    for name in re.findall(r"`([a-z]+\.[\w.]+)`", here):
+        assert is_there(f"frontguard.{name}"), name
     for name in re.findall(r"`(\w+/[\w/.]+)`", here):
         assert (ROOT / name).is_file(), name
     for command in re.findall(r"`frontguard (\w+)`", here):
