@@ -338,6 +338,20 @@ class PairEntries(Described):
     """In the order of the gate's limits."""
 
 
+class LeastFoundEntries(Described):
+    """The least difference that so many measurements find four times of five: a forecast, nothing certain."""
+
+    metric: Text
+    size: Count
+    """Measurements of an arm: runs, sessions or items."""
+    difference: Amount | None = None
+    """In units of the metric, or a share where its tolerance is one; null if they find none, however large."""
+    noise: Amount | None = None
+    """The deviation of one of them, where it is known."""
+    enough: Count | None = None
+    """How many decide what is open, if they go on as they are, where that is known."""
+
+
 class GateEntries(Described):
     """The findings of a gate on each candidate. All that is certain holds at once."""
 
@@ -436,6 +450,8 @@ class AnswerEntries(Described):
     """True if it holds however often one looked at the measurements while they grew."""
     gate: GateEntries | None = None
     """Of a gate: each candidate against its baseline."""
+    least_found: list[LeastFoundEntries] = []
+    """Of each metric in which something is open; empty where nothing is, or it is not known."""
     study: StudyEntries | None = None
     """Of a study: its state."""
     log: LogEntries | None = None

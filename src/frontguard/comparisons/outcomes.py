@@ -9,6 +9,7 @@ has to keep to them as well: *worse* if it is certainly beyond one, *open* while
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,10 +28,11 @@ from frontguard.comparisons.effects import (
     Worded,
     against,
     contrasts_of,
+    effect_between,
     sharpened,
 )
 from frontguard.limits import Gate
-from frontguard.objectives import Objective
+from frontguard.objectives import Objective, differences_in_units
 from frontguard.question import Question
 
 if TYPE_CHECKING:
@@ -146,6 +148,56 @@ class Check:
         """Plain values that JSON can hold."""
         return self.effect.to_dict() | _standing(self) | {"in_some_quantile": self.in_some_quantile}
 
+    @classmethod
+    def by_samples(
+        cls,
+        metric: Objective,
+        estimates: tuple[float, float],
+        bounds: tuple[float, float],
+        outcomes: tuple[int, int],
+        last: float,
+        *,
+        declared: float,
+        that_counts: bool,
+    ) -> Check:
+        """Return what two samples say, by bounds of their difference (see `effect_between`).
+
+        `outcomes` are that at the declared ε and that without any, and `last` the largest ε up to which the latter is.
+        """
+        outcome, clean = map(Outcome, outcomes)
+        effect = effect_between(metric, estimates, bounds, CONTRASTS[outcome])
+        if outcome == Outcome.OPEN:
+            return cls(effect, if_cleaner=None if clean == Outcome.OPEN else (clean, last))
+        stands = last if clean == outcome and last >= declared else None
+        return cls(effect, stands, in_some_quantile=outcome == Outcome.WORSE and not that_counts)
+
+
+Foreseen = tuple[int, float] | tuple[int, float, float, int | None]
+"""A size, the least difference that it finds, and where they are known the noise and the size that is enough."""
+
+
+@dataclass(frozen=True)
+class LeastFound:
+    """The least difference in a metric that as many measurements find four times of five, which were inconclusive.
+
+    A forecast, of which nothing is certain; in units of the metric, or a share of it.
+    """
+
+    metric: str
+    size: int  # measurements of an arm: runs, sessions or items
+    difference: float | None  # None where they find none, however large
+    noise: float | None = None  # the deviation of one, where it is known
+    enough: int | None = None  # how many decide what is open, if they go on as they are, where that is known
+
+    @classmethod
+    def of(
+        cls, metric: Objective, size: int, difference: float, noise: float | None = None, enough: int | None = None
+    ) -> LeastFound:
+        """Return the same of inner values, to three digits."""
+        told = [each if each is None else differences_in_units([metric], [each])[0] for each in (difference, noise)]
+        known = [None if each is None or not math.isfinite(each) else float(f"{each:.3g}") for each in told]
+        return cls(metric.name, size, known[0], known[1], enough)
+
 
 @dataclass(frozen=True)
 class LimitCheck:
@@ -260,6 +312,30 @@ def gate_pair(
     return GatePair(name, candidate, baseline, checks, *pulls, limits=limits)
 
 
+def least_found(
+    question: Question, pairs: Sequence[GatePair], least_of: Callable[[int, Ints], Foreseen | None] | None = None
+) -> tuple[LeastFound, ...]:
+    """Return the least difference that is found in each metric in which a check is open: in all of them, if several.
+
+    Nothing where the gate is decided.
+
+    `least_of` tells it of a metric and of these pairs, in inner values; else it is by how wide intervals are.
+    """
+
+    def by_intervals(d: int, rows: Ints) -> Foreseen:
+        some, share = [pairs[row] for row in rows], question.delta / (2 * (len(pairs) + 1) * len(question.objectives))
+        least = max(pair.checks[d].effect.least_found(share) for pair in some)
+        return min(min(each.pulls, each.baseline_pulls) for each in some), least
+
+    found = list[LeastFound]()
+    decided = worst_of(pair.outcome for pair in pairs) != Outcome.OPEN
+    for d, metric in enumerate(() if decided else question.objectives):
+        rows = np.array([row for row, pair in enumerate(pairs) if pair.checks[d].outcome == Outcome.OPEN], np.int64)
+        if len(rows) and not metric.exact:
+            found.append(LeastFound.of(metric, *((least_of and least_of(d, rows)) or by_intervals(d, rows))))
+    return tuple(each for each in found if each.size)
+
+
 def _span(gate: Gate, mine: Intervals) -> Span:
     """Return the limited statistic of one arm, in its units."""
     low, high, estimate = (each[:, gate.column] for each in (mine.lower, mine.upper, mine.estimates))
@@ -282,6 +358,7 @@ class GateDetails:
     every_row: bool = False  # whether it was said that rows of one process count by themselves
     at_worst: tuple[float, ...] | None = None
     """By how much any candidate is worse at most, in inner values: of each metric, by itself; None where not asked."""
+    least_found: tuple[LeastFound, ...] = ()  # of each metric in which a check is open
 
     @property
     def outcome(self) -> Outcome:
@@ -322,14 +399,16 @@ class GateDetails:
         }
 
     @classmethod
-    def of(cls, given: GateEntries | None, question: Question | None) -> GateDetails | None:
-        """Return what JSON that was checked has of a gate; None if it has nothing."""
+    def of(
+        cls, given: GateEntries | None, question: Question | None, least: tuple[LeastFound, ...] = ()
+    ) -> GateDetails | None:
+        """Return what JSON that was checked has of a gate, and what is found at `least`; None if it has nothing."""
         if given is None or question is None:
             return None
         pairs = tuple(GatePair.of(pair, question.objectives, question.columns.gates) for pair in given.pairs)
         only = tuple(given.only_baseline), tuple(given.only_candidate)
         worst = None if given.at_worst is None else tuple(np.inf if x is None else x for x in given.at_worst)
-        return cls(pairs, given.status, *only, given.every_row, worst)
+        return cls(pairs, given.status, *only, given.every_row, worst, least)
 
 
 def up_to(outcomes_at: Callable[[float], Ints], levels: Floats) -> Floats:

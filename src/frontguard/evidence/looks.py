@@ -181,9 +181,9 @@ class TwoSamples(Differences):
         self.threat, self._width = threat, len(statistics)
         counted = statistics[: compared.objectives]
         self.exact: Bools = kinds_and_scales(counted)[0] == EXACT
-        self._levels = [each.level for each in counted]
-        self._half = 0.5 * delta
-        self._line = self._half / max(1, (compared.arms - 1) * int((~self.exact).sum()))
+        self.levels = [each.level for each in counted]
+        self.half = 0.5 * delta
+        self.line = self.half / max(1, (compared.arms - 1) * int((~self.exact).sum()))
         self.begin()
 
     def begin(self) -> None:
@@ -220,9 +220,9 @@ class TwoSamples(Differences):
         ahead, behind, line = (np.full(len(self.exact), np.inf) for _ in range(3))
         worse, counts = (np.zeros(len(self.exact), np.bool_) for _ in range(2))
         for d in np.flatnonzero(~self.exact).tolist():
-            own, p = (self.threat if threat is None else threat).of(d), self._levels[d]
+            own, p = (self.threat if threat is None else threat).of(d), self.levels[d]
             base, mine = self.blocks.values[d, its, where], self.blocks.values[d, arm, where]
-            of_all, of_line = (region_at(look, own, p, delta) for delta in (self._half, self._line))
+            of_all, of_line = (region_at(look, own, p, delta) for delta in (self.half, self.line))
             if of_all is not None:
                 ahead[d] = refuted_beyond(_highest(mine), _lowest(base), of_all)
                 behind[d] = refuted_beyond(_highest(base), _lowest(mine), of_all)
@@ -231,20 +231,24 @@ class TwoSamples(Differences):
                 counts[d] = worse[d] = refuted_beyond(_highest(mine), _lowest(base), of_line) < -tolerances[d]
             if p == 0.5:
                 sums = sum_within(base - tolerances[d], mine)
-                worse[d] = sums >= least_sum(look, own, self._line)
+                worse[d] = sums >= least_sum(look, own, self.line)
                 counts[d] &= worse[d]
         return CheckBounds(ahead, behind, line, worse, counts)
 
     def may_come(self, arm: int, tolerances: Floats) -> Bools:
         """Tell in which objectives (M,) S would at last be large enough, if the samples went on as they are."""
-        where, its = self.common(arm), self.compared.baseline
         found = np.zeros(len(self.exact), np.bool_)
         for d in np.flatnonzero(~self.exact).tolist():
-            base, mine = self.blocks.values[d, its, where], self.blocks.values[d, arm, where]
+            base, mine = self.samples(arm, d)
             own = self.threat.of(d)
             least = 1.0 - 0.5 * (1.0 - own.order_hits) ** 2 + 2.0 * own.taken
-            found[d] = sum_within(base - tolerances[d], mine) > least * BLOCK * len(where)
+            found[d] = sum_within(base - tolerances[d], mine) > least * BLOCK * len(base)
         return found
+
+    def samples(self, arm: int, d: int) -> tuple[Floats, Floats]:
+        """Return the inner values of the baseline and of a candidate in an objective, in their common blocks."""
+        where = self.common(arm)
+        return self.blocks.values[d, self.compared.baseline, where], self.blocks.values[d, arm, where]
 
 
 def sum_within(y: Floats, x: Floats) -> int:

@@ -38,6 +38,7 @@ from frontguard.evidence.lists import (
     unrefuted_list_mean,
 )
 from frontguard.evidence.measurements import ComparedLog
+from frontguard.evidence.power import least_of_pairs
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, kinds_and_scales, noisy
 from frontguard.evidence.two_sample import CheckBounds
 from frontguard.notices import InPairs, Notice
@@ -463,6 +464,24 @@ class PairReader(ClusterReader):
         if found is None:
             found = self._left[known] = self._compared(d, arms, threat, 1.0, rule)
         return upper_differences(found[[0, 1], [1, 0]], rule, d)
+
+    def least_found(
+        self, d: int, pairs: Sequence[Sequence[int]], threat: Threat, share: float | None = None, tolerance: float = 0.0
+    ) -> tuple[int, float] | None:
+        """Return how many pairs of 0 and 1 two arms have, and the least difference they find; of several the largest.
+
+        In inner values, at an error of `share`, by itself unless given; None of other values.
+        """
+        rule, found = self._rule(threat.of(d)), (0, 0.0)
+        if not self._truths(d, rule):
+            return None
+        for pair in pairs:
+            values = self._by_block(d)[1][list(pair)][:, self._have[list(pair)].all(axis=0)]
+            n, wins = values.shape[1], min((values[0] > values[1]).sum(), (values[1] > values[0]).sum())
+            delta, reach = math.exp(-rule.threshold) if share is None else share, float(rule.reach[d])
+            least = least_of_pairs(n, threat.of(d), tolerance / reach, delta, (wins + 0.5) / n) if n else math.inf
+            found = max(found, (n, reach * least), key=lambda each: each[1])
+        return found
 
     def checks(self, its: Ints, mine: Ints, threat: Threat, delta: float) -> CheckBounds:
         """Compare candidates with their baselines, by the rows `mine` and `its` (P,); docs/theory.md, (cc) and (ff)."""

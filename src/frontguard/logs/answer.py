@@ -10,6 +10,7 @@ import numpy as np
 
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.comparisons.outcomes import LeastFound
 from frontguard.evidence.apart import IndependentLog, IndependentReader
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.exact import ExactValue
@@ -163,6 +164,7 @@ def answer(
         pairs=None if intervals.apart is None else intervals.apart[:, :, :M],
         goal=question.goal,
         question=question,
+        foreseen=_foreseen(reader, verdicts, question),
         log=LogDetails(
             failed=failed,
             # Of some of the metrics only it is not known which failed together: so many pulls it is at least.
@@ -178,6 +180,17 @@ def answer(
         ),
     )
     return found.keeping_to(kept).in_units(question.objectives)
+
+
+def _foreseen(reader: IntervalReader, verdicts: Verdicts, question: Question) -> tuple[LeastFound, ...]:
+    """Return what as many pairs of 0 and 1 find, of the undecided arm in the middle and the one that decides it."""
+    still = np.flatnonzero(verdicts.undecided & (verdicts.decided_by >= 0))
+    if not isinstance(reader, PairReader) or not len(still):
+        return ()
+    arm = still[len(still) // 2]
+    pair = [[int(arm), int(verdicts.decided_by[arm])]]
+    told = [(each, reader.least_found(d, pair, question.threat)) for d, each in enumerate(question.objectives)]
+    return tuple(LeastFound.of(metric, *found) for metric, found in told if found is not None and found[0])
 
 
 def kept_by(intervals: ArmIntervals, question: Question) -> Kept | None:

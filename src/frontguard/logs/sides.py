@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, Unpack
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.comparisons.effects import effect_between
 from frontguard.comparisons.outcomes import (
-    CONTRASTS,
     Check,
     Cleaner,
+    Foreseen,
     GateDetails,
     GatePair,
     LimitCheck,
     Outcome,
     gate_pair,
+    least_found,
     outcomes_between,
     outcomes_of_checks,
     up_to,
@@ -35,13 +35,15 @@ from frontguard.evidence.clusters import Clustered
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import ComparedLog, Ordered
 from frontguard.evidence.pairs import PairedLog, PairReader
+from frontguard.evidence.power import SampleTest
 from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.statistics import statistic_of
+from frontguard.evidence.statistics import noisy, statistic_of
 from frontguard.evidence.two_sample import (
     CheckBounds,
     check_bounds,
     checkable,
     least_observations,
+    sample_of,
     sample_quantiles,
     with_suites,
 )
@@ -166,6 +168,7 @@ def gate(
         only_candidate=only[1],
         every_row=any(side.every_row for side in sides),
         at_worst=judged.at_worst,
+        least_found=least_found(question, found, judged.least_found if isinstance(judged, _BySamples) else None),
     )
     if len(log.pulls) > len(places):
         intervals = intervals.of(np.arange(len(places)))
@@ -532,6 +535,15 @@ class _BySamples(_ByIntervals):
     def at_worst(self) -> tuple[float, ...]:  # type: ignore[override]
         return tuple(self.found.behind.max(axis=0).tolist())
 
+    def least_found(self, d: int, rows: Ints) -> Foreseen | None:
+        """Return what samples like those of these pairs find in an objective."""
+        question, metric, log = self.question, self.question.objectives[d], self.reader.ordered
+        half, checks = 0.5 * question.delta, noisy(self.reader.statistics) * len(self.its)
+        level, tolerance = self.reader.statistics[d].level, metric.inner_tolerance
+        test = SampleTest(question.threat.of(d), level, tolerance, half, half / checks)
+        arms = zip(self.its[rows].tolist(), self.mine[rows].tolist(), strict=True)
+        return test.found_in((sample_of(log, metric, its).low, sample_of(log, metric, mine).low) for its, mine in arms)
+
     def bounds(self, threat: Threat) -> CheckBounds:
         """Bounds of the differences of candidates and baselines, under this threat."""
         question, log = self.question, self.reader.ordered
@@ -567,20 +579,14 @@ class _BySamples(_ByIntervals):
         clean, lasts = self.stands() if profile else (outcomes, np.full(outcomes.shape, np.nan))
 
         def check(row: int, its: int, mine: int, d: int) -> Check:
-            outcome, without, last = Outcome(int(outcomes[row, d])), Outcome(int(clean[row, d])), float(lasts[row, d])
-            effect = effect_between(
+            return Check.by_samples(
                 self.question.objectives[d],
                 (float(estimates[its, d]), float(estimates[mine, d])),
                 (float(found.ahead[row, d]), float(found.behind[row, d])),
-                CONTRASTS[outcome],
-            )
-            if outcome == Outcome.OPEN:
-                return Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
-            somewhere = outcome == Outcome.WORSE and not found.that_counts[row, d]
-            return Check(
-                effect,
-                last if without == outcome and last >= threat.of(d).eps else None,
-                in_some_quantile=bool(somewhere),
+                (int(outcomes[row, d]), int(clean[row, d])),
+                float(lasts[row, d]),
+                declared=threat.of(d).eps,
+                that_counts=bool(found.that_counts[row, d]),
             )
 
         pairs = []
@@ -607,6 +613,14 @@ class _ByPairs(_BySamples):
         """Nothing: any pair says something."""
         return None, None
 
+    def least_found(self, d: int, rows: Ints) -> Foreseen | None:
+        """Return what as many pairs of 0 and 1 find in an objective; None of other values."""
+        assert isinstance(self.reader, PairReader)
+        line = 0.5 * self.question.delta / (noisy(self.reader.statistics) * len(self.its))
+        pairs = np.stack([self.its, self.mine], axis=1)[rows].tolist()
+        tolerance = self.question.objectives[d].inner_tolerance
+        return self.reader.least_found(d, pairs, self.question.threat, line, tolerance)
+
 
 def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     """The gate of a study with up to which ε each outcome stands, and what is certain of an open one at a smaller ε.
@@ -617,7 +631,8 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
     from frontguard.logs.of_study import measured, read_study  # a gate of logs needs no study
 
     if found.at_worst is not None:  # by samples, whose looks are taken again
-        return replace(found, pairs=study.state().gate(study.result(), profile=True).pairs)
+        profiled = study.state().gate(study.result(), profile=True)
+        return replace(found, pairs=profiled.pairs, least_found=profiled.least_found)
     log = read_study(study)
     names = list(log.settings.arms)
     its = names.index(found.pairs[0].baseline)
@@ -642,4 +657,4 @@ def with_robustness(found: GateDetails, study: Study) -> GateDetails:
         checks = tuple(standing(check, row, d) for d, check in enumerate(pair.checks))
         limits = tuple(standing(check, row, M + q) for q, check in enumerate(pair.limits))
         pairs.append(replace(pair, checks=checks, limits=limits))
-    return replace(found, pairs=tuple(pairs))
+    return replace(found, pairs=tuple(pairs), least_found=least_found(question, pairs))

@@ -19,6 +19,7 @@ from frontguard.comparisons.outcomes import Outcome, outcomes_between, outcomes_
 from frontguard.errors import BadArgument
 from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, Differences
 from frontguard.evidence.looks import TwoSamples, looks_until
+from frontguard.evidence.power import SampleTest
 from frontguard.evidence.two_sample import CheckBounds
 from frontguard.pareto.relations import CERTIFIED, UNREACHABLE, LimitRule, Standing, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
@@ -222,6 +223,13 @@ class BySamples(AgainstBaseline):
             if not stands.any():
                 break
         return first, lasts
+
+    def least_found(self, d: int, candidates: Ints) -> tuple[int, float, float, int | None] | None:
+        """Return what as many blocks find in an objective: see `SampleTest.found_in`. Candidates are counted."""
+        seen, arms = self._evidence, np.delete(np.arange(len(self.seen)), self.baseline)[candidates]
+        level, tolerance = seen.levels[d], float(self._tolerances[d])
+        test = SampleTest(seen.threat.of(d), level, tolerance, seen.half, seen.line, blocks=True)
+        return test.found_in(seen.samples(arm, d) for arm in arms.tolist())
 
     def _stuck(self, standing: Standing) -> Bools:
         """Tell which checks (K, M) no samples would decide, if they went on as they are: neither medians nor sums."""

@@ -12,9 +12,9 @@ import numpy as np
 from frontguard._common.attached import attached
 from frontguard._common.entries import AT_A_TIME, ByArm, TableByArm, finite_rows, gathered, table_of
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, Intervals, against
+from frontguard.comparisons.effects import Comparable, Comparison, Comparisons, Intervals, against, found_beyond
 from frontguard.comparisons.hypervolume import Hypervolume, front_volume
-from frontguard.comparisons.outcomes import GateDetails
+from frontguard.comparisons.outcomes import GateDetails, LeastFound
 from frontguard.comparisons.picks import (
     Beside,
     BesideQuestion,
@@ -84,6 +84,7 @@ class Answer:
     log: LogDetails | None = None  # of an analysis: what only a complete log tells
     study: StudyDetails | None = None  # of a study: its state
     gate: GateDetails | None = None  # where candidates are compared with a baseline
+    foreseen: tuple[LeastFound, ...] = ()  # see `least_found`; by intervals where nothing else is known
 
     def having(self, verdict: Verdict) -> Bools:
         """Which arms (K,) have this verdict."""
@@ -245,6 +246,26 @@ class Answer:
                 named = (dict(zip(self.objectives, each, strict=True)) for each in (cost, gain))
                 yield self.arms[int(some[n])], Replacement(self.arms[int(others[n])], *named)
 
+    @property
+    def least_found(self) -> tuple[LeastFound, ...]:
+        """The least difference in each metric that these measurements find four times of five, where any is open.
+
+        A forecast, of which nothing is certain: by intervals it is that of the undecided arm in the middle.
+        """
+        if self.gate is not None or self.foreseen:
+            return self.foreseen if self.gate is None else self.gate.least_found
+        still, sure = np.flatnonzero(self.having(Verdict.UNDECIDED)), self.certificate.confidence
+        if sure is None or not len(still) or not self.metrics:
+            return ()
+        reach, rivals = self.inner.upper[still] - self.inner.lower[still], self.decided_by[still]
+        if self.apart is not None:  # in pairs, an arm and the one that decides it
+            ahead = self.apart[still].sum(axis=1) / 2
+            reach = np.where((rivals >= 0)[:, None], np.minimum(reach, ahead), reach)
+        middle, size = np.sort(reach, axis=0)[len(still) // 2], int(np.median(self.pulls_per_arm[still]))
+        share = (1.0 - sure) / (2 * len(self.arms) * len(self.metrics))
+        each = zip(self.metrics, middle.tolist(), strict=True)
+        return tuple(LeastFound.of(m, size, found_beyond(wide, share)) for m, wide in each if not m.exact and size)
+
     def noticed(self, kind: type[Kind]) -> Kind | None:
         """The first notice of a kind; None if there is none."""
         return next((each for each in self.notices if isinstance(each, kind)), None)
@@ -360,6 +381,7 @@ class Answer:
         yield "cost", None if self.cost is None else self.cost.to_dict(arms)
         yield "anytime", self.anytime
         yield "gate", None if self.gate is None else self.gate.to_dict()
+        yield "least_found", [vars(each) for each in self.least_found]
         yield "study", None if self.study is None else self.study.entries()
         yield "log", None if self.log is None else self.log.entries(arms, self.objectives)
 
@@ -395,6 +417,7 @@ class Answer:
         arms, names, metrics, columns = list(given.verdicts), given.names, given.metrics, given.arm_columns
         places = {arm: place for place, arm in enumerate(arms)}
         codes = {verdict.word: int(verdict) for verdict in Verdict}
+        least = tuple(LeastFound(**dict(each)) for each in given.least_found)
         low, high = (
             table_of({arm: {name: ends[k] for name, ends in row.items()} for arm, row in given.intervals.items()},
                      arms, names, instead)
@@ -426,7 +449,8 @@ class Answer:
             anytime=given.anytime,
             log=LogDetails.of(given, pulls, verdict_codes, decided_by),
             study=StudyDetails.of(given.study),
-            gate=GateDetails.of(given.gate, given.question),
+            gate=GateDetails.of(given.gate, given.question, least),
+            foreseen=least,
         )
 
     def place(self, arm: str, what: str = "arm") -> int:

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.comparisons.effects import Intervals, effect_between
-from frontguard.comparisons.outcomes import CONTRASTS, Check, GateDetails, GatePair, Outcome, gate_pair
+from frontguard.comparisons.effects import Intervals
+from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, Outcome, gate_pair, least_found
 from frontguard.errors import BadInput, OutOfTurn
 from frontguard.evidence.intervals import DOUBT_HIGH, DOUBT_LOW, REFUTED
 from frontguard.evidence.kinds import LARGEST
@@ -499,7 +499,12 @@ class Replay:
         elif status == "certified":  # of the arms that could be measured
             status = "unmeasured"
         at_worst = None if samples is None else tuple(samples.bounds.behind.max(axis=0).tolist())
-        return GateDetails(tuple(pairs), status, at_worst=at_worst)
+        least = (
+            ()
+            if not (profile or self.stopped)
+            else least_found(asked, pairs, None if samples is None else samples.least_found)
+        )
+        return GateDetails(tuple(pairs), status, at_worst=at_worst, least_found=least)
 
     def _samples(self, arms: Ints) -> Iterator[tuple[str, str, SampleLook]]:
         """Yield looks at every so many-th value of quantile objectives: of 0 and 1, all are far from the others."""
@@ -588,19 +593,15 @@ def _checks(asked: Question, against: BySamples, arm: int, clean: Ints, lasts: F
     """Yield what two samples say of a candidate, in each metric, and up to which ε; `clean` is what they say at 0."""
     bounds, estimates = against.bounds, against.seen[arm, :, SEEN_ESTIMATE]
     for d, metric in enumerate(asked.objectives):
-        outcome, without, last = Outcome(int(against.outcomes[arm, d])), Outcome(int(clean[d])), float(lasts[d])
-        effect = effect_between(
+        yield Check.by_samples(
             metric,
             (float(estimates[BASELINE, d]), float(estimates[CANDIDATE, d])),
             (float(bounds.ahead[arm, d]), float(bounds.behind[arm, d])),
-            CONTRASTS[outcome],
+            (int(against.outcomes[arm, d]), int(clean[d])),
+            float(lasts[d]),
+            declared=asked.threat.of(d).eps,
+            that_counts=bool(bounds.that_counts[arm, d]),
         )
-        if outcome == Outcome.OPEN:
-            yield Check(effect, if_cleaner=None if without == Outcome.OPEN else (without, last))
-        else:
-            somewhere = outcome == Outcome.WORSE and not bounds.that_counts[arm, d]
-            stands = last if without == outcome and last >= asked.threat.of(d).eps else None
-            yield Check(effect, stands, in_some_quantile=bool(somewhere))
 
 
 def answer_of(

@@ -69,6 +69,7 @@ from frontguard.words.certificate import (
     effort,
     explanation,
     guarantee,
+    least_found,
     margins,
     measured_in_words,
     sensible,
@@ -127,6 +128,7 @@ def remarks(found: Answer, *, explain: bool = False, where: str = "") -> list[st
     said = [
         " ".join(filter(None, (known, robustness(found), effort(found, where)))),
         f"{polished[0].upper()}{polished[1:]}." if polished else None,
+        least_found(found) if found.status != "running" else None,
         *(explained(found) if explain else ()),
     ]
     return [each for each in said if each]

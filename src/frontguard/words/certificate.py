@@ -9,7 +9,7 @@ from decimal import ROUND_FLOOR
 import numpy as np
 
 from frontguard._common.typing import Bools
-from frontguard.notices import ContaminationRefuted, InPairs, InRatios
+from frontguard.notices import ContaminationRefuted, InClusters, InPairs, InRatios
 from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import are, cost_in_words, duration, joined, number, number_of, percent, percentage, rounded_up
 from frontguard.results import Answer, Certificate, CostSoFar
@@ -266,6 +266,22 @@ def _shape(result: Answer) -> str:
 def effort(found: Answer, where: str = "") -> str:
     """Return how much was measured, in which time, and where it is stored."""
     return f"{measured_in_words(found)}{f', saved in {where}' if where else ''}."
+
+
+def least_found(found: Answer) -> str | None:
+    """Return which difference would have been found, where something is open: a forecast, of which nothing is sure."""
+    known, clusters = {each.name: each for each in found.metrics}, found.noticed(InClusters)
+    unit = "pair" if found.noticed(InPairs) else "session" if clusters and clusters.by_median else "measurement"
+    said = []
+    for each in found.least_found:
+        metric, least = known[each.metric], f"no difference in {each.metric}, however large"
+        if each.difference is not None:
+            about = amount(rounded_up(each.difference, 2), metric)
+            least = f"a difference of about {about} in {each.metric} (4 of 5 times)"
+        noise = "" if each.noise is None else f" at {amount(float(f'{each.noise:.2g}'), metric)} noise"
+        each_side = "" if unit == "pair" else " each"
+        said.append(f"{number_of(each.size, unit)}{each_side}{noise} would have found {least}.")
+    return " ".join(said) or None
 
 
 def measured_in_words(found: Answer) -> str:

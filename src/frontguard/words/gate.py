@@ -18,7 +18,7 @@ from frontguard.statements import Statement
 from frontguard.words import comparisons
 from frontguard.words.asked import able, against, declared, granted, if_at_most, in_each
 from frontguard.words.certificate import amount as amount_in_words
-from frontguard.words.certificate import certainty, effort
+from frontguard.words.certificate import certainty, effort, least_found
 from frontguard.words.terminal import TextColumn, drawn, fitted
 
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ def remarks(found: Answer, *, explain: bool = False) -> list[str]:
     """Return what is said below the table: how certain it is, what was left out, and with `explain` why."""
     gate, sessions = of(found), found.noticed(InClusters)
     said = [" ".join(filter(None, (certainty(found), robustness(found), effort(found))))]
+    said += [foreseen] if (foreseen := least_found(found)) else []
     if sessions is not None and sessions.by_median:
         column = joined([visible(each) for each in sessions.columns])
         said.append(f"Each {column} counts once, by its median, and may be wrong as a whole.")
@@ -233,6 +234,9 @@ def next_step(found: Answer) -> str | None:
     if gate.status == "unreachable":
         return "a looser --tolerance, or a smaller --contamination if you can vouch for it."
     more = "several files for each side, quoted ('main-*.json')" if of_logs else "a longer --max-time or --max-pulls"
+    enough = [each.enough for each in found.least_found]
+    if None not in enough and (most := max((each for each in enough if each), default=0)):
+        more = f"{more}, about {most:,} {'sessions' if found.noticed(InClusters) else 'measurements'} each"
     return f"{more}, or a looser --tolerance; --open pass lets what is open pass."
 
 
