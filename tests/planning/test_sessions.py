@@ -44,7 +44,7 @@ def test_a_plan_is_what_gates_do(contamination: str, passes: int, finds: int) ->
     assert abs(made.passes - passes) <= 1  # of 50 tests, by another simulation
     assert abs(made.finds - finds) <= 1
     for sessions, slower, outcome in ((made.passes, 0.0, Outcome.NOT_WORSE), (made.finds, 0.1, Outcome.WORSE)):
-        assert share_of_gates(question, 20, sessions, slower, outcome) > 0.78
+        assert share_of_gates(question, 20, sessions, slower, outcome) > 0.7
         assert share_of_gates(question, 20, sessions - 2, slower, outcome) < 0.9
 
 

@@ -80,7 +80,7 @@ def plan(
         alone = {"spec": spec, "arms": arms, "pilot": pilot, "arm": arm, "sigma": sigma, "gaussian": gaussian}
         alone |= {"span": span, **{name: given[name] for name in ("baseline", "objectives", "coverage", "cost")}}
         options.refuse(alone, alone, "is of a study, and --tests of sessions of a suite")
-        _print_sessions(tests, {"noise": noise, "slower": slower, "sessions": sessions, "seed": seed}, given)
+        _print_sessions(tests, {"noise": noise, "slower": slower, "sessions": sessions}, given)
         return
     suite = {"noise": noise, "slower": slower, "sessions": sessions}
     options.refuse(suite, suite, "is of a suite: give --tests")

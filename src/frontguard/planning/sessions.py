@@ -1,35 +1,27 @@
-"""Sessions that a gate of a test suite takes, before the first one: simulated by the exact tests of the gate itself.
+"""Sessions that a gate of a test suite takes, before the first one: by the tests of the gate itself (`evidence.power`).
 
 A session is one run of the whole suite, and each test counts by one number of it. Values are normal, of a known noise,
-in logarithms where the tolerance is a percentage. That a slow test is found, and that equal ones pass, is asked of nine
-gates in ten; the tests of a suite are drawn independently of each other.
+in logarithms where the tolerance is a percentage; the tests of a suite are independent of each other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numpy as np
-
 from frontguard._common.checks import checked_count
-from frontguard._common.typing import Floats
 from frontguard.errors import BadArgument
+from frontguard.evidence.power import OFTEN, SampleTest, fewest
 from frontguard.evidence.statistics import statistic_of
-from frontguard.evidence.two_sample import MOST_EXACT, refuted_beyond, region, u_tail
-from frontguard.objectives import Objective, parse_tolerance
+from frontguard.objectives import Objective, differences_in_units, parse_tolerance
 from frontguard.question import Question
 
-OFTEN = 0.9
-"""The share of gates in which what is planned is to come out."""
+PASSES = 0.9
+"""The share of gates that equal tests are to pass; what is slow is to be found in four of five."""
 
 FARTHEST = 1_000
 """Sessions a side beyond which none are planned."""
-
-_DRAWN, _FEWER = 20_000, 2_000  # checks that are simulated, of a few sessions and of many
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ class SuitePlan:
             "threat": asked.threat.name,
             "contamination": asked.threat.eps,
             "confidence": asked.confidence,
-            "share_of_gates": OFTEN,
+            "share_of_gates": {"pass": PASSES, "find": OFTEN},
             "sessions_pass": self.passes,
             "sessions_find": self.finds,
             "sessions": self.sessions,
@@ -72,7 +64,6 @@ def plan_sessions(
     noise: str | float,
     slower: str | float | None = None,
     sessions: int | None = None,
-    seed: int = 0,
 ) -> SuitePlan:
     """Say how many sessions a side pass equal tests, and how many find one that is `slower`, in nine gates of ten.
 
@@ -99,14 +90,15 @@ def plan_sessions(
         raise BadArgument("noise", must="be above 0", got=f"{noise}")
     if not metric.inner_tolerance < behind:
         raise BadArgument("slower", must=f"be more than the tolerance, {metric.tolerance}", got=f"{slower}")
-    checks = _Checks(question, tests, spread, seed)
-    least = None if sessions is None else checks.least_found(checked_count(sessions, "sessions"))
-    if least is not None and metric.relative:
-        least = math.expm1(least)
+    tolerance, half = metric.inner_tolerance, 0.5 * question.delta
+    test = SampleTest(question.threat, statistic_of(metric).level, tolerance, half, half / tests)
+    least = None
+    if sessions is not None and math.isfinite(found := test.found(checked_count(sessions, "sessions"))):
+        least = differences_in_units([metric], [tolerance + spread * found])[0]
     return SuitePlan(
         question, tests, spread, given,
-        passes=_fewest(lambda n: checks.passed(n) ** tests),
-        finds=_fewest(lambda n: checks.found(n, behind)),
+        passes=fewest(lambda n: test.passed(n, PASSES ** (1.0 / tests)), tolerance / spread, FARTHEST),
+        finds=fewest(test.found, (behind - tolerance) / spread, FARTHEST),
         sessions=sessions, least=least,
     )  # fmt: skip
 
@@ -117,68 +109,3 @@ def _amount(value: str | float, name: str, metric: Objective) -> float:
     if relative != metric.relative:
         raise BadArgument(name, must=f"be as the tolerance {metric.tolerance} is", got=repr(value))
     return amount
-
-
-def _fewest(share: Callable[[int], float]) -> int | None:
-    """Return the sessions with which a share is first reached `OFTEN`; None if `FARTHEST` are too few."""
-    low, high = 1, 8
-    while share(high) < OFTEN:
-        low, high = high, 2 * high
-        if low >= FARTHEST:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if share(middle) >= OFTEN else (middle, high)
-    return high
-
-
-class _Checks:
-    """Simulated checks of a suite; the same draws for each number of sessions."""
-
-    def __init__(self, question: Question, tests: int, noise: float, seed: int) -> None:
-        self._threat, self._noise, self._seed = question.threat, noise, seed
-        metric = question.objectives[0]
-        self._level, self._tolerance = statistic_of(metric).level, metric.inner_tolerance
-        self._half, self._line = 0.5 * question.delta, 0.5 * question.delta / tests  # as `two_sample.check_bounds`
-        self._drawn = cache(self._draw)
-
-    def _draw(self, sessions: int) -> tuple[Floats, Floats]:
-        """Return sorted values (n, sessions) of equal baselines and candidates."""
-        rng = np.random.default_rng([self._seed, sessions])
-        shape = (_DRAWN if sessions <= MOST_EXACT else _FEWER, sessions)
-        base, change = (np.sort(rng.normal(0.0, self._noise, shape), axis=1) for _ in range(2))
-        return base, change
-
-    def passed(self, sessions: int) -> float:
-        """Return the share of equal tests that are certainly not worse by more than the tolerance."""
-        base, change = self._drawn(sessions)
-        return float((self._largest(base, change, sessions, self._half) <= self._tolerance).mean())
-
-    def found(self, sessions: int, behind: float) -> float:
-        """Return the share of tests worse by so much that are called worse."""
-        base, change = self._drawn(sessions)
-        change = change - behind + self._tolerance
-        if sessions > MOST_EXACT:
-            return float((self._largest(change, base, sessions, self._line) < 0.0).mean())
-        enough = np.flatnonzero(u_tail(sessions, sessions, self._threat) <= self._line)
-        if not len(enough):
-            return 0.0
-        wins = np.zeros(len(base), np.int64)  # pairs in which the baseline is better even so
-        for k in range(sessions):
-            wins += (base > change[:, k : k + 1]).sum(axis=1)
-        return float((wins >= enough[0]).mean())
-
-    def least_found(self, sessions: int) -> float | None:
-        """Return by how much a test has to be worse to be called so `OFTEN`; None if it never is."""
-        low, high = self._tolerance, self._tolerance + 30.0 * self._noise
-        if self.found(sessions, high) < OFTEN:
-            return None
-        while high - low > 0.01 * (high - self._tolerance):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.found(sessions, middle) < OFTEN else (low, middle)
-        return high
-
-    def _largest(self, y: Floats, x: Floats, sessions: int, delta: float) -> Floats:
-        """Return the upper bounds (n,) of Q(y) − Q(x), as `two_sample.largest_difference`."""
-        largest = region(sessions, sessions, self._threat, self._level, delta)
-        return np.full(len(y), np.inf) if largest is None else refuted_beyond(y, x, largest)

@@ -12,7 +12,7 @@ from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost
 from frontguard.planning.reach import means_below_floor
-from frontguard.planning.sessions import FARTHEST, OFTEN, SuitePlan
+from frontguard.planning.sessions import FARTHEST, SuitePlan
 from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
@@ -117,8 +117,9 @@ def sessions(made: SuitePlan) -> tuple[str, str]:
             )
         given = f" {made.sessions:,} find {found}."
     return (
-        f"{passes} sessions a side pass {suite}; {finds} find one that is {worse} worse.{given}",
-        f"Noise {noise} between sessions, {tolerance(metric)} tolerated, each in {percent(OFTEN)} of gates: "
+        f"{passes} sessions a side pass {suite}, 9 of 10 times; {finds} find one that is {worse} worse, 4 of 5 times."
+        f"{given}",
+        f"Noise {noise} between sessions, {tolerance(metric)} tolerated: "
         f"{percent(asked.confidence)} confidence, up to {percent(asked.threat.eps)} of the sessions wrong.",
     )
 
