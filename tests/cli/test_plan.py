@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput
 from frontguard.cli import application
-from frontguard.planning.pilot import read_pilot
+from frontguard.planning.task import read_pilot
 from frontguard.question import Question
 from tests.cli.commands import process, run
 from tests.support.snapshots import said

@@ -30,7 +30,6 @@ from frontguard import (
     Threat,
 )
 from frontguard.planning.cost import MOST_ARMS, MOST_PULLS, CostPlan, SimulatedCost, ends_of, make_plan, simulate_cost
-from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import (
     affordable_width,
     attacked_levels,
@@ -40,7 +39,7 @@ from frontguard.planning.reach import (
     lasting_length,
     pilot_limits,
 )
-from frontguard.planning.task import Task
+from frontguard.planning.task import Pilot, Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.adversaries import strongest
 from frontguard.simulation.environments import gaussian

@@ -13,9 +13,8 @@ from frontguard import Certified, Gaussian, Limit, Malicious, Objective, Prescie
 from frontguard.limits import columns_for, parse_limits
 from frontguard.pareto.relations import LimitRule
 from frontguard.planning.cost import ends_of, make_plan
-from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import LimitFloor, limit_floors
-from frontguard.planning.task import ROWS, Task, truly_within
+from frontguard.planning.task import ROWS, Pilot, Task, truly_within
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.simulation.engine import drive_by_turns
 from frontguard.simulation.environments import bootstrap

@@ -15,9 +15,8 @@ from frontguard.evidence.intervals import HIGH, LOW
 from frontguard.evidence.statistics import statistics_of
 from frontguard.pareto.relations import lasting_intervals
 from frontguard.planning.cost import make_plan
-from frontguard.planning.pilot import Pilot
 from frontguard.planning.reach import mean_floor, means_below_floor, pilot_limits
-from frontguard.planning.task import Task
+from frontguard.planning.task import Pilot, Task
 from frontguard.simulation import RewardSource, Streams, simulate_one
 from frontguard.theory.threats import Threat
 from tests.support.snapshots import refused

@@ -73,7 +73,7 @@ def plan(
 ) -> None:
     """Say how many pulls an answer takes, and what can be promised."""
     from frontguard.planning.cost import plan as planned
-    from frontguard.planning.pilot import read_pilot
+    from frontguard.planning.task import read_pilot
     from frontguard.words.terminal import ProgressDisplay
 
     if tests is not None:

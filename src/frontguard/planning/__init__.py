@@ -2,7 +2,7 @@
 
 Read in this order:
 
-- `pilot`, `task`: a question, and the arms that are assumed: those of a log made before, or random ones;
+- `task`: a question, and the arms that are assumed: those of a pilot log, or random ones;
 - `reach`: what no number of pulls can change, from quantiles alone;
 - `cost`: how many pulls an identification takes, from simulated runs; `make_plan` puts both together;
 - `sessions`: how many sessions the gate of a test suite takes.

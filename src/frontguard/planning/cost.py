@@ -21,7 +21,6 @@ from frontguard.evidence.intervals import first_bounded, interval_rule
 from frontguard.evidence.statistics import EXACT, statistic_of
 from frontguard.objectives import Objective, differences_in_units
 from frontguard.phrases import did_you_mean, shown
-from frontguard.planning.pilot import Pilot, read_pilot
 from frontguard.planning.reach import (
     T_BAR,
     LimitFloor,
@@ -35,7 +34,7 @@ from frontguard.planning.reach import (
     mean_floor,
     pilot_limits,
 )
-from frontguard.planning.task import PairedStreams, Task
+from frontguard.planning.task import PairedStreams, Pilot, Task, read_pilot
 from frontguard.policies import RPSI, Certified, Policy
 from frontguard.question import Asked, Entry, Question
 from frontguard.simulation import RewardSource, Streams, simulate_one

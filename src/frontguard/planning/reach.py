@@ -33,7 +33,7 @@ from frontguard.limits import Columns, Gate
 from frontguard.objectives import Objective, differences_in_units, parse_tolerance
 from frontguard.pareto.judge import judge
 from frontguard.pareto.relations import LimitRule, keeping_of
-from frontguard.planning.pilot import Pilot
+from frontguard.planning.task import Pilot
 from frontguard.theory.spread import Gaussian, SpreadBound
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import OPEN
