@@ -196,7 +196,8 @@ class LeastFound:
         """Return the same of inner values, to three digits."""
         told = [each if each is None else differences_in_units([metric], [each])[0] for each in (difference, noise)]
         known = [None if each is None or not math.isfinite(each) else float(f"{each:.3g}") for each in told]
-        return cls(metric.name, size, known[0], known[1], enough)
+        noise = known[1] or None  # of one value there is none
+        return cls(metric.name, size, known[0], noise, enough)
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,8 @@ class SampleTest(NamedTuple):
             low, high = (float(np.quantile(values, self.level)) for values in each)
             apart = np.abs(np.concatenate([values - np.median(values) for values in each]))
             noise = float(np.median(apart)) / _NORMAL.inv_cdf(0.75) or math.sqrt(float(np.mean(apart**2)))
-            found = self.tolerance + (noise * self.found(len(base), len(mine)) if noise else 0.0)
+            found = self.found(len(base), len(mine))
+            found = self.tolerance + noise * found if math.isfinite(found) else found
             least = max(least, (min(len(base), len(mine)), found, noise), key=lambda told: told[1])
             wanted = max(wanted, (low - high - self.tolerance) / (noise or 1.0))
         return *least, fewest(self.found if wanted > 0.0 else self.passed, abs(wanted), FAR)
