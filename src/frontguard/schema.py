@@ -295,27 +295,27 @@ class CleanerEntries(Described):
     """The largest at which it would be."""
 
 
-class CheckEntries(EffectEntries):
-    """One metric of a candidate against its baseline."""
+class StandingEntries(Described):
+    """The outcome of a check, and how far it stands."""
 
     outcome: OutcomeWord
     holds_up_to: Share | None = None
     """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
     if_cleaner: CleanerEntries | None = None
     """Of an open one, what would be certain at a smaller contamination than was declared."""
+
+
+class CheckEntries(EffectEntries, StandingEntries):
+    """One metric of a candidate against its baseline."""
+
     in_some_quantile: Truth = False
     """True if a worse one is certain to be so in some quantile, and not in the one that counts."""
 
 
-class LimitCheckEntries(SpanEntries):
+class LimitCheckEntries(SpanEntries, StandingEntries):
     """One limit of a candidate, and what is limited in its units."""
 
     limit: Text
-    outcome: OutcomeWord
-    holds_up_to: Share | None = None
-    """The largest contamination at which the outcome would be certain; null where it is open, or not known."""
-    if_cleaner: CleanerEntries | None = None
-    """Of an open one, what is certain if there is no more than a smaller contamination than was declared."""
 
 
 class PairEntries(Described):

@@ -220,8 +220,9 @@ def _colour(look: Look) -> str:
 def _draw(axes: Axes, layer: Layer, panel: Panel, frame: Frame, depth: float) -> None:
     layer = bounded(layer, panel, frame, beyond=0.1)
     match layer:
-        case parts.Region():
-            _region(axes, layer)
+        case parts.Region() if layer.x.size > 2:
+            shades = {"facecolors": [_shade(layer.look, 0.07)], "edgecolors": [_shade(layer.look, 0.28)]}
+            _polygons(axes, np.stack([layer.x, layer.y], axis=1)[None], 1.0, linewidths=0.9, **shades)
         case parts.Points():
             there = ~(np.isnan(layer.x) | np.isnan(layer.y))
             # A mark on the edge is drawn in full; one that lies outside is not.
@@ -298,12 +299,6 @@ def _legend_handle(look: Look, drawn_as: frozenset[str]) -> Any:
 
 def _polygons(axes: Axes, corners: Floats, depth: float, **style: Any) -> None:
     axes.add_collection(PolyCollection(list(corners), **style, zorder=depth), autolim=False)
-
-
-def _region(axes: Axes, layer: parts.Region) -> None:
-    shades = {"facecolors": [_shade(layer.look, 0.07)], "edgecolors": [_shade(layer.look, 0.28)]}
-    if layer.x.size > 2:
-        _polygons(axes, np.stack([layer.x, layer.y], axis=1)[None], 1.0, linewidths=0.9, **shades)
 
 
 def _spans(axes: Axes, layer: parts.Spans, depth: float) -> None:

@@ -65,8 +65,9 @@ def drawn(picture: Picture) -> Any:
     high = max(120.0, (_INCH * picture.height - 120.0) / len(specs) - 70.0)
     for panel, cell, wide in cells:
         frame = limits(panel)
-        for trace in (trace for layer in panel.layers for trace in _joined(layer, panel, frame, picture)):
-            figure.add_trace(trace, **cell)
+        for layer in panel.layers:  # ends that go on for ever are beyond the edge
+            for trace in _traces(bounded(layer, panel, frame, beyond=0.3), panel, frame):
+                figure.add_trace(_of_legend(layer.look, trace, picture), **cell)
         for trace in _labels(panel, frame, (max(120.0, wide - 110.0), high), picture):
             figure.add_trace(trace, **cell)
         figure.update_xaxes(_axis(panel.x, frame[0], max(120.0, wide - 110.0), 40.0, 60.0), **cell)
@@ -162,12 +163,6 @@ def _entry(look: Look, picture: Picture) -> Settings:
     mode = "+".join(mode for mode, kind in (("lines", "line"), ("markers", "mark")) if kind in kinds) or "markers"
     return {"type": "scatter", "x": [None], "y": [None], "name": name, "legendgroup": name, "showlegend": True,
             "mode": mode, "marker": shown, "line": _line(look), "hoverinfo": "skip"}  # fmt: skip
-
-
-def _joined(layer: parts.Layer, panel: Panel, frame: Frame, picture: Picture) -> Iterator[Settings]:
-    """The traces of a layer, joined to their entry of the legend; ends that go on for ever are beyond the edge."""
-    for trace in _traces(bounded(layer, panel, frame, beyond=0.3), panel, frame):
-        yield _of_legend(layer.look, trace, picture)
 
 
 def _of_legend(look: Look, trace: Settings, picture: Picture) -> Settings:

@@ -41,6 +41,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from itertools import chain, pairwise
@@ -397,37 +398,34 @@ class MemoryStorage(Storage):
             self._studies[study] = _Kept(metrics, [settings])
 
     def settings(self, study: str) -> str:
-        with self._lock:
-            return self._kept(study).settings[-1]
+        with self._locked(study) as kept:
+            return kept.settings[-1]
 
     def amend(self, study: str, settings: str, *, after: str | None = None, told: int | None = None) -> bool:
         checked_texts(settings)
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             if after not in (None, kept.settings[-1]) or told not in (None, len(kept.told)):
                 return False
             kept.settings.append(settings)
             return True
 
     def forget(self, study: str) -> bool:
-        with self._lock:
-            if self._kept(study).told:
+        with self._locked(study) as kept:
+            if kept.told:
                 return False
             del self._studies[study]
             return True
 
     def size(self, study: str) -> tuple[int, int]:
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             return len(kept.plans), len(kept.told)
 
     def plans(self, study: str, after: int = 0) -> list[Plan]:
-        with self._lock:
-            return self._kept(study).plans[max(after, 0) :]
+        with self._locked(study) as kept:
+            return kept.plans[max(after, 0) :]
 
     def add_plan(self, study: str, plan: Plan) -> bool:
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             if not follows(plan, len(kept.plans), kept.planned):
                 return False
             # A copy that nobody can write into: what is in the log stays as it is.
@@ -438,15 +436,13 @@ class MemoryStorage(Storage):
             return True
 
     def told(self, study: str, after: int = 0, up_to: int | None = None) -> Told:
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             after = max(after, 0)
             rows = kept.told[after : None if up_to is None else max(up_to, after)]
         return Told.of(rows, kept.metrics, after)
 
     def tell(self, study: str, tells: Sequence[Tell]) -> list[bool]:
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             check_tells(tells, kept.planned, kept.metrics)
             answers = []
             for tell in tells:
@@ -461,14 +457,12 @@ class MemoryStorage(Storage):
             return answers
 
     def late(self, study: str) -> Told:
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             return Told.of(list(kept.late.values()), kept.metrics)
 
     def hand_out(self, study: str, most: int, worker: str, *, deadline: float) -> list[Pull]:
         checked_texts(worker)
-        with self._lock:
-            kept = self._kept(study)
+        with self._locked(study) as kept:
             back = sorted(number for number, held in kept.leases.items() if held.deadline == GIVEN_BACK)
             given = back[: max(most, 0)]
             while len(given) < most and kept.handed < kept.planned:
@@ -480,23 +474,24 @@ class MemoryStorage(Storage):
             return pulls
 
     def renew(self, study: str, worker: str, deadline: float, pulls: Iterable[int] | None = None) -> int:
-        with self._lock:
-            leases = self._kept(study).leases
-            changed = leases_of(leases.values(), worker, pulls, deadline)
-            leases.update((pull.id, pull) for pull in changed)
+        with self._locked(study) as kept:
+            changed = leases_of(kept.leases.values(), worker, pulls, deadline)
+            kept.leases.update((pull.id, pull) for pull in changed)
             return len(changed)
 
     def leases(self, study: str) -> list[Pull]:
-        with self._lock:
-            return [pull for _, pull in sorted(self._kept(study).leases.items()) if pull.deadline > GIVEN_BACK]
+        with self._locked(study) as kept:
+            return [pull for _, pull in sorted(kept.leases.items()) if pull.deadline > GIVEN_BACK]
 
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _kept(self, study: str) -> _Kept:
-        if study not in self._studies:
-            raise UnknownStudy(f"there is no study {study!r} in memory; there are: {sorted(self._studies)}")
-        return self._studies[study]
+    @contextmanager
+    def _locked(self, study: str) -> Iterator[_Kept]:
+        with self._lock:
+            if study not in self._studies:
+                raise UnknownStudy(f"there is no study {study!r} in memory; there are: {sorted(self._studies)}")
+            yield self._studies[study]
 
 
 # By its address -------------------------------------------------------------------------------------------------------
