@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numba.np.linalg
 from llvmlite import binding
 from numba import config, types
 from numba.core.compiler_lock import global_compiler_lock
@@ -35,6 +36,20 @@ OLDEST, TOO_NEW = (0, 60), (1, 0)
 
 if not OLDEST <= numba.version_info.short < TOO_NEW:
     raise ImportError(f"numba {numba.__version__} is not from {OLDEST[0]}.{OLDEST[1]} to before {TOO_NEW[0]}")
+
+
+@contextmanager
+def _changed(holder: Any, **values: Any) -> Iterator[None]:
+    before = {name: getattr(holder, name) for name in values}
+    vars(holder).update(values)
+    try:
+        yield
+    finally:
+        vars(holder).update(before)
+
+
+with _changed(numba.np.linalg, ensure_blas=lambda: None):  # or it imports scipy.linalg to see that it is there: 0.15 s
+    import numba.np.arraymath
 
 
 _OLD = 24 * 3600.0  # seconds after which the folder of another state of the package may go
@@ -168,13 +183,8 @@ def _made(make: Callable[[], Any]) -> Any:
 @contextmanager
 def _set(**settings: Any) -> Iterator[None]:
     """Change settings of numba, under its own lock: functions of others are compiled as they asked for."""
-    with global_compiler_lock:
-        before = {name: getattr(config, name) for name in settings}
-        vars(config).update(settings)
-        try:
-            yield
-        finally:
-            vars(config).update(before)
+    with global_compiler_lock, _changed(config, **settings):
+        yield
 
 
 class _Called(types.Dispatcher):

@@ -100,6 +100,8 @@ def application(command: str | None = None) -> typer.Typer:
     """The application with all commands, or with one: to read the options of all takes longer than most answers."""
     import typer
 
+    from frontguard.cli.options import PlainCommand
+
     def show_version(wanted: bool) -> None:
         if wanted:
             from frontguard import __version__
@@ -124,7 +126,7 @@ def application(command: str | None = None) -> typer.Typer:
     )
     app.callback()(root)
     for name in COMMANDS if command is None else (command,):
-        app.command()(function_of(name))
+        app.command(cls=PlainCommand)(function_of(name))
     return app
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast, get_args
 
 import typer
+from typer.core import TyperCommand
 
 from frontguard.errors import BadArgument, BadInput
 
@@ -71,6 +72,33 @@ def whole(least: int, help: str, panel: str | None = None, **more: Any) -> Optio
 def flag(name: str, help: str, panel: str | None = None) -> Option:
     """An option that takes no value."""
     return option(bool, "", help, panel, value=False, name=name)
+
+
+class PlainCommand(TyperCommand):
+    """A command that takes text, and what was not given, as it is; to check these, typer imports pydantic: 0.1 s."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments into the context."""
+        params: list[Any] = self.params
+        for param in params:
+            param.get_runtime_param = partial(_Plain, param.get_runtime_param)
+        return super().parse_args(ctx, args)
+
+
+class _Plain(NamedTuple):
+    """What typer asks for the value of an option."""
+
+    checked: Callable[[], Any]  # what it would have asked
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        kind, several = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        if kind == list[str] and not isinstance(value, str):
+            return list(value)
+        if isinstance(kind, type) and isinstance(value, kind):
+            return value
+        return self.checked().coerce(value, param=param, ctx=ctx)
 
 
 def command(*names: str, **own: Option) -> Callable[[Command], Command]:

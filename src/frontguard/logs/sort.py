@@ -395,11 +395,11 @@ class RowBuffer:
         """The measurements by arm, those of each in the order of rows, which are let go of while this goes on."""
         order = self.names.in_order()
         pulls, broken = np.zeros((2, len(order)), np.int64)  # by code: rows, and those that lack the value of a metric
-        if self._codes:  # all in one call: a kernel that knows how much there is to do begins as machine code
-            _count(np.concatenate(self._codes), pulls)
-        if any(self._failed):
-            for codes, *columns in zip(self._codes, *self._values, strict=True):
-                _count(codes[np.logical_or.reduce([np.isnan(column) for column in columns])], broken)
+        for codes, *columns in zip(self._codes, *self._values, strict=True):
+            pulls += np.bincount(codes, minlength=len(order))
+            if any(self._failed):
+                lacking = np.logical_or.reduce([np.isnan(column) for column in columns])
+                broken += np.bincount(codes[lacking], minlength=len(order))
 
         def grouped(metric: int) -> tuple[Ints, Floats]:
             columns, self._values[metric] = self._values[metric], []
@@ -467,12 +467,21 @@ def _good_counts(codes: Sequence[Codes], columns: Sequence[Floats], arms: int) -
     """Counts (K,) of the good values of a metric, by code."""
     counts = np.zeros(arms, np.int64)
     for some, column in zip(codes, columns, strict=True):
-        _count_good(some, column, counts)
+        counts += np.bincount(some[~np.isnan(column)], minlength=arms)
     return counts
 
 
 def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], counts: Ints, order: Codes) -> Floats:
     """The good values of a metric, arm by arm in this order, of which there are so many, by code."""
+    if sum(map(len, codes)) < _MANY:
+        places = np.empty(len(order), np.min_scalar_type(len(order)))
+        places[order] = np.arange(len(order))
+        column = np.concatenate([np.empty(0), *columns])
+        good = ~np.isnan(column)
+        own = places[np.concatenate([order[:0], *codes])[good]]
+        together: Floats = column[good][np.argsort(own, kind="stable")]
+        together += 0.0  # as in `_scatter`
+        return together
     places = np.empty(len(counts), np.int64)
     places[order] = np.cumsum(counts[order]) - counts[order]
     together = np.empty(int(counts.sum()))
@@ -493,7 +502,8 @@ def starts_of(counts: Sequence[Ints] | npt.NDArray[Any]) -> Ints:
     return np.cumsum(np.pad(np.asarray(counts), ((0, 0), (1, 0))), axis=1, dtype=np.int64)
 
 
-_ALONE = 8192  # arms with more values than this are sorted where they are
+_MANY = 1 << 20  # rows from which on a kernel pays, even if machine code must be loaded for it
+_ALONE = 1024  # arms with more values than this are sorted where they are
 _TOGETHER = 1 << 17  # values of a matrix: as many as the processor's cache holds
 
 
@@ -548,18 +558,6 @@ def _put_back(values: Floats, starts: Ints, arms: Ints, matrix: Floats) -> None:
         start = starts[arms[row]]
         for k in range(starts[arms[row] + 1] - start):
             values[start + k] = matrix[row, k]
-
-
-@kernel(over="codes")
-def _count(codes: Codes, counts: Ints) -> None:
-    for row in range(codes.shape[0]):
-        counts[codes[row]] += 1
-
-
-@kernel(over="codes")
-def _count_good(codes: Codes, column: Floats, counts: Ints) -> None:
-    for row in range(codes.shape[0]):
-        counts[codes[row]] += not np.isnan(column[row])
 
 
 @kernel(over="codes")
