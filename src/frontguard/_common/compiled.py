@@ -268,6 +268,13 @@ def kernels(mode: str) -> Iterator[None]:
         _State.mode = INTERPRETED if _State.lost else before
 
 
+def expect(seconds: float, kernel: Any = None) -> None:
+    """Take notice that to interpret what comes next would take so long, that of a kernel alone if one is given."""
+    _State.spent += seconds
+    if kernel is not None:
+        kernel._spent += seconds
+
+
 _importing = threading.RLock()
 _MODULE = "frontguard._common.machine_code"
 

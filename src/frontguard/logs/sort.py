@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from frontguard._common.compiled import kernel
+from frontguard._common.compiled import expect, kernel
 from frontguard._common.machine import available_memory, side_by_side
 from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadArgument
@@ -485,6 +485,7 @@ def _grouped(codes: Sequence[Codes], columns: Sequence[Floats], counts: Ints, or
     places = np.empty(len(counts), np.int64)
     places[order] = np.cumsum(counts[order]) - counts[order]
     together = np.empty(int(counts.sum()))
+    expect(1e-6 * len(together), _scatter)
     for some, column in zip(codes, columns, strict=True):
         _scatter(some, column, places, together)
     return together

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from frontguard._common.compiled import expect
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Check, GateDetails, GatePair, Outcome, gate_pair, least_found
@@ -59,6 +60,8 @@ How = Literal["done", "time", "cancelled"]
 
 PROBE = 5
 """Pulls of an arm before its first batch goes on: by then an arm that always fails is known as such."""
+
+_DECIDING = 1e-4  # seconds that it takes to interpret a decision, for each arm
 
 HOPELESS = 1e-3
 """Probability with which an arm that can be measured is taken for one that cannot."""
@@ -173,6 +176,7 @@ class Replay:
         if len(new):
             self._ahead.append(new)
             self._count_ahead += len(new)
+        expect(_DECIDING * len(self._later) * len(self.settings.arms))
         while self._later and self._later[0].told <= self.read:
             plan = self._later.pop(0)
             if plan.told < self.told or plan.first != self.planned + 1:
