@@ -81,7 +81,7 @@ with compiled.kernels("compiled"):
 
 
 def test_machine_code_is_kept_where_nobody_else_can_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(machine_code.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(machine_code, "_stamp", lambda package: "stamp")
     folder = tmp_path / "frontguard" / "stamp"
     assert machine_code._find_folder() == folder
@@ -190,8 +190,23 @@ def test_threads_that_look_for_the_same_machine_code_at_once_all_find_it(monkeyp
     monkeypatch.setattr(compiled._State, "spent", compiled.GLANCE)
     monkeypatch.setattr(compiled._State, "found", False)
     sought = Kernel(doubled)
+    monkeypatch.setattr(compiled, "_names_kept", lambda: {sought.name})
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(sought._outgrown, [(1.0,)] * 2)) == [True, True]
+
+
+def test_where_nothing_is_kept_numba_is_not_started_to_look(tmp_path: Path) -> None:
+    work = """
+import sys
+from frontguard._common.compiled import expect
+from frontguard.evidence.confidence_sequences import taken_away
+expect(1.0)
+taken_away(0.29, 100)
+print("numba" in sys.modules)
+"""
+    assert in_a_process(work, tmp_path) == ["False"]
+    assert in_a_process(work, tmp_path, FRONTGUARD_KERNELS="compiled") == ["True"]
+    assert in_a_process(work, tmp_path) == ["True"]
 
 
 def test_where_things_are_kept_to_compile_pays_sooner(monkeypatch: pytest.MonkeyPatch) -> None:

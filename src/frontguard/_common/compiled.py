@@ -31,9 +31,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
@@ -268,6 +269,23 @@ def kernels(mode: str) -> Iterator[None]:
         _State.mode = INTERPRETED if _State.lost else before
 
 
+def places() -> list[Path]:
+    """Where machine code is kept, in a folder for each state of the package: the first place that will do."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    home = Path(os.path.expanduser("~"), ".cache", "frontguard")
+    return [Path(given, "frontguard")] if given else [Path(__file__).parents[1] / "__pycache__" / "kernels", home]
+
+
+@functools.cache
+def _names_kept() -> frozenset[str]:
+    """Names of kernels that were kept in any state: without any, numba is not started to look."""
+    found: set[str] = set()
+    for each in (each for place in places() for each in place.glob("*/kept")):
+        with suppress(OSError):
+            found.update(each.read_text().split())
+    return frozenset(found)
+
+
 def expect(seconds: float, kernel: Any = None) -> None:
     """Take notice that to interpret what comes next would take so long, that of a kernel alone if one is given."""
     _State.spent += seconds
@@ -350,6 +368,11 @@ class Kernel:
             self._spent += took
             _State.spent += took
 
+    @property
+    def name(self) -> str:
+        """Its name in the list of those that were kept."""
+        return f"{self.__module__}.{self.__qualname__}"
+
     def _compiled(self, args: tuple[Any, ...]) -> Any:
         self._machine = machine_code().compiled(self, args)
         return self._machine
@@ -362,13 +385,12 @@ class Kernel:
             ahead = args[self._over].size * looped * _PASS_PER_BYTE
         if _State.spent + ahead < GLANCE and not (_State.begun and self._spent + ahead >= _LOOK):
             return False
-        found = machine_code()
-        if found is None:
-            return False
         if self._kept is None:  # threads that ask at the same time look both: the other way would be to interpret
-            self._kept = found.was_kept(self)
+            sought = self.name in _names_kept() and machine_code() is not None
+            self._kept = sought and machine_code().was_kept(self)
             _State.found |= self._kept
-        return self._kept or self._spent + ahead >= self.price / (_AGAIN if _State.found else 1)
+        pays = self._kept or self._spent + ahead >= self.price / (_AGAIN if _State.found else 1)
+        return pays and machine_code() is not None
 
     @functools.cached_property
     def _size(self) -> int:
@@ -391,7 +413,7 @@ class Kernel:
     __name__: str
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__module__}.{self.__qualname__}>"
+        return f"<kernel {self.name}>"
 
 
 @overload

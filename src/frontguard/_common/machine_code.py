@@ -28,7 +28,7 @@ from numba import config, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import models, register_model, typeof_impl
 
-from frontguard._common.compiled import IMPORTED_AT, Kernel, KernelEntry, KernelValue, parts_of
+from frontguard._common.compiled import IMPORTED_AT, Kernel, KernelEntry, KernelValue, parts_of, places
 from frontguard._common.secrets import is_ours
 
 OLDEST, TOO_NEW = (0, 60), (1, 0)
@@ -70,8 +70,7 @@ def _stamp(package: Path) -> str:
 def _find_folder() -> Path | None:
     """The folder for machine code of this state of the package; None where that is not possible."""
     package = Path(__file__).parents[1]
-    places = [package / "__pycache__" / "kernels", Path(os.path.expanduser("~"), ".cache", "frontguard")]
-    for place in [Path(config.CACHE_DIR, "frontguard")] if config.CACHE_DIR else places:
+    for place in places():
         with suppress(OSError):
             folder = place.absolute() / _stamp(package)
             if not folder.exists():
@@ -94,16 +93,12 @@ with suppress(OSError):
 
 def was_kept(kernel: Kernel) -> bool:
     """True if machine code of a kernel is on disk; that it is for the same types is not certain."""
-    return _name(kernel) in _kept
-
-
-def _name(kernel: Kernel) -> str:
-    return f"{kernel.__module__}.{kernel.__qualname__}"
+    return kernel.name in _kept
 
 
 def _note_kept(kernel: Kernel) -> None:
     """Let later processes know that a kernel was compiled, and those that it calls."""
-    found = {_name(part) for part in parts_of(kernel) if part.py_func in _dispatchers} - _kept
+    found = {part.name for part in parts_of(kernel) if part.py_func in _dispatchers} - _kept
     if _folder and found:
         _kept.update(found)
         with suppress(OSError), open(_folder / "kept", "a") as file:
