@@ -27,8 +27,8 @@ from frontguard.evidence.intervals import Differences, refresh
 from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, median, push, push_one, reserve, take
 from frontguard.evidence.statistics import QUANTILE
+from frontguard.pareto import rule as _rule
 from frontguard.pareto.relations import Goal, LimitRule, Standing, veil_arm
-from frontguard.pareto.rule import decide
 from frontguard.pareto.sampling import next_batch
 from frontguard.phrases import did_you_mean, percent, shown
 from frontguard.policies import RPSI, AuerA1, AuerA1M, Certified, Policy
@@ -130,7 +130,7 @@ def _run_certified(
         if limited:
             for n in range(order.size):
                 veil_arm(intervals, order[n], limits, arms, read)
-        decide(by_rule, goal)
+        _rule.decide(by_rule, goal)
     return pool
 
 
@@ -153,7 +153,7 @@ def _run_independent(
             pulls[i] = arms[i].pulls
         alive = np.sort(standing.alive[: control[0].alive])
         refresh_apart(intervals, levels, Samples(pool, pool, columns), pulls, alive, order, rule, apart)
-        decide(standing, goal)
+        _rule.decide(standing, goal)
     return pool
 
 
