@@ -35,6 +35,22 @@ def thing(name: str) -> Any:
     return getattr(importlib.import_module(module), last)
 
 
+def is_there(name: str) -> bool:
+    """True if a dotted name can be imported, attributes included."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            item = importlib.import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            if not hasattr(item, part):
+                return False
+            item = getattr(item, part)
+        return True
+    return False
+
+
 def sections(text: str) -> dict[str, str]:
     """A docstring by section; the text above the first one has no name, and doctests at the end need no heading."""
     said, prompt, example = inspect.cleandoc(text).partition("\n>>> ")

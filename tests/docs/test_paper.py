@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 
 import pytest
+from tools.reference import is_there
 
 from tests.docs.pages import ROOT
 
@@ -26,22 +26,6 @@ def numbers(kind: str, cell: str) -> set[int]:
     for first, word, last in re.findall(rf"\b{plural} (\d+) (to|and) (\d+)", cell):
         found |= set(range(int(first), int(last) + 1)) if word == "to" else {int(first), int(last)}
     return found
-
-
-def is_there(name: str) -> bool:
-    """True if a dotted name can be imported, attributes included."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            item = importlib.import_module(".".join(parts[:length]))
-        except ImportError:
-            continue
-        for part in parts[length:]:
-            if not hasattr(item, part):
-                return False
-            item = getattr(item, part)
-        return True
-    return False
 
 
 def test_everything_that_the_paper_numbers_has_a_row() -> None:

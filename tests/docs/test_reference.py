@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 import pytest
-from tools.reference import described, parameters, public_names, thing
+from tools.reference import described, is_there, parameters, public_names, thing
 
 from tests.docs.pages import ROOT, blocks, pages
 
@@ -54,3 +54,9 @@ def test_a_name_says_all_that_a_caller_needs(name: str) -> None:
     assert inspect.isclass(item) or "Returns" in found
     assert "Raises" in found or name in RAISES_NOTHING
     assert ">>> " in found.get("Examples", "")
+
+
+def test_names_in_prose_are_there() -> None:
+    named = {name for page in pages() for name in re.findall(r"`(frontguard(?:\.\w+)+)[`(]", page.read_text("utf-8"))}
+    assert len(named) > 5
+    assert {name for name in named if not is_there(name)} == set()
