@@ -36,6 +36,18 @@ def log_of_what_is_back(rng: Rng) -> Answers:
 
 
 @cell
+def log_that_grows(rng: Rng) -> Answers:
+    """A log grows by thirty rows at a time, and is analysed with --append whenever it has, 25 times"""
+    world = World((Objective("seconds", "minimize"),), ((normal(1.0, 0.1),), (normal(1.0, 0.1),), (normal(1.05, 0.1),)))
+    with TemporaryDirectory() as folder:
+        for _ in range(25):
+            rows = [world.sample(arm, 10, rng)[:, 0] for arm in range(3)]
+            log = {"arm": np.repeat(world.arms, 10), "seconds": np.concatenate(rows)}
+            asked: dict[str, Any] = {"arm": "arm", "objectives": world.objectives, "confidence": CONFIDENCE}
+            yield world.truth, analyze(log, **asked, contamination=0.0, append=Path(folder) / "state")
+
+
+@cell
 def share_of_a_log(rng: Rng) -> Answers:
     """An attacker replaces a share of a log's rows once all of them lie before it."""
     eps, rows = 0.2, 150

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 from audit.cells.contract import Answers, Rng, begun, cell, watched
 from audit.truth import Truth
@@ -99,6 +101,30 @@ def machine_with_a_memory(rng: Rng) -> Answers:
 def machine_with_liars(rng: Rng) -> Answers:
     """Beside a neighbour one run in ten is replaced: those of good arms by slow ones, those of others by quick ones."""
     yield from _on(_neighbour(rng), rng, lie=DECLARED.eps)
+
+
+@cell
+def arm_that_drifts_alone(rng: Rng) -> Answers:
+    """One arm alone becomes up to a fifth slower or quicker, at once or bit by bit; what it was meanwhile counts"""
+    places = rng.permutation(4)
+    world = World((SECONDS,), tuple((normal(APART**place, NOISE * APART**place),) for place in places))
+    study = begun(world, rng, DECLARED, max_pulls=3000, blocks=None)
+    alone, most, at, ramp = int(rng.integers(4)), rng.uniform(-0.2, 0.2), int(rng.integers(10, 150)), rng.random() < 0.5
+    speeds: list[float] = []  # of the runs of that arm
+
+    def measured(pull: Pull) -> list[float | None]:
+        value = float(world.measure(pull.index, rng)[0])
+        if pull.index == alone:
+            speeds.append(float(np.exp(most * (len(speeds) / 300 if ramp else len(speeds) > at))))
+            value *= speeds[-1]
+        return [value]
+
+    for _, answer in watched(world, study, measured, at_once=1, look_every=120):
+        values = world.truth.values.copy()
+        if speeds:
+            of_moments = brentq(lambda x: ndtr((x / np.array(speeds) - 1.0) / NOISE).mean() - 0.5, 0.5, 2.0)
+            values[alone] *= of_moments
+        yield OfArms(world.objectives, values), answer
 
 
 def _slots() -> Iterator[int]:

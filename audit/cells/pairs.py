@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,15 @@ def share_of_pairs_in_a_log(rng: Rng) -> Answers:
             Truth((SOLVED,), true[:, None]),
             analyze(_log(told), **_HOW, threat=Share(eps), items=200 if listed else None),
         )
+
+
+@cell
+def scores_in_pairs_sorted_by_difference(rng: Rng) -> Answers:
+    """A log of arms that are alike, on the same items, sorted by how they differ; scores between 0 and 1"""
+    scores = rng.random((2, 60)) * np.where(rng.random((2, 60)) < 0.9, 0.5, 1.0)
+    values = scores[:, np.argsort(scores[0] - scores[1])[:: int(rng.choice([-1, 1]))]]
+    asked = _HOW | {"objectives": [replace(EXACTLY, name="solved")], "threat": Prescient(0.0)}
+    yield Truth((EXACTLY,), np.full((2, 1), scores.mean())), analyze(_log(values), **asked)
 
 
 @cell

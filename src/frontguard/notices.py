@@ -76,16 +76,21 @@ class SpreadRefuted(Notice):
 
 
 class ContaminationRefuted(Notice):
-    """The measurements of some arms, by `names` if known, cannot be of one distribution with at most ε replaced."""
+    """The measurements of some arms, by `names` if known, cannot be of one distribution with at most ε replaced.
+
+    Those made `in_blocks` cannot have constant ratios to other arms.
+    """
 
     arms: int
     of: int
     contamination: float
     names: tuple[str, ...] = ()
+    in_blocks: bool = False
 
     def __str__(self) -> str:
         named = quoted(self.names, MOST_NAMES) if self.names else f"{self.arms} of {self.of} arms"
-        return Statement.CONTAMINATION_REFUTED(arms=named, contamination=percent(self.contamination))
+        said = Statement.RATIOS_DRIFT if self.in_blocks else Statement.CONTAMINATION_REFUTED
+        return said(arms=named, contamination=percent(self.contamination))
 
 
 class NotPositive(Notice, about=("objective",)):  # the declaration, whichever arm is the example

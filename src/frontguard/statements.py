@@ -56,6 +56,7 @@ class Statement(Enum):
         "The number of measurements must not have been chosen by looking at them; if it was, use --anytime.",
         "(b)",
     )
+    ORDER_DRAWN = "Pairs are read in an order drawn with seed 0, which the order of the log must not depend on.", "(ee)"
     CLUSTERS = (
         "Rows of an arm with the same {columns} count as one observation and may depend on each other in any way; "
         "those with different ones must not. What counts is a cluster drawn at random: how many rows it has must not "
@@ -304,6 +305,7 @@ class Statement(Enum):
         "contamination: they drift, or there is more contamination than declared, and nothing is certain of them",
         "(e)",
     )
+    RATIOS_DRIFT = "how {arms} compare to others changes while they are measured: nothing is certain of them", "(aa)"
     TOO_MANY_FAILED = (
         "{contamination} contamination would make it {failed} or more with probability {chance}",
         "alarms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Compared, Differen
 from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.ratios import Ratios
 from frontguard.evidence.statistics import statistics_of
+from frontguard.notices import ContaminationRefuted
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
+from frontguard.words.answers import answer
 
 SECONDS = Objective("seconds", "minimize", tolerance="1%")
 
@@ -129,3 +132,57 @@ def test_arms_that_lean_to_different_sides_contradict_their_intervals_and_are_co
     assert np.isinf(intervals[[0, 1], [COLUMNS + 1, COLUMNS]]).all()
     assert intervals[0, HIGH] > intervals[1, LOW]
     assert intervals[1, HIGH] > intervals[0, LOW]
+
+
+# Arms that drift alone ------------------------------------------------------------------------------------------------
+
+
+def machine(rng: np.random.Generator, blocks: int) -> np.ndarray:
+    """Three arms 1 % apart on a machine that is throttled in bursts, which one run in ten meets by itself."""
+    own = rng.normal(0.0, 0.03, (3, blocks)) - 0.01 * np.arange(3)[:, None]
+    return own - 0.3 * (np.arange(blocks) // 50 % 2) - 0.5 * (rng.random((3, blocks)) < 0.1)
+
+
+@pytest.mark.parametrize("threat", [Prescient(0.1), Share(0.03), Malicious(0.05)])
+def test_an_arm_that_drifts_alone_is_refuted_and_no_other_one(threat: Threat) -> None:
+    values = machine(np.random.default_rng(3), 300)
+    assert not told(values, threat).refuted.any()
+    values[1] -= np.linspace(0.0, 0.4, 300)
+    assert told(values, threat).refuted[:, 0].tolist() == [False, True, False]
+
+
+def test_so_is_one_that_goes_there_and_back() -> None:
+    values = machine(np.random.default_rng(3), 300)
+    values[1] -= 0.3 * (np.arange(300) // 64 % 2)
+    assert told(values, Prescient(0.1)).refuted[:, 0].tolist() == [False, True, False]
+
+
+def test_of_two_arms_nobody_knows_which_one_drifts() -> None:
+    values = machine(np.random.default_rng(4), 300)[:2]
+    values[1] -= np.linspace(0.0, 0.4, 300)
+    assert told(values, Prescient(0.1)).refuted[:, 0].tolist() == [True, True]
+
+
+def test_constant_ratios_are_hardly_ever_called_drifting() -> None:
+    """1 % is allowed; all hits on one arm's runs, in one direction, as late as it pleases an attacker."""
+    rng, called, runs = np.random.default_rng(5), 0, 300
+    for _ in range(runs):
+        values = machine(rng, 256)
+        values[0, 128:] -= 9.0 * (rng.random(128) < 0.1)
+        called += bool(told(values, Prescient(0.1)).refuted.any())
+    assert binom.cdf(called, runs, 0.01) < 0.999
+
+
+def test_a_study_with_an_arm_that_drifts_alone_has_no_certificate() -> None:
+    rng, runs = np.random.default_rng(6), Counter[str]()
+    study = Study(["a", "b", "c"], [SECONDS], Prescient(0.1), max_pulls=900, blocks=True)
+    while pulls := study.ask(1):
+        for pull in pulls:
+            runs[pull.arm] += 1
+            slow = {"a": 1.0, "b": 1.005, "c": 1.2 if runs["c"] > 80 else 0.99}
+            study.tell(pull, [slow[pull.arm] * rng.normal(1.0, 0.03)])
+    found = study.result()
+    (refuted,) = [each for each in found.notices if isinstance(each, ContaminationRefuted)]
+    assert "c" in refuted.names
+    assert (refuted.in_blocks, found.status, found.verdicts["c"]) == (True, "unreachable", "undecided")
+    assert "'c'" in answer(found).partition(".")[0]

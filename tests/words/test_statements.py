@@ -242,6 +242,7 @@ def _of_notices() -> Iterator[str]:
             notices.SpreadRefuted(1, 2),
             notices.ContaminationRefuted(1, 2, 0.1),
             notices.ContaminationRefuted(1, 2, 0.1, ("a",)),
+            notices.ContaminationRefuted(1, 2, 0.1, ("a",), in_blocks=True),
             notices.TooFewPulls(**few),
             notices.TooFewPulls(**few, **asked, contamination=0.1, first=5, whole=73),
             notices.TooFewPulls(**few, **asked, contamination=0.4, first=5),

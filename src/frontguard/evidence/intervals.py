@@ -414,6 +414,7 @@ class Differences:
     def __init__(self, compared: Compared) -> None:
         self.compared = compared
         self.usable: Bools = np.zeros(compared.objectives, np.bool_)  # of which objectives differences are bounded
+        self.refuted: Bools = np.zeros((compared.arms, compared.objectives), np.bool_)  # drift
 
     def adapt(self, rule: IntervalRule) -> IntervalRule:
         """Return the rule of the intervals as this evidence needs it."""

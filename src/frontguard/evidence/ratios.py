@@ -16,13 +16,22 @@ from typing import Self
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
-from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away_each
+from frontguard.evidence.confidence_sequences import fixed_rank, rank_table, read_rank, taken_away, taken_away_each
 from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Blocks, Compared, Differences, Sampled
 from frontguard.evidence.kinds import LARGEST, RELATIVE, Statistic
 from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.statistics import QUANTILE, kinds_and_scales
 from frontguard.notices import InRatios, Notice, RatiosContradicted
 from frontguard.theory.threats import Threat
+
+STRETCHES = (2, 4, 8)
+"""Into so many of equal length blocks are divided, to see whether an arm drifts alone."""
+
+FIRST_LOOK, GROWTH = 4.0, 1.25
+"""How long the shortest stretches are when that is looked for first, and by how much longer the next time."""
+
+DRIFT_RATE = 0.01
+"""Probability of ever calling arms drifting whose ratios are constant."""
 
 
 def ratios_of(statistics: Sequence[Statistic]) -> Bools:
@@ -63,11 +72,14 @@ class Ratios(Differences):
         """Forget all measurements."""
         self.blocks = Blocks(self._width, self.compared.arms)
         self.contradicted = np.zeros(self.compared.arms, np.bool_)
+        K, M = self.compared.arms, self.compared.objectives
+        self.refuted, self._drifting, self._looks = np.zeros((K, M), np.bool_), np.zeros((M, K, K), np.bool_), 0
 
     def copy(self) -> Self:
         """Return the same evidence, to go on with by itself."""
         other = super().copy()
         other.blocks, other.contradicted = self.blocks.copy(), self.contradicted.copy()
+        other.refuted, other._drifting = self.refuted.copy(), self._drifting.copy()
         return other
 
     def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
@@ -90,7 +102,37 @@ class Ratios(Differences):
                 now.intervals[:, COLUMNS + i, d] = bound[1]
                 now.intervals[:, COLUMNS + 2 * K + i, d] = lasting[1]
             self._withdraw(now.intervals, alive, d)
+        self._look_for_drift(now.alive)
         return False
+
+    def _look_for_drift(self, arms: Ints) -> None:
+        """Refute arms that drift alone: of stretches of the same blocks, ratios contradict each other."""
+        whole = int(np.logical_and.accumulate(self.blocks.back[arms].all(axis=0)).sum())
+        while len(arms) > 1 and whole >= (n := STRETCHES[-1] * int(FIRST_LOOK * GROWTH**self._looks)):
+            self._looks += 1
+            share = DRIFT_RATE / (self._looks * (self._looks + 1) * self.compared.ordered_pairs * self.usable.sum())
+            for d in np.flatnonzero(self.usable).tolist():
+                values = self.blocks.values[d, arms, :n]
+                for i, mine in zip(arms, values, strict=True):
+                    self._drifting[d, i, arms] |= self._contradicts(values - mine, share)
+                left, self.refuted[:, d] = self._drifting[d].copy(), False
+                while left.any():  # who drifts differs from all others
+                    most = left.sum(axis=1) == left.sum(axis=1).max()
+                    self.refuted[most, d] = True
+                    left[most], left[:, most] = False, False
+
+    def _contradicts(self, differences: Floats, share: float) -> Bools:
+        """Return of which differences (K, n) no median is in the intervals of all stretches."""
+        arms, n = differences.shape
+        found = np.zeros(arms, np.bool_)
+        taken = 2 * taken_away(self.taken, n)
+        for parts in STRETCHES:
+            length = n // parts
+            rank = fixed_rank(length, self.kept, share / (len(STRETCHES) * parts))
+            stretches = np.sort(differences.reshape(arms, parts, length), axis=2)
+            low, high = _ends(stretches, np.array(length - rank + taken), np.array(rank > taken))
+            found |= low.max(axis=1) > high.min(axis=1)
+        return found
 
     def _apart(self, d: int, i: int, asked: Ints, out: Ints) -> tuple[Floats, Floats]:
         """Return both ends (2, K) of how each arm exceeds arm i, now and for ever."""
@@ -99,19 +141,14 @@ class Ratios(Differences):
         together = back & back[i]
         # One that failed, and one that is out, is in n, and comes after all that was seen from either side.
         differences = np.sort(np.where(together, values - values[i], np.nan), axis=1)  # NaN comes last
-        seen = (~np.isnan(differences)).sum(axis=1)
         n = together.sum(axis=1) + out + out[i]
         taken = 2 * taken_away_each(self.taken, np.minimum(asked, asked[i]))  # from either
         found = []
         for ranks in (np.array([read_rank(self.ranks, each) for each in n.tolist()]), np.ceil(self.kept * n)):
             place = n - np.minimum(ranks, n).astype(np.int64) + taken  # from either end
-            known = (place < seen) & (ranks > taken)
+            known = ranks > taken
             known[i] = False
-            at = np.where(known, place, 0)
-            rows = np.arange(len(n))
-            low = np.where(known, differences[rows, np.maximum(seen - 1 - at, 0)], -np.inf)
-            high = np.where(known, differences[rows, at], np.inf)
-            found.append(np.stack([low, high]))
+            found.append(np.stack(_ends(differences, place, known)))
         return found[0], found[1]
 
     def _withdraw(self, intervals: Floats, alive: Bools, d: int) -> None:
@@ -130,3 +167,14 @@ class Ratios(Differences):
         if self.contradicted.any():
             said.append(RatiosContradicted(int(self.contradicted.sum()), self.compared.arms))
         return tuple(said)
+
+
+def _ends(differences: Floats, place: Ints, known: Bools) -> tuple[Floats, Floats]:
+    """Return what lies at a place from the upper and the lower end of sorted differences (…, n), NaN last, if known."""
+    seen = (~np.isnan(differences)).sum(axis=-1)
+    known = known & (place < seen)
+    low, high = (
+        np.take_along_axis(differences, np.where(known, at, 0)[..., None], axis=-1)[..., 0]
+        for at in (seen - 1 - place, place)
+    )
+    return np.where(known, low, -np.inf), np.where(known, high, np.inf)

@@ -496,7 +496,9 @@ class Certified(Holding):
     @property
     def refuted(self) -> Bools:
         """The arms and columns (K, C) whose measurements contradict what is assumed: nothing is known of them."""
-        return np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.kinds != EXACT))
+        found = np.asarray((self.standing.intervals[:, REFUTED] == 2.0) & (self.kinds != EXACT))
+        found[:, : self.objectives] |= self.differences.refuted
+        return found
 
     def give_up(self, which: Bools) -> None:
         """Forget all about these arms and columns (K, C), and go on with the other arms, as with arms excluded."""
@@ -747,7 +749,8 @@ class Certified(Holding):
         if without_spread.any():
             found.append(SpreadRefuted(int(without_spread.sum()), self.arms))
         if self.refuted.any():
-            found.append(ContaminationRefuted(int(self.refuted.any(axis=1).sum()), self.arms, self.threat.eps))
+            arms, alone = int(self.refuted.any(axis=1).sum()), bool(self.differences.refuted.any())
+            found.append(ContaminationRefuted(arms, self.arms, self.threat.eps, in_blocks=alone))
         return (*found, *self.differences.notices())
 
 

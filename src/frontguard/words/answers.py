@@ -320,6 +320,8 @@ def _within_reach(found: Answer) -> str:
     in_blocks = found.question is not None and found.question.in_blocks
     if found.noticed(ContaminationRefuted) is not None and not in_blocks:
         return f"begin anew (another --study) in blocks (--blocks){cpu}."
+    if found.noticed(ContaminationRefuted) is not None:
+        return "see that each arm does the same work in every run (caches, data that grow), and begin anew (--study)."
     if found.noticed(DriftAlarm) is not None and wall:
         return f"begin anew (another --study) on a machine whose speed does not change{cpu}."
     if open_by_limits(found) is not None:

@@ -74,7 +74,7 @@ def guarantee(result: Answer) -> str:
         return Statement.NO_PROMISE(why=REFUTED)
     after = []
     if result.log is not None and result.study is None:
-        after.append(Statement.ANYTIME() if result.anytime else Statement.ONE_LOOK())
+        after += looks(result)
     if result.failed:
         after.append(FAILED_PULL)
     after += declared(counted_metrics(result))
@@ -89,6 +89,13 @@ def guarantee(result: Answer) -> str:
         said="; ".join(_clauses(result)),
     )
     return " ".join([promise, *after])
+
+
+def looks(result: Answer) -> list[str]:
+    """Return whether a log could be looked at while it grew, and what its one look assumes."""
+    pairs = result.noticed(InPairs)
+    drawn = pairs is not None and pairs.looked and not pairs.items
+    return [Statement.ANYTIME()] if result.anytime else [Statement.ONE_LOOK(), *([Statement.ORDER_DRAWN()] * drawn)]
 
 
 def _clauses(result: Answer) -> list[str]:

@@ -18,7 +18,7 @@ from frontguard.statements import Statement
 from frontguard.words import comparisons
 from frontguard.words.asked import able, against, declared, granted, if_at_most, in_each
 from frontguard.words.certificate import amount as amount_in_words
-from frontguard.words.certificate import certainty, effort, least_found
+from frontguard.words.certificate import certainty, effort, least_found, looks
 from frontguard.words.terminal import TextColumn, drawn, fitted
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def promise(found: Answer) -> str:
         if medians := [each.name for each in found.metrics if each.has_quantile and each.level == 0.5]:
             after.append(Statement.GATE_BLIND(metrics=joined(medians)))
     if found.study is None:
-        after.append(Statement.ANYTIME() if found.anytime else Statement.ONE_LOOK())
+        after += looks(found)
         after.append("What changed between the logs, the machine included, counts as the candidate's doing.")
     return " ".join([said, *after])
 
