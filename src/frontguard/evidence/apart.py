@@ -471,15 +471,7 @@ def levels_for(delta: float) -> int:
 
 
 class IndependentReader(IntervalReader):
-    """Reads intervals off a log of independent arms, and what two of them say together, which has half of δ.
-
-    >>> from frontguard import Objective, Prescient
-    >>> values = np.concatenate([np.arange(0.0, 1000.0), np.arange(90.0, 1090.0)])
-    >>> log = IndependentLog(["a", "b"], ("speed",), np.array([1000, 1000]), np.array([[0, 1000, 2000]]), (values,))
-    >>> intervals = IndependentReader(log, [Objective("speed", "maximize")], 0.05).read(Prescient(0.0))
-    >>> float(intervals.upper[0, 0] - intervals.lower[1, 0]), float(intervals.apart[0, 1, 0])
-    (-11.0, -34.0)
-    """
+    """Reads intervals off a log of independent arms, and what two of them say together, which has half of δ."""
 
     ordered: IndependentLog
     of_intervals = 1.0 - SHARE

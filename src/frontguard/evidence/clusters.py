@@ -253,18 +253,7 @@ class Clustered(Ordered):
 
 
 class ClusterReader(IntervalReader):
-    """Reads intervals off a log with clusters; where no cluster has several rows, as `IntervalReader` does.
-
-    >>> from frontguard import Objective, Prescient
-    >>> values = np.arange(600.0)
-    >>> log = Clustered(
-    ...     ["a"], ("ms",), np.array([600]), np.array([[0, 600]]), (values,), columns=("host",),
-    ...     begins=np.array([0, 60]), sizes=np.full(60, 10), owners=(np.arange(600) % 60,), labels=np.arange(60),
-    ... )
-    >>> intervals = ClusterReader(log, [Objective("ms", "maximize")], 0.05).read(Prescient(0.1))
-    >>> intervals.lower.tolist(), intervals.upper.tolist()
-    ([[238.0]], [[361.0]])
-    """
+    """Reads intervals off a log with clusters; where no cluster has several rows, as `IntervalReader` does."""
 
     ordered: Clustered
 

@@ -120,11 +120,7 @@ def highest_probability(wins: Ints, m: float) -> float:
 
 
 def highest_difference(wins: float, losses: float, n: int, delta: float) -> float:
-    """The largest mean difference that such an outcome of n pairs does not refute at δ', rounded up; 1 if all are.
-
-    >>> round(highest_difference(18, 40, 300, 0.025), 4)
-    -0.0206
-    """
+    """The largest mean difference that such an outcome of n pairs does not refute at δ', rounded up; 1 if all are."""
     if wins >= n:
         return 1.0
     score = score_of(delta)

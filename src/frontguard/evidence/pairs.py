@@ -343,21 +343,7 @@ class PairedLog(ComparedLog, Clustered):
 
 
 class PairReader(ClusterReader):
-    """Reads intervals off a log with blocks, and what the differences within pairs say beside them.
-
-    >>> from frontguard import Objective, Prescient
-    >>> hard = np.random.default_rng(0).random(200) / 2
-    >>> order = np.argsort(hard)
-    >>> log = PairedLog(
-    ...     ["a", "b"], ("score",), np.array([200, 200]), np.array([[0, 200, 400]]),
-    ...     (np.concatenate([hard[order], hard[order] + 0.05]),), columns=("question",), begins=np.array([0, 200, 400]),
-    ...     sizes=np.ones(400, np.int64), owners=(np.tile(order, 2),), labels=np.tile(np.arange(200), 2),
-    ... )
-    >>> score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
-    >>> intervals = PairReader(log, [score], 0.05).read(Prescient(0.0))
-    >>> bool(intervals.upper[0, 0] > intervals.lower[1, 0]), bool(intervals.apart[0, 1, 0] < 0.0)
-    (True, True)
-    """
+    """Reads intervals off a log with blocks, and what the differences within pairs say beside them."""
 
     ordered: PairedLog
 

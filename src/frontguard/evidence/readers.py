@@ -35,13 +35,6 @@ class IntervalReader:
     With `anytime` they hold at every number of pulls, for a log that was looked at while it grew. `among` restricts
     what is read to some arms; δ is shared by all arms of the log nevertheless. With `one_best`, upper ends that hold of
     the best arm are read too, where one metric counts.
-
-    >>> from frontguard import Prescient
-    >>> values = np.concatenate([np.arange(100.0), np.arange(50.0)])
-    >>> log = Ordered(["a", "b"], ("seconds",), np.array([100, 60]), np.array([[0, 100, 150]]), (values,))
-    >>> intervals = IntervalReader(log, [Objective("seconds", "minimize")], 0.05).read(Prescient(0.1))
-    >>> intervals.lower[:, 0].tolist(), intervals.upper[:, 0].tolist()  # ten pulls of b failed
-    ([-66.0, -42.0], [-33.0, -7.0])
     """
 
     of_intervals = 1.0

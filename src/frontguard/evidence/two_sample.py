@@ -86,11 +86,6 @@ def largest_difference(
     """Return an upper bound of Q(y) − Q(x), with probability 1 − δ' (`delta`); ∞ where nothing bounds it.
 
     Values are sorted. One that failed may be anything: it is +∞ in y, and −∞ in x. `order` is that of `region`.
-
-    >>> from frontguard import Prescient
-    >>> x = np.linspace(0.0, 1.0, 20)
-    >>> round(largest_difference(x + 1.0, x, Prescient(0.0), 0.5, 0.05), 2)
-    1.37
     """
     return float(largest_differences([y], [x], threat, p, delta, order)[0, 0])
 

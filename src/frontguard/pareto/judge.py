@@ -435,14 +435,7 @@ def promised(lower: Floats, upper: Floats, inside: Bools, goal: Goal) -> tuple[f
 
 
 def promised_amounts(lower: Floats, upper: Floats, inside: Bools, goal: Goal, exact: Bools) -> tuple[Floats, Floats]:
-    """Return accuracy and coverage (M,) that hold of arms `inside`, of alive ones; `exact` (M,) are exact objectives.
-
-    >>> lower, upper = np.array([[0.0, 3.0], [-0.5, 3.0]]), np.array([[1.0, 3.0], [0.6, 3.0]])
-    >>> goal = Goal(np.zeros(2), np.zeros(2), np.zeros(2))
-    >>> accuracy, coverage = promised_amounts(lower, upper, np.array([True, False]), goal, np.array([False, True]))
-    >>> accuracy.round(9).tolist(), coverage.round(9).tolist()  # of the second objective nothing has to be forgiven
-    ([0.0, 0.0], [0.6, 0.0])
-    """
+    """Return accuracy and coverage (M,) that hold of arms `inside`, of alive ones; `exact` (M,) values are exact."""
     more, missing = promised(lower, upper, inside, goal)
     accuracy, coverage = goal.accuracy + more, goal.coverage + missing
     if exact.any() and not exact.all():

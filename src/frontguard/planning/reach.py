@@ -100,10 +100,6 @@ def lasting_length(sigma: float, threat: Threat, spread: SpreadBound | None = No
 
     Over all ways to split the replacements between far below and far above, each with the best of the policy's shifts.
     Of a quantile of another `level` than the median there are none.
-
-    >>> from frontguard import Prescient
-    >>> round(lasting_length(1.0, Prescient(0.1)), 4), round(bias_floor(1.0, Prescient(0.1)), 4)
-    (0.2822, 0.2794)
     """
     below = np.linspace(0.0, threat.eps, 65)
     low, high = np.full(below.size, -math.inf), np.full(below.size, math.inf)

@@ -350,10 +350,6 @@ def categorical(counts: npt.ArrayLike, values: npt.ArrayLike) -> Quantiled:
 
     `counts` is (K, M, S), `values` (S,). Medians are the medians of interest: halfway where two values share
     the middle.
-
-    >>> environment = categorical([[[1, 1, 2], [1, 2, 1]]], values=[1.0, 2.0, 3.0])
-    >>> environment.medians, environment.means
-    (array([[2.5, 2. ]]), array([[2.25, 2.  ]]))
     """
     weights = np.asarray(counts, dtype=np.float64)
     support = np.asarray(values, dtype=np.float64)
