@@ -136,7 +136,7 @@ _COMMAND = re.compile(r"##(?=\w*\[)")  # to a runner, wherever it stands in a li
 
 
 def visible_lines(text: str) -> str:
-    """Return a text of several lines as `visible`, without what runners of continuous integration would obey.
+    r"""Return a text of several lines as `visible`, without what runners of continuous integration would obey.
 
     >>> visible_lines("a\x1b[2J\nb ##vso[task.complete]")
     'a�[2J\nb # #vso[task.complete]'
