@@ -96,3 +96,17 @@ def test_nothing_is_imported_before_ctrl_c_is_answered() -> None:
     work = "import sys; before = {*sys.modules}; import frontguard.__main__; print(*sorted({*sys.modules} - before))"
     ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["frontguard", "frontguard.__main__"]
+
+
+def test_too_little_memory_is_a_line_and_a_code_of_its_own(tmp_path: Path) -> None:
+    """Libraries that have less than they need wait for ever, or end the process with a code of theirs."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "log.csv"
+    path.write_text("arm,seconds\n" + "a,1\nb,2\n" * 9)
+    for memory in (200, 400, 600, 800):
+        ran = subprocess.run(
+            [sys.executable, "-m", "frontguard", "analyze", str(path), "--arm", "arm", "--minimize", "seconds"],
+            capture_output=True, text=True, timeout=60, check=False,
+            preexec_fn=lambda least=memory: resource.setrlimit(resource.RLIMIT_AS, (least << 20, least << 20)),
+        )  # fmt: skip
+        assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (4, "", 1)

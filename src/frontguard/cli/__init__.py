@@ -32,7 +32,7 @@ PASSED, WORSE, WRONG, OPEN, BROKEN, INTERRUPTED, UNREAD = 0, 1, 2, 3, 4, 130, 14
 """Exit codes of all commands: done, certainly worse (of a gate alone), bad input, not certain, could not go on,
 interrupted, nobody reads the output any more."""
 
-_LEAST_MEMORY = 2**28
+_LEAST_MEMORY = 2**30
 """Bytes of address space that the libraries take at least."""
 
 
