@@ -40,8 +40,8 @@ EXTRAS: dict[str, dict[str, Any]] = {
 SOURCES = ("live", "log", "simulated", "planned")
 
 
-def objective(statistic: str) -> Objective:
-    return Objective("score", "maximize", tolerance=0.1, **STATISTICS[statistic])
+def objective(statistic: str, tolerance: float = 0.1) -> Objective:
+    return Objective("score", "maximize", tolerance=tolerance, **STATISTICS[statistic])
 
 
 def measured(statistic: str, arms: np.ndarray, items: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def planned(statistic: str, asked: dict[str, Any]) -> None:
         "score": measured(statistic, np.repeat([0, 1], 40), items),
     }  # fmt: skip
     asked = {name: value for name, value in asked.items() if name != "max_cost"}
-    plan(objectives=[objective(statistic)], threat=CLEAN, pilot=pilot, arm="arm", runs=1, **asked)
+    plan(objectives=[objective(statistic, 0.4)], threat=CLEAN, pilot=pilot, arm="arm", runs=1, **asked)
 
 
 def outcome(cell: tuple[str, ...]) -> str:

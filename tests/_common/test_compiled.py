@@ -41,21 +41,16 @@ def in_a_process(program: str, folder: Path | str, **environment: str) -> list[s
     return ran.stdout.split()
 
 
-def test_machine_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
+def test_machine_code_is_kept_for_the_next_process_unless_it_is_damaged(tmp_path: Path) -> None:
     assert in_a_process(KEPT, tmp_path)[:2] == ["29", "compiled"]
     answer, how, folder = in_a_process(KEPT, tmp_path)
     assert (answer, how) == ("29", "read")
     assert (Path(folder) / "kept").read_text().split() == ["frontguard.evidence.confidence_sequences.taken_away"]
 
-
-def test_damaged_machine_code_is_thrown_away(tmp_path: Path) -> None:
-    _, _, folder = in_a_process(KEPT, tmp_path)
-    (index,) = Path(folder).rglob("*.nbi")
+    (index,) = Path(folder).rglob("*.nbi")  # damaged: it is thrown away
     index.write_bytes(index.read_bytes()[:-20])
     assert in_a_process(KEPT, tmp_path) == ["29", "compiled", "None"]
     assert not Path(folder).exists()
-    assert in_a_process(KEPT, tmp_path)[:2] == ["29", "compiled"]
-    assert in_a_process(KEPT, tmp_path)[:2] == ["29", "read"]
 
 
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path) -> None:
@@ -127,12 +122,11 @@ OF_VERSION = "import numba; numba.version_info = numba.version_info._replace(sho
 @pytest.mark.parametrize(
     ("before", "mode"),
     [
-        (HIDDEN, "as needed"),
         (HIDDEN, "compiled"),
-        (OF_VERSION.format(version=(0, 59)), "as needed"),
-        (OF_VERSION.format(version=(1, 0)), "compiled"),
+        (OF_VERSION.format(version=(0, 59)), "compiled"),
+        (OF_VERSION.format(version=(1, 0)), "as needed"),
     ],
-    ids=["none-as needed", "none-compiled", "old", "new"],
+    ids=["none", "old", "new"],
 )
 def test_without_a_numba_that_is_known_kernels_are_interpreted(before: str, mode: str, tmp_path: Path) -> None:
     """The same answer, and one warning."""

@@ -261,7 +261,7 @@ def test_a_quantile_and_tolerances_by_name(folder: Path) -> None:
 
 def test_many_arms_stay_short_and_quick(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rng = np.random.default_rng(1)
-    arms = 60_000
+    arms = 25_000
     with (tmp_path / "log.csv").open("w") as file:
         file.write("arm,x,y\n")
         for values in rng.normal(size=(2, arms, 2)).tolist():

@@ -310,7 +310,7 @@ def test_one_process_is_one_observation_and_the_way_out(tmp_path: Path) -> None:
 def test_equal_programs_in_sessions_that_differ_are_not_told_apart(tmp_path: Path) -> None:
     """By rows, as --cluster none would have it, they are: sessions shift by more than the tolerance."""
     wrong = {"process": 0, "rows": 0}
-    for run in range(24):
+    for run in range(12):
         rng = np.random.default_rng(run)
         for side in ("main", "pr"):
             for number in range(14):

@@ -263,7 +263,7 @@ def test_killed_while_saving(tmp_path: Path) -> None:
         for turn in range(10**9):
             choices[turn % 3].save(file)
 
-    for _ in range(40):
+    for _ in range(20):
         child = fork(save_for_ever)
         time.sleep(rng.uniform(0.001, 0.03))
         child.kill()

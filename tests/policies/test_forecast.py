@@ -43,7 +43,7 @@ CASES = {
         Prescient(0.02),
         {"accuracy": 0.05, "quantiles": 0.9},
     ),
-    "normal, 64 arms": (lambda run: gaussian(_medians(run, 64, 2), 0.15), Prescient(0.02), {"accuracy": 0.05}),
+    "normal, 40 arms": (lambda run: gaussian(_medians(run, 40, 2), 0.15), Prescient(0.02), {"accuracy": 0.05}),
     "heavy tails": (lambda run: cauchy(_medians(run, 10, 2), 0.05), Prescient(0.05), {"accuracy": 0.1}),
     "uniform, 3 objectives": (lambda run: uniform(_medians(run, 12, 3), 0.4), Malicious(0.03), {"accuracy": 0.1}),
     "normal, any share": (lambda run: gaussian(_medians(run, 8, 2), 0.2), Share(0.05), {"accuracy": 0.1}),

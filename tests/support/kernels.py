@@ -29,6 +29,7 @@ def simulate() -> None:
     for policy in (
         fg.RPSI(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),
         fg.Certified(3, 2, threat=threat, spread=fg.Gaussian(0.1), accuracy=0.3),
+        fg.Certified(3, 2, threat=threat, accuracy=0.3, independent=True),
         fg.AuerA1(3, 2, accuracy=0.3, scale=0.1),
         fg.AuerA1M(3, 2, accuracy=0.3, scale=0.1),
     ):

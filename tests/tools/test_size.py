@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -34,6 +34,7 @@ def test_no_module_has_the_name_of_two_others() -> None:
 
 
 def test_no_public_class_has_the_name_of_another() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
-    assert {name for name, count in names.items() if count > 1 and not name.startswith("_")} == set()
+    texts = [path.read_text(encoding="utf-8") for path in MODULES]
+    names = Counter(name for text in texts for name in re.findall(r"^class ([A-Za-z]\w*)", text, re.MULTILINE))
+    assert len(names) > 100
+    assert {name for name, count in names.items() if count > 1} == set()

@@ -6,7 +6,7 @@ Counts and sizes only, and tasks beside those of a small study in the same brows
 from __future__ import annotations
 
 import pytest
-from benchmarks.page import ARMS, LARGE, SMALL, Cost, costs
+from benchmarks.page import ARMS, LARGE, SMALL, costs
 
 from tests.support.browsers import NoBrowser
 from tests.support.missing import without
@@ -14,35 +14,24 @@ from tests.support.missing import without
 MOST_BYTES = 300_000  # of a page, and of an update
 
 
-@pytest.fixture(scope="module", params=[20_000, pytest.param(LARGE, marks=pytest.mark.audit)])
-def small_and_large(request: pytest.FixtureRequest) -> list[Cost]:
+@pytest.mark.parametrize("most", [15_000, pytest.param(LARGE, marks=pytest.mark.audit)])
+def test_many_pulls_make_no_larger_page_and_keep_it_as_fluid(most: int) -> None:
     """A study of a thousand pulls, and one of very many: of a million where there is time for it."""
     try:
-        return costs((SMALL, request.param), ARMS, updates=3, openings=False)
+        small, large = costs((SMALL, most), ARMS, updates=3, openings=False)
     except NoBrowser as error:
         without("Chromium", str(error))
         raise
-
-
-def test_pages_and_updates_are_small(small_and_large: list[Cost]) -> None:
-    for cost in small_and_large:
+    for cost in (small, large):
         assert cost.document < 2 * MOST_BYTES, cost
         assert cost.update_bytes < MOST_BYTES, cost
         assert cost.nodes < 10_000, cost
-
-
-def test_many_pulls_make_no_larger_page(small_and_large: list[Cost]) -> None:
-    small, large = small_and_large
     assert large.pulls >= 10 * small.pulls
     # The same arms, in another state: more of them may be shown in full, but not ten times as many.
     assert large.document < 2.5 * small.document
     # An update sends what changed, which may be little in one state and most of the page in the other.
     assert large.update_bytes < 2.5 * max(small.update_bytes, 0.5 * small.document)
     assert large.nodes < 2.5 * small.nodes
-
-
-def test_many_pulls_keep_the_page_as_fluid(small_and_large: list[Cost]) -> None:
-    small, large = small_and_large
     # Side by side in one run, with room for whatever else the machine does; the log is many times as long.
     assert large.browser < 5.0 * small.browser + 0.05
     assert large.server < 10.0 * small.server + 0.2
