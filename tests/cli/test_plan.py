@@ -46,12 +46,36 @@ def test_the_answer_comes_first(tmp_path: Path, snapshot: SnapshotAssertion) -> 
 
 def test_sessions_of_a_suite(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     suite = ("--tests", "50", "--noise", "1%", "--tolerance", "5%")
-    ran = plan(*suite, "--slower", "10%", "--sessions", "12", cwd=tmp_path)
+    ran = plan(*suite, "--difference", "10%", "--size", "12", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert said(ran.stdout) == snapshot
     made = json.loads(plan(*suite, "--contamination", "0", "--json", cwd=tmp_path).stdout)
-    assert (made["sessions_pass"], made["sessions_find"]) == (7, 7)
-    assert (made["slower"], made["tests"], made["confidence"]) == (0.1, 50, 0.95)
+    (way,) = made["ways"]
+    assert (way["passes"], way["finds"]) == (7, 7)
+    assert (made["difference"], made["tests"], made["confidence"]) == (0.1, 50, 0.95)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--lost", "6%", "--size", "300"),
+        ("--lost", "6%", "--difference", "5%", "--arms", "10", "--contamination", "0.02"),
+        ("--rate", "60%", "--size", "300", "--maximize", "right"),
+        ("--tests", "1", "--noise", "2%", "--tolerance", "2%", "--difference", "5%"),
+    ],
+)
+def test_sizes(options: tuple[str, ...], tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    ran = plan(*options, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert said(ran.stdout) == snapshot
+
+
+def test_sizes_by_a_pilot(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    rows = [f"{arm},{q},{int(q % 10 != lost)}" for arm, lost in (("a", 3), ("b", 7)) for q in range(100)]
+    (tmp_path / "log.csv").write_text("\n".join(["model,q,solved", *rows]))
+    ran = plan("--pilot", "log.csv", "--arm", "model", "--pair", "q", "--size", "300", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert said(ran.stdout) == snapshot
 
 
 def test_a_plan_for_machines(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -116,6 +140,9 @@ def test_a_plan_from_a_pilot_speaks_of_its_arms_and_units(folder: Path, snapshot
         ["--contamination", "0.1", "--tolerance", "0.1", "--sigma", "1"],
         ["--tests", "50", "--tolerance", "5%"],
         ["--tests", "50", "--tolerance", "5%", "--noise", "1%", "--arms", "3"],
+        ["--tests", "50", "--lost", "6%", "--size", "3"],
+        ["--size", "300"],
+        ["--lost", "6%", "--size", "300", "--span", "3"],
         [*PROBLEM, "--tolerance", "0.1", "--sigma", "1", "--noise", "1%"],
         [*ON_PILOT, "--tolerance", "1%", "--minimize", "second"],
         [*ON_PILOT, "--tolerance", "1%", "--minimize", "flags"],

@@ -17,10 +17,11 @@ from frontguard.errors import BadInput
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.objectives import Objective
     from frontguard.planning.cost import CostPlan
+    from frontguard.planning.task import Pilot
     from frontguard.question import Question
     from frontguard.theory.spread import Gaussian, Subgaussian
 
-SUITE = "A gate of a suite"
+SIZES = "How many sessions, questions or answers"
 
 
 @options.command(
@@ -29,10 +30,14 @@ SUITE = "A gate of a suite"
     *("quantile", "mean", "exact", "threat", "goal"),
     arms=options.whole(2, "How many candidates (without a pilot)."),
     objectives=options.whole(1, "How many metrics (if they are not named)."),
-    tests=options.whole(1, "A gate of so many tests: how many sessions a side it takes.", SUITE),
-    noise=options.text("AMOUNT", "With --tests: the deviation of a test between sessions, 1%.", SUITE),
-    sessions=options.whole(1, "With --tests: what so many sessions a side find.", SUITE),
-    slower=options.text("AMOUNT", "With --tests: what is to be found, 10%.", SUITE, shown="twice the tolerance"),
+    tests=options.whole(1, "A gate of so many tests, or of two logs (1): how many sessions a side it takes.", SIZES),
+    noise=options.text("AMOUNT", "With --tests: the deviation of a test between sessions, 1%.", SIZES),
+    lost=options.text("SHARE", "Answers to the same questions: the share that the worse of two arms wins, 6%.", SIZES),
+    rate=options.text("SHARE", "Answers to other questions: the share that the better of two arms solves, 60%.", SIZES),
+    difference=options.text(
+        "AMOUNT", "What is to be found: 10%, or 0.05 of a rate.", SIZES, shown="of a suite, twice the tolerance"
+    ),
+    size=options.whole(1, "How many sessions, questions or answers of an arm there are: what they find.", SIZES),
     pilot=options.path("LOG", "Earlier measurements, a log as of frontguard analyze."),
     arm=options.text("COLUMN", "Column of the pilot that names the arm."),
     sigma=options.texts(
@@ -57,54 +62,34 @@ def plan(
         typer.Argument(metavar="SPEC.toml", help="A spec of frontguard run: its arms, metrics, tolerances and threat."),
     ] = None,
     *,
-    arms: int | None,
-    tests: int | None,
-    noise: str | None,
-    slower: str | None,
-    sessions: int | None,
-    pilot: Path | None,
-    arm: str | None,
-    sigma: list[str] | None,
-    gaussian: float | None,
-    span: float | None,
     runs: int,
     seed: int,
     **given: Any,
 ) -> None:
     """Say how many pulls an answer takes, and what can be promised."""
     from frontguard.planning.cost import plan as planned
-    from frontguard.planning.task import read_pilot
     from frontguard.words.terminal import ProgressDisplay
 
-    if tests is not None:
-        alone = {"spec": spec, "arms": arms, "pilot": pilot, "arm": arm, "sigma": sigma, "gaussian": gaussian}
-        alone |= {"span": span, **{name: given[name] for name in ("baseline", "objectives", "coverage", "cost")}}
-        options.refuse(alone, alone, "is of a study, and --tests of sessions of a suite")
-        _print_sessions(tests, {"noise": noise, "slower": slower, "sessions": sessions}, given)
+    given["spec"] = spec
+    if any(given[name] is not None for name in ("tests", "lost", "rate", "difference", "size")):
+        _print_sizes(given)
         return
-    suite = {"noise": noise, "slower": slower, "sessions": sessions}
-    options.refuse(suite, suite, "is of a suite: give --tests")
-    plain = [text for text in sigma or () if "=" not in text]
-    given |= {"spec": spec, "arms": arms, "pilot": pilot, "sigma": [text for text in sigma or () if "=" in text]}
+    options.refuse(given, ("noise",), "is of a suite: give --tests")
+    plain = [text for text in given["sigma"] or () if "=" not in text]
+    given["sigma"] = [text for text in given["sigma"] or () if "=" in text]
     question, named = _question(given)
-    measured = None
-    if pilot is None:
-        options.refuse(given | {"arm": arm}, ("arm", "pair", "cluster"), "belongs to a pilot log: give --pilot")
+    measured, span = None, given["span"]
+    if given["pilot"] is None:
+        options.refuse(given, ("arm", "pair", "cluster"), "belongs to a pilot log: give --pilot")
         if named is None:
             raise BadInput("--arms and --objectives are needed, or a spec, or a pilot log (--pilot)")
-        question = replace(question, spread=_spread(question.columns.metrics, plain, gaussian, span))
+        question = replace(question, spread=_spread(question.columns.metrics, plain, given["gaussian"], span))
     else:
-        spread = {"sigma": plain, "gaussian": gaussian, "span": span}
+        spread = {"sigma": plain, "gaussian": given["gaussian"], "span": span}
         options.refuse(spread, spread, "cannot be combined with --pilot, which shows how rewards spread")
-        if arm is None:
-            raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
-        measured, counted = read_pilot(pilot, arm, question)
-        if arms not in (None, measured.arms):
-            raise BadInput(f"--arms: {pilot} has {measured.arms}, got {arms}; leave it away")
-        pairs = zip(counted.columns.metrics, question.columns.metrics, strict=True)
-        for name in dict.fromkeys(new.name for new, old in pairs if new.statistic != old.statistic):
-            say(f"{name!r} is true or false: the rate is what counts")
-        question = counted
+        measured, question = _pilot(given, question)
+        if given["arms"] not in (None, measured.arms):
+            raise BadInput(f"--arms: {given['pilot']} has {measured.arms}, got {given['arms']}; leave it away")
     with ProgressDisplay() as progress:
         made = planned(named, question=question, pilot=measured, span=span, runs=runs, seed=seed, watcher=progress)
     if given["json"]:
@@ -116,22 +101,54 @@ def plan(
         _print(made)
 
 
-def _print_sessions(tests: int, suite: dict[str, Any], given: dict[str, Any]) -> None:
-    """Print how many sessions a gate of a suite takes."""
-    from frontguard.planning.sessions import plan_sessions
-    from frontguard.question import Question
-    from frontguard.words.plan import sessions
+def _pilot(given: dict[str, Any], question: Question) -> tuple[Pilot, Question]:
+    """Return the pilot, and the question with the rates that its columns are."""
+    from frontguard.planning.task import read_pilot
 
-    if suite["noise"] is None:
-        raise BadInput("--noise: wanted the deviation of a test between sessions, such as 1%; got none")
-    if not given["maximize"] and not given["minimize"]:
-        given["minimize"] = ["seconds"]
+    if given["arm"] is None:
+        raise BadInput("--arm: name the column of the pilot that says which arm a row belongs to")
+    measured, counted = read_pilot(given["pilot"], given["arm"], question)
+    pairs = zip(counted.columns.metrics, question.columns.metrics, strict=True)
+    for name in dict.fromkeys(new.name for new, old in pairs if new.statistic != old.statistic):
+        say(f"{name!r} is true or false: the rate is what counts")
+    return measured, counted
+
+
+def _print_sizes(given: dict[str, Any]) -> None:
+    """Print how many measurements a comparison takes, and what so many find."""
+    from frontguard.planning.sizes import Kind, lost_in, plan_sizes
+    from frontguard.question import Question
+    from frontguard.words.plan import sizes
+
+    of_study = ("spec", "sigma", "gaussian", "span", "baseline", "objectives", "coverage", "cost")
+    options.refuse(given, of_study, "is of a study, and sizes are those of a comparison")
+    kinds: dict[str, Kind] = {"tests": "suite", "lost": "pairs", "rate": "rates"}
+    chosen = [name for name in kinds if given[name] is not None] or ["lost"][: given["pilot"] is not None]
+    if len(chosen) != 1:
+        raise BadInput("--difference and --size go with one of --tests, --lost, --rate, or a pilot with --pair")
+    kind, many, spread = kinds[chosen[0]], given["arms"] or 2, given[chosen[0]]
+    if kind == "suite":
+        options.refuse(given, ("arms", "pilot"), "is of a study or of questions, and --tests of a suite")
+        many, spread = given["tests"], given["noise"]
+        if spread is None:
+            raise BadInput("--noise: wanted the deviation of a test between sessions, such as 1%; got none")
+    named = [*(given["maximize"] or ()), *(given["minimize"] or ())]
+    if not named:
+        given["minimize" if kind == "suite" else "maximize"] = ["seconds" if kind == "suite" else "solved"]
+    if kind != "suite" and not given["mean"]:
+        given["mean"] = named or ["solved"]
     asked = Question.of(None, given["threat"], **options.asked(given))
-    made = plan_sessions(tests, asked, **suite)
+    if given["pilot"] is not None:
+        options.refuse(given, ("lost", "rate"), "is what the pilot shows")
+        if not given["pair"]:
+            raise BadInput("--pair: name the column of the pilot that says which question a row answers")
+        measured, asked = _pilot(given, asked)
+        spread, many = lost_in(measured), given["arms"] or measured.arms
+    made = plan_sizes(asked, kind, many, spread, difference=given["difference"], size=given["size"])
     if given["json"]:
-        print_json({"answer": " ".join(sessions(made)), **made.to_dict()}.items())
+        print_json({"answer": " ".join(sizes(made)), **made.to_dict()}.items())
         return
-    for line in sessions(made):
+    for line in sizes(made):
         console().print(line)
 
 

@@ -5,5 +5,5 @@ Read in this order:
 - `task`: a question, and the arms that are assumed: those of a pilot log, or random ones;
 - `reach`: what no number of pulls can change, from quantiles alone;
 - `cost`: how many pulls an identification takes, from simulated runs; `make_plan` puts both together;
-- `sessions`: how many sessions the gate of a test suite takes.
+- `sizes`: how many sessions, questions or answers a comparison takes.
 """

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from frontguard.objectives import Objective, differences_in_units
-from frontguard.phrases import joined, percent, percentage, rounded, rounded_up
+from frontguard.phrases import joined, number_of, percent, percentage, rounded, rounded_up
 from frontguard.planning.cost import MOST_ARMS, CostPlan, SimulatedCost
 from frontguard.planning.reach import means_below_floor
-from frontguard.planning.sessions import FARTHEST, SuitePlan
+from frontguard.planning.sizes import FARTHEST_OF_ITEMS, FARTHEST_OF_SAMPLES, SizePlan
 from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
@@ -102,26 +102,62 @@ def answer(made: CostPlan) -> str:
     return f"{said}."
 
 
-def sessions(made: SuitePlan) -> tuple[str, str]:
-    """Return how many sessions a suite takes, and what that rests on."""
-    metric, asked = made.question.objectives[0], made.question
-    noise, worse = (percentage(each) if metric.relative else f"{each:g}" for each in (made.noise, made.slower))
-    passes, finds = (f"more than {FARTHEST:,}" if each is None else f"{each:,}" for each in (made.passes, made.finds))
-    suite = "1 equal test" if made.tests == 1 else f"{made.tests:,} equal tests"
-    given = ""
-    if made.sessions is not None:
-        found = "none, however much worse"
-        if made.least is not None:
-            found = (
-                f"one that is {percentage(rounded_up(made.least, 2)) if metric.relative else f'{made.least:.2g}'} worse"
-            )
-        given = f" {made.sessions:,} find {found}."
-    return (
-        f"{passes} sessions a side pass {suite}, 9 of 10 times; {finds} find one that is {worse} worse, 4 of 5 times."
-        f"{given}",
-        f"Noise {noise} between sessions, {tolerance(metric)} tolerated: "
-        f"{percent(asked.confidence)} confidence, up to {percent(asked.threat.eps)} of the sessions wrong.",
+def sizes(made: SizePlan) -> tuple[str, str]:
+    """Return how many measurements find a difference, and which one so many find; and what that rests on."""
+    suite, metric, asked = made.kind == "suite", made.question.objectives[0], made.question
+    said, spread = (_suite_sizes(made), _amount(made, made.spread)) if suite else (_sizes(made), percent(made.spread))
+    rests = {
+        "suite": f"Noise {spread} between sessions",
+        "pairs": f"{made.many:,} arms, the worse of two wins {spread} of the questions",
+        "rates": f"{made.many:,} arms, the better of two solves {spread}",
+    }[made.kind]
+    tolerated = tolerance(metric) if metric.inner_tolerance else "nothing"
+    return said, (
+        f"{rests}, {tolerated} tolerated: {percent(asked.confidence)} confidence, up to "
+        f"{percent(asked.threat.of(0).eps)} of the {'sessions' if suite else 'answers'} wrong."
     )
+
+
+def _amount(made: SizePlan, value: float) -> str:
+    if made.kind != "suite":
+        return f"{round(100.0 * value, 1):g} points"
+    return percentage(float(f"{value:.2g}")) if made.question.objectives[0].relative else f"{value:.2g}"
+
+
+def _count(count: int | None, made: SizePlan) -> str:
+    farthest = FARTHEST_OF_SAMPLES if made.kind == "suite" else FARTHEST_OF_ITEMS
+    return f"more than {farthest:,}" if count is None else f"{count:,}"
+
+
+def _suite_sizes(made: SizePlan) -> str:
+    equal, worse = f"{number_of(made.many, 'equal test')}", _amount(made, made.difference or 0.0)
+    said = []
+    for way in made.ways:
+        passes, finds = _count(way.passes, made), _count(way.finds, made)
+        live = "Live, in blocks: " * (way.name == "runs")
+        said.append(
+            f"{live}{passes} {way.name} a side pass {equal} (9 of 10 times), {finds} find one that is {worse} worse "
+            "(4 of 5 times)"
+        )
+        if made.size is not None:
+            least = "none, however much worse" if way.least is None else f"one that is {_amount(made, way.least)} worse"
+            said[-1] += f", {made.size:,} find {least}"
+    return f"{'. '.join(said)}."
+
+
+def _sizes(made: SizePlan) -> str:
+    unit = "questions" if made.kind == "pairs" else "answers of each arm"
+    where = {"gate": "in a gate" if len(made.ways) > 1 else "", "analyze": "with analyze --pair"}
+    said = []
+    if made.size is not None:
+        each = [(_amount(made, way.least) if way.least else "nothing", where[way.name]) for way in made.ways]
+        said.append(f"{made.size:,} {unit} find {', '.join(' '.join(filter(None, one)) for one in each)}")
+    if made.difference is not None:
+        each = [(_count(way.finds, made), where[way.name]) for way in made.ways]
+        found = ", ".join(" ".join(filter(None, one)) for one in each)
+        said.append(f"{unit} that find {_amount(made, made.difference)}: {found}")
+    told = "; ".join(said)
+    return f"{told[0].upper()}{told[1:]} (4 of 5 times)."
 
 
 def _but(row: SimulatedCost) -> str:
@@ -152,42 +188,52 @@ def warnings(made: CostPlan) -> list[str]:
             f"safe against every attack {upto}: beyond, one may put the goal out of the certified policy's reach; "
             "a larger --tolerance or --coverage helps"
         )
-    said += [never_told(floor.gate, task.question.contaminations, "keep") for floor in made.limits if not floor.within]
-    said += [
-        never_told(floor.gate, task.question.contaminations, "beaten") for floor in made.limits if not floor.beyond
-    ]
+    return [*said, *_of_limits(made), *_of_runs(made), *_of_pilot(task)]
+
+
+def _of_limits(made: CostPlan) -> Iterator[str]:
+    asked, threat = made.task.question, made.task.threat
+    yield from (never_told(floor.gate, asked.contaminations, "keep") for floor in made.limits if not floor.within)
+    yield from (never_told(floor.gate, asked.contaminations, "beaten") for floor in made.limits if not floor.beyond)
     for floor in made.limits:
         if floor.open_arms:
             arms, keep = names_in_short(floor.open_arms), "keeps" if len(floor.open_arms) == 1 else "keep"
-            lies = where_lies(task.threat.name, task.threat.eps).rstrip(",")
+            lies = where_lies(threat.name, threat.eps).rstrip(",")
             stays = Statement.LIMIT_STAYS_OPEN(lies=lies, arms=arms, keep=keep, limits=limit_in_words(floor.gate))
-            said.append(f"if measurements go on like the pilot's, {stays}")
-    unreachable = [f"{_who(row)} {row.unreachable} of {row.runs}" for row in made.costs if row.unreachable]
-    if unreachable:
-        said.append(f"runs that ended because the goal was out of reach: {', '.join(unreachable)}")
-    capped = [f"{_who(row)} {row.capped} of {row.runs}" for row in made.costs if row.capped]
-    if capped:
-        said.append(f"runs that were cut off, so that more pulls are needed than the table says: {', '.join(capped)}")
-    said += [row.note for row in made.costs if row.note and row.attack == "none"]
-    for row in made.costs:
-        if row.policy == "R-PSI" and row.attack == "none" and row.accuracy is not None and row.coverage is not None:
+            yield f"if measurements go on like the pilot's, {stays}"
+
+
+def _of_runs(made: CostPlan) -> Iterator[str]:
+    task = made.task
+    for why, counted in (
+        ("runs that ended because the goal was out of reach", "unreachable"),
+        ("runs that were cut off, so that more pulls are needed than the table says", "capped"),
+    ):
+        each = [f"{_who(row)} {getattr(row, counted)} of {row.runs}" for row in made.costs if getattr(row, counted)]
+        if each:
+            yield f"{why}: {', '.join(each)}"
+    unattacked = [row for row in made.costs if row.attack == "none"]
+    yield from (row.note for row in unattacked if row.note)
+    for row in unattacked:
+        if row.policy == "R-PSI" and row.accuracy is not None and row.coverage is not None:
             promised, asked = (*row.accuracy, *row.coverage), (*task.accuracy, *task.coverage)
             accuracy, coverage = (differences_in_units(task.metrics, each) for each in (row.accuracy, row.coverage))
             if any(r > g * (1 + 1e-9) for r, g in zip(promised, asked, strict=True)):
-                said.append(
+                yield (
                     f"R-PSI cannot promise this goal: its pulls are for accuracy {_widths(task, accuracy)} and "
                     f"coverage {_widths(task, coverage)}"
                 )
-    if task.pilot is not None:
-        said.append("the pilot is taken as clean: if part of it lies, so do these numbers")
-        rows = int(np.bincount(task.pilot.arm_of_row).min())
-        if rows < FEW_ROWS:
-            said.append(f"an arm has only {rows} rows in the pilot: its {what_counts(task.metrics)} are rough")
-        if task.pilot.failed:
-            said.append(
-                f"measurements of the pilot failed ({task.pilot.failed}): the floor counts them, simulated runs do not"
-            )
-    return said
+
+
+def _of_pilot(task: Task) -> Iterator[str]:
+    if task.pilot is None:
+        return
+    yield "the pilot is taken as clean: if part of it lies, so do these numbers"
+    rows = int(np.bincount(task.pilot.arm_of_row).min())
+    if rows < FEW_ROWS:
+        yield f"an arm has only {rows} rows in the pilot: its {what_counts(task.metrics)} are rough"
+    if task.pilot.failed:
+        yield f"measurements of the pilot failed ({task.pilot.failed}): the floor counts them, simulated runs do not"
 
 
 def facts(made: CostPlan) -> list[str]:
