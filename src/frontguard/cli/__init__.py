@@ -89,6 +89,8 @@ def _answered(asked: list[str]) -> int:
         return int(application(command)(asked, prog_name="frontguard", standalone_mode=False) or 0)
     except BadInput as error:
         _complain(_by_option(error, command))
+        if getattr(error.__context__, "errno", None) == errno.ENOSPC:  # no mistake of the caller's
+            return BROKEN
     except typer.TyperException as error:
         _complain(f"{error.format_message()} (see {' '.join(filter(None, ['frontguard', command, '--help']))})")
     except typer.Abort:
