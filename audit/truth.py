@@ -145,12 +145,6 @@ class Truth:
                 better = m[k] - m[i]
                 if (-better > costs + ROUNDING).any() or ((gains > 0.0) & (better < gains - ROUNDING)).any():
                     yield "instead"
-        for name, best in result.excelling().items():
-            i = result.arms.index(name)
-            for each in best:
-                d = result.objectives.index(each.objective)
-                if each.certain and m[i, d] < m[about, d].max() - ROUNDING:
-                    yield "best"
 
     def _false_in_comparison(self, compared: Comparison, arms: Sequence[str], inner: Floats) -> bool:
         a, b = arms.index(compared.arm), arms.index(compared.baseline)

@@ -56,5 +56,9 @@ class NoColumn(BadInput):
         return str(self.args[0])
 
 
+class Unnamed(BadInput):
+    """A log of which nobody said which columns are the arms, or the metrics."""
+
+
 class OutOfTurn(RuntimeError):
     """A call that the object cannot take in its present state. The message says what it waits for."""

@@ -293,10 +293,10 @@ class Excluded(Notice):
     last: str = ""
 
     def __str__(self) -> str:
-        last = f" (the last of them: {self.last})" if self.last else ""
+        last = f": {self.last}" if self.last else ""
         return (
-            f"arm {self.arm!r} was excluded: {self.failed} of {self.pulls} pulls failed "
-            f"({reasons_in_words(self.reasons)}); the answer is about the other arms{last}"
+            f"{self.arm} is excluded: {self.failed} of {self.pulls} runs failed ({reasons_in_words(self.reasons)}); "
+            f"the answer is about the other arms{last}"
         )
 
 

@@ -322,8 +322,8 @@ def percentage(share: float) -> str:
     return f"{value:,.0f}%" if 1000.0 <= abs(value) < 1e9 else f"{value:.3g}%"
 
 
-def number(value: float) -> str:
-    """A number with four digits that count, as short as can be.
+def number(value: float, place: int | None = None) -> str:
+    """A number with four digits that count, as short as can be; or down to a decimal `place`, such as -2.
 
     >>> [number(x) for x in (0.0, 0.00123456, 1.5, 12345.6, 16384, 9.87654321e9, math.inf, math.nan)]
     ['0', '0.001235', '1.5', '12,346', '16,384', '9.877e+09', '∞', '?']
@@ -332,40 +332,45 @@ def number(value: float) -> str:
         return "?"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
+    if place is not None:
+        return f"{value:,.{-place}f}"
     if 1000.0 <= abs(value) < 1e7:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 
 
-def between(low: float, high: float) -> str:
-    """An interval with four digits that count, rounded outwards, so that what lies between its ends still does.
+def between(low: float, high: float, place: int | None = None) -> str:
+    """An interval rounded outwards, so that what lies between its ends still does; its numbers are as of `number`.
 
     >>> between(1.01849, 1.08431), between(-math.inf, 0.3), between(12345.6, 12345.6), between(0.1 + 0.2, 999.99)
     ('[1.018, 1.085]', '[−∞, 0.3]', '[12,345, 12,346]', '[0.3, 1,000]')
+    >>> between(1.01849, 1.08431, -2)
+    '[1.01, 1.09]'
     """
-    return f"[{at_least(low)}, {at_most(high)}]"
+    return f"[{at_least(low, place)}, {at_most(high, place)}]"
 
 
-def at_least(value: float) -> str:
-    """A number with four digits that count, rounded down.
+def at_least(value: float, place: int | None = None) -> str:
+    """A number as of `number`, rounded down.
 
     >>> at_least(1.99999), at_most(1.00001)
     ('1.999', '1.001')
     """
-    return number(_beside(value, ROUND_FLOOR))
+    return number(_beside(value, ROUND_FLOOR, place), place)
 
 
-def at_most(value: float) -> str:
-    """A number with four digits that count, rounded up."""
-    return number(_beside(value, ROUND_CEILING))
+def at_most(value: float, place: int | None = None) -> str:
+    """A number as of `number`, rounded up."""
+    return number(_beside(value, ROUND_CEILING, place), place)
 
 
-def _beside(value: float, rounding: str) -> float:
+def _beside(value: float, rounding: str, place: int | None) -> float:
     """The number that `number` writes without rounding it, below or above a value; 0.1 + 0.2 is 0.3."""
     if not math.isfinite(value):
         return value
     exact = Decimal(f"{value:.14g}")  # without what sums and logarithms leave at the end
-    place = 0 if 1000.0 <= abs(value) < 1e7 else exact.adjusted() - 3
+    if place is None:
+        place = 0 if 1000.0 <= abs(value) < 1e7 else exact.adjusted() - 3
     return float(exact.quantize(Decimal(1).scaleb(place), rounding))
 
 

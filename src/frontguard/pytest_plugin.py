@@ -164,15 +164,9 @@ class _SessionGate:
         if self._found is None:
             terminalreporter.line(visible_lines(self._trouble), red=True)
             return
-        from frontguard.comparisons.outcomes import Outcome
-        from frontguard.notices import warnings_in_short
-        from frontguard.words import gate as said
+        from frontguard.words.answers import whole
+        from frontguard.words.gate import of
 
-        found, colours = self._found, {Outcome.WORSE: "red", Outcome.OPEN: "yellow", Outcome.NOT_WORSE: "green"}
-        terminalreporter.line(visible_lines(said.answer(found)), **{colours[said.of(found).outcome]: True})
-        for line in said.plain_table(found):
-            terminalreporter.line(visible_lines(line))
-        for sentence in said.remarks(found):
-            terminalreporter.line(visible_lines(sentence))
-        for warning in warnings_in_short(found.notices):
-            terminalreporter.line(visible_lines(f"Warning: {warning}"), yellow=True)
+        colour = {"worse": "red", "open": "yellow", "not worse": "green"}[of(self._found).outcome.word]
+        for place, line in enumerate(whole(self._found).splitlines()):
+            terminalreporter.line(visible_lines(line), **({colour: True} if not place else {}))

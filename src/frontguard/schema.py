@@ -128,13 +128,6 @@ class FeasibilityEntries(Described):
     interval: Ends
 
 
-class ExcellingEntries(Described):
-    """An objective in which a returned arm is the best of all (within the limits), certainly or by the estimates."""
-
-    objective: Text
-    certain: Truth
-
-
 class ReplacementEntries(Described):
     """The returned arm that does for another one. Amounts are in the metrics' units, or shares as their tolerances."""
 
@@ -430,8 +423,6 @@ class AnswerEntries(Described):
     the metric's units."""
     aim: Literal["front", "list"] = "front"
     """The set that is returned: all arms that none beats, or as few as are enough."""
-    best_at: dict[Text, list[ExcellingEntries]] = {}
-    """By returned arm: what it is best at."""
     replaced_by: dict[Text, ReplacementEntries] = {}
     """By arm that is not returned: which returned one does for it."""
     best_guess: list[Text] | None = None
@@ -491,7 +482,7 @@ class AnyAnswer(AnswerEntries, Made):
             raise wrong(("intervals",), "an interval in one objective at least", self.intervals)
         relative = dict.fromkeys(self.names, False) | {each.name: each.relative for each in self.metrics}
         self.check_values(relative, intervals=self.intervals, estimates=self.estimates)
-        for entry in ("pulls_per_arm", "decided_by", "differences", "best_at", "replaced_by", "arm_parts", "keeping"):
+        for entry in ("pulls_per_arm", "decided_by", "differences", "replaced_by", "arm_parts", "keeping"):
             self.check_arms((entry,), getattr(self, entry))
         self.check_arms(("cost",), () if self.cost is None else self.cost.by_arm)
         self.check_arms(("study", "failures"), () if self.study is None else self.study.failures)

@@ -37,7 +37,7 @@ class Statement(Enum):
         ("robustness"),
     )
     CERTAINTY_IF_CLEAN = "{confidence} confidence if no measurement is wrong", "(e)"
-    LOOKED_ONCE = ", at one look (more: --anytime)", "(b)"
+    LOOKED_ONCE = ", analysed once (--anytime if you look again)", "(b)"
     CLEAN = "if no measurement lies", "(a)"
     BY_CHANCE = (
         "even if each measurement of an arm is replaced with probability up to {eps} by {attacker} attacker",
@@ -99,7 +99,7 @@ class Statement(Enum):
         "more pulls tell which.",
         "(t)",
     )
-    FAILED_PULL = "A failed pull counts as one that could have measured anything.", "(g)"
+    FAILED_PULL = "A failed run counts as one that could have measured anything.", "(g)"
     NO_PROMISE = "No probability is given: {why}.", NOTHING
     NO_CERTIFICATE = "no probability is given: {why}", NOTHING
     STILL_RUNNING = "{policy} promises something only once it has stopped", NOTHING
@@ -118,10 +118,10 @@ class Statement(Enum):
     NONE_DOMINATES = "no arm dominates a kept one", "(p)"
     ALL_INFEASIBLE = "each arm is infeasible", "(p)"
     MATCHED = "for each matched arm a kept one is as good in every objective", "(f)"
-    MATCHED_WITHIN = "for each matched arm a kept one is at most {within} worse", "(f)"
+    MATCHED_WITHIN = "for each matched arm a kept one is worse by at most {within}", "(f)"
     MATCHED_SOMEHOW = "for each matched arm a kept one is no worse by more than was asked for", "(f)"
     NONE_MISSED = "and each arm on the true front is kept, or a kept one is as good", "(f)"
-    MISSED_WITHIN = "and each arm on the true front is kept, or a kept one is at most {within} worse", "(f)"
+    MISSED_WITHIN = "and each arm on the true front is kept, or a kept one is worse by at most {within}", "(f)"
     SOME_MISSED = "arms of the front may be missing", NOTHING
     OPEN = "open arms may be on the front or not", NOTHING
     NOT_BEATEN = "no returned arm is beaten by more than {accuracy} in every objective", "(f)"
@@ -131,20 +131,20 @@ class Statement(Enum):
     # The answer
     KEPT = "Keep {count} of {measured}{arms}.", "(f)"
     RETURNED = "Keep {count} of {measured}, without a promise{arms}.", NOTHING
+    KEPT_SO_FAR = "Keep {arms}, so far.", "(f)"
     IT_IS = "It is {place}.", "(f)"
     THEY_ARE = "They are {place}.", "(f)"
-    DOES_WITHIN = "In place of any other one{scope}, {these} is at most {within} worse.", "(r)"
-    DOES = "In place of any other one{scope}, {these} is as good in every objective.", "(r)"
+    DOES_WITHIN = "For each of the others{scope}, {these} is as good, or worse by at most {within}.", "(r)"
+    DOES = "For each of the others{scope}, {these} is as good or better in every metric.", "(r)"
     ON_FRONT = "on the trade-off front of {names}", "(f)"
     NEAR_FRONT = "not beaten by more than {within} at once", "(f)"
-    AS_BEST = "the best in {name}", "(f)"
-    AS_NEAR_BEST = "the best in {name}, or within {within} of it", "(f)"
+    AS_BEST = "the {best}", "(f)"
+    AS_NEAR_BEST = "the {best}, or within {within} of it", "(f)"
     NONE_WITHIN = "No arm is feasible: {each} certainly beyond {limits}.", "(p)"
     NONE_WITHIN_YET = "No arm is certainly feasible yet.", NOTHING
     IS_CERTAINLY = "is certainly {place}", "(f)"
     IS_OFF = "is certainly not on the front", "(f)"
     LEGEND_FOOLED = "the front by means, yet certainly beaten", "(f)"
-    SETTLED = "Within {within} everything is settled now.", "(f)"
     CERTAIN_WITHIN = "certain within {amounts}", "(f)"
 
     # Why an arm has its verdict
@@ -164,8 +164,6 @@ class Statement(Enum):
     AS_GOOD = "as {what}", "(r)"
     AT_LEAST = "at least {amount}", "(r)"
     AT_MOST = "at most {amount}", "(r)"
-    BEST_IN = "certainly the best in {names}{scope}", "(r)"
-    SEEMS_BEST_IN = "the best in {names}{scope} by what was measured", NOTHING
 
     # How arms compare with a baseline
     TIMES = "{arm} / {baseline} = {ratio} {metric}", "(v)"
@@ -194,13 +192,13 @@ class Statement(Enum):
     NONE_CAN = "No arm keeps to {limits}: each is certainly beyond.", "(w)"
 
     # How robust it is
-    IF_CLEANER = "{verdicts}, if {condition} ({confidence} confidence; {declared} was declared{never}).", "robustness"
-    GATE_IF_CLEANER = "{outcome}{by} if {condition} ({declared} was declared)", "robustness"
+    IF_CLEANER = "{verdicts}, if {condition} ({declared} was declared, {confidence} confidence{never}).", "robustness"
+    GATE_IF_CLEANER = "--contamination {eps} (would {outcome} now)", "robustness"
     AT_MOST_WRONG = "at most {eps} of {what} are wrong", "robustness"
     NONE_WRONG = "no measurement is wrong", "robustness"
     NO_PULLS_THERE = "; at that, more pulls do not settle this if the samples go on as they are", "(i)"
-    HOLDS = "The {answer} holds up to {eps}.", "robustness"
-    HOLDS_BELOW_HALF = "The {answer} holds below 50%.", "robustness"
+    HOLDS = "the {answer} holds up to {eps}", "robustness"
+    HOLDS_BELOW_HALF = "the {answer} holds up to almost 50%", "robustness"
     HOLDS_UP_TO = "{verdict} up to {eps}", "robustness"
     NOTED = "declared {declared}, the {answer} no longer certain at {level}", "robustness"
     NOTED_BELOW_HALF = "declared {declared}, the {answer} certain below 50%", "robustness"
@@ -210,8 +208,8 @@ class Statement(Enum):
     MEANS_MISS = "miss {names} (certainly {place})", "(f)"
 
     # What a gate says of a candidate and its baseline
-    GATE_WORSE = "{effect}: worse{by}{where}", "(y)"
-    GATE_NOT_WORSE = "{effect}: not worse{by}", "(y)"
+    GATE_BOUND = "{effect} ({bound}{allowed} tolerated)", "(y)"
+    GATE_SOMEWHERE = "{effect}, and is worse {by}in some quantile", "(cc)"
     GATE_PASSED = "{candidates} not worse than {baseline}{within} {metrics}", "(y)"
     GATE_AT_WORST = "none of {candidates} is worse than {baseline} by more than {amount} in {metric}", "(cc)"
     GATE_KEEPS = ", and certainly {keep} to {limits}", "(p)"
@@ -250,13 +248,13 @@ class Statement(Enum):
 
     # What cannot be had
     UNREACHABLE = (
-        "This cannot be certified with however many pulls, if the samples go on as they are: {why}.",
+        "More measurements cannot settle this, if they go on as they are: {why}.",
         "(i)",
     )
     STAYS_UNCERTAIN = "{lies}, the answer stays uncertain by {amounts}", "(i)"
     LIMIT_STAYS_OPEN = "{lies}, it stays open whether {arms} {keep} to {limits}", "(i)"
     STAYS_UNBOUNDED = "{lies}, {quantiles} stay uncertain by any amount", "(i)"
-    NOT_BY_PULLS = "cannot be settled by more pulls, if the samples go on as they are: {why}", "(i)"
+    NOT_BY_PULLS = "cannot be settled by more measurements, if these go on as they are: {why}", "(i)"
     NEVER = "{goal} cannot be had: not even without contamination.", "(i)"
     NO_METHOD = "{goal} cannot be promised: {limit} no method can, and {eps} is declared.", "Lemma 3"
     NO_METHOD_WITHOUT_SHAPES = (
@@ -277,6 +275,7 @@ class Statement(Enum):
         "few for this confidence and contamination",
         "(b)",
     )
+    TOO_FEW = "{each} {are} too few to be certain: at least {first} are needed", "(b)"
     LEAST_PULLS = (
         "as asked, an arm needs at least {first} before anything can be said of it",
         "(b)",

@@ -17,12 +17,13 @@ from rich.live import Live
 
 from frontguard import Objective
 from frontguard.commands.run import Pace, View, drawn
-from frontguard.phrases import LEAST_NAME, at_most, number
+from frontguard.phrases import LEAST_NAME
 from frontguard.policies.forecast import likely
 from frontguard.results import Answer
 from frontguard.studies import Study
 from frontguard.verdicts import Verdict
 from frontguard.words.answers import in_a_line
+from frontguard.words.arm_table import arm_table
 from frontguard.words.terminal import console
 from tests.words.snapshots import exclude, in_state, result_of, snapshot_of
 
@@ -57,14 +58,15 @@ def test_each_arm_shows_estimate_interval_and_verdict(few: Answer) -> None:
     shown = in_state(few, failures={"arm 1": Counter({"exit code 1": 3})}, seconds=75.0, under_way=2)
     lines = on_screen(shown, 100, 30)
     assert lines[0].startswith(f"study  {few.pulls:,} pulls, 3 failed, 2 under way, 1 min 15 s: ")
-    assert lines[1].split() == ["arm", "seconds,", "median", "score,", "p90", "verdict"]
+    assert lines[1].split() == ["arm", "seconds", "↓", "median", "score", "↑", "p90", "verdict"]
     rows = {text[:5]: text for text in lines[2:6]}
     assert list(rows) == ["arm 0", "arm 1", "arm 3", "arm 2"]  # which is out
     for name, row in rows.items():
         i = few.arms.index(name)
         assert f"  {few.verdicts[name]}" in row
-        assert number(float(few.estimates[i, 0])) in row
-        assert at_most(float(few.upper[i, 0])) in row
+        cell = arm_table(few, [i]).rows[0].cells["m0"]
+        assert cell.text.rstrip("0") in row
+        assert cell.beside.split(", ")[1].rstrip("0]") in row
 
 
 def test_names_with_brackets_are_names_and_no_markup(few: Answer) -> None:
@@ -83,7 +85,7 @@ def test_those_that_matter_come_first_where_not_all_fit(many: Answer) -> None:
     assert [row.split()[1] for row in rows[:4]] == ["50", "51", "55", "59"]
     assert "excluded" in rows[3]
     hidden = 60 - len(rows)
-    assert f"… and {hidden} more: {hidden} beaten" in lines
+    assert f"… and {hidden} beaten" in lines
 
 
 def rows_of(lines: list[str]) -> list[str]:
@@ -106,7 +108,7 @@ def test_the_front_comes_first_then_what_is_open_and_arms_stay_where_they_are(ma
     assert frames[0][:8] == [*inside, *opened]
     assert frames[0] == frames[1] == frames[2]
     hidden = 60 - len(frames[0])
-    assert f"… and {hidden} more: {hidden} beaten" in on_screen(result, 80, 24)
+    assert f"… and {hidden} beaten" in on_screen(result, 80, 24)
     codes[arms.index("arm10")] = Verdict.KEEP
     later = rows_of(on_screen(replace(result, verdict_codes=codes), 80, 24))
     assert later[:8] == ["arm3", "arm10", "arm20", "arm40", "arm5", "arm9", "arm11", "arm51"]
@@ -124,7 +126,7 @@ def test_however_long_names_are_each_row_has_one_of_its_own_and_no_number_is_cut
     shown = result
     for height in range(8, 24):
         assert len(on_screen(shown, 60, height)) < height
-    numbers = {number(float(value)) for value in result.estimates.flat}
+    numbers = {cell.text for row in arm_table(result, range(8)).rows for cell in row.cells.values() if cell.text}
     for width in (40, 60, 80, 120):
         lines = on_screen(shown, width, 24)
         rows = [line for line in lines if VERDICTS & {*re.split(" {2,}", line)[-1:]}]
@@ -148,8 +150,8 @@ def test_the_foot_has_the_certificate_the_goal_and_the_forecast(few: Answer) -> 
     text = "\n".join(on_screen(shown, 100, 30))
     assert "Certain within " in text
     assert "(goal 5%)" in text
-    assert re.search(r"About 490 to 2,[0-9]00 more pulls \(49 s to 4\.[0-9] min\)", text)
-    assert "budget of 100 pulls" in text
+    assert re.search(r"About 490 to 2,[0-9]00 more runs \(49 s to 4\.[0-9] min\)", text)
+    assert "budget of 100 runs" in text
     assert "Preparing arm 2" in text
     assert "not known yet" in "\n".join(on_screen(few, 100, 30))
 

@@ -70,7 +70,7 @@ def test_an_analysis_comes_back_as_it_was(found: Any) -> None:
     assert after.log.profile.front == before.log.profile.front
     assert np.array_equal(after.log.profile.in_front, before.log.profile.in_front)
     assert after.more_pulls() == before.more_pulls()
-    for say in (summary.answer, guaranteed, summary.robustness, summary.by_means, summary.to_settle):
+    for say in (summary.answer, guaranteed, summary.robustness, summary.by_means, summary.blocked):
         assert say(after) == say(before)  # type: ignore[operator]
 
 

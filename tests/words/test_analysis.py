@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import analyze
 from frontguard.statements import Statement
-from frontguard.words.answers import answer, by_means, robustness, table, to_settle
+from frontguard.words.answers import answer, blocked, by_means, robustness, table
 from frontguard.words.certificate import suggested_tolerances
 
 
@@ -35,7 +35,7 @@ def test_why_more_pulls_would_not_help_is_said(snapshot: SnapshotAssertion) -> N
     assert set(same.more_pulls().values()) == {"tolerance"}
     lies = found_in({"a": (steps + 5).tolist(), "b": steps.tolist()}, contamination=0.3)
     assert set(lies.more_pulls().values()) == {"contamination"}
-    assert [to_settle(same), to_settle(lies)] == snapshot
+    assert [blocked(same), blocked(lies)] == snapshot
     assert robustness(same) is None
 
 

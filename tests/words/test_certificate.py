@@ -24,8 +24,7 @@ KEEP, BEATEN, MATCHED, OPEN, EXCLUDED_ARMS = (
 
 
 def in_both(seconds: float, size: float) -> str:
-    """Return how far an arm may be behind, as the certificate says it."""
-    return f"{seconds} in seconds and {size} in bytes"
+    return f"{seconds:g} in each metric" if seconds == size else f"{seconds:g} in seconds and {size:g} in bytes"
 
 
 def test_without_a_tolerance_arms_are_on_the_front_and_with_one_they_are_not_beaten_by_more() -> None:
@@ -110,7 +109,7 @@ def test_without_a_probability_none_is_printed_and_the_reason_is(void: str, why:
     assert guarantee(unproved) == nothing
     assert sentence(promise) == Statement.NO_CERTIFICATE(why=why(policy="the policy"))
     assert front_in_words(unproved) == Statement.RETURNED(count=1, measured="3 arms", arms=": a")
-    assert certainty(unproved) == nothing
+    assert f"{certainty(unproved)}." == nothing
     said = " ".join(explanation(unproved, arm) for arm in range(3))
     assert "certainly" not in said
 
@@ -120,7 +119,7 @@ def test_a_probability_is_never_rounded_to_certainty_nor_upwards() -> None:
     assert "99.96%" in str(certificate(confidence=0.9996))
     assert " 0.01% " in str(certificate(contamination=0.0001))
     rare = result([KEEP], promise=certificate(confidence=0.9999))
-    assert certainty(rare) == f"{Statement.CERTAINTY(confidence='99.99%', eps='10%')}."
+    assert certainty(rare) == f"{Statement.CERTAINTY(confidence='99.99%', eps='10%')}"
 
 
 def test_only_where_an_arm_is_strictly_worse_it_is_called_worse() -> None:

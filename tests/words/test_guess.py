@@ -12,14 +12,14 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Objective, Prescient, Study, analyze
 from frontguard.results import LIMITS
 from frontguard.words import answers as of_study
-from frontguard.words.answers import answer, best_guess, holds_now, next_after_log, next_step
+from frontguard.words.answers import answer, next_after_log, next_step
 from tests.logs.test_what_if import a_log, asked
 from tests.words.test_statements import CLAIMING
 
 
 def test_nine_repeats_give_a_guess_and_a_need(snapshot: SnapshotAssertion) -> None:
     found = asked(a_log(6, 9), tolerance="5%")
-    said = [best_guess(found), answer(found)]
+    said = [answer(found)]
     assert found.best_guess == ["v00", "v01", "v03", "v04"]
     assert not any(CLAIMING.search(line) for line in said)
     (needed,) = found.notices
@@ -33,7 +33,6 @@ def test_a_tolerance_that_calls_all_arms_alike_is_not_suggested(snapshot: Snapsh
     assert "--tolerance" not in next_after_log(wild)
     few = asked(a_log(6, 9), tolerance="5%")
     assert [next_after_log(wild), next_after_log(few)] == snapshot
-    assert holds_now(wild) is None
     calm = asked(a_log(4, 20, spread=0.3), tolerance="0.1%")
     assert calm.status == "budget"
     (percent,) = set(re.findall(r"--tolerance size=([0-9.]+)%", next_after_log(calm)))

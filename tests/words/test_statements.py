@@ -31,6 +31,7 @@ from frontguard.words.certificate import (
     assumptions,
     certainty,
     certificate_against_goal,
+    effort,
     explanation,
     guarantee,
     sentence,
@@ -100,9 +101,12 @@ def _of_certificates() -> Iterator[str]:
         unproved = result([KEEP, BEATEN, MATCHED], promise=promise, decided_by=[1, 0, 0])
         yield from (explanation(unproved, arm) for arm in range(3))
         yield true_values(unproved, "intervals")
+    few = notices.TooFewPulls(names=("a",), arms=1, of=1, most=3, metrics=1, first=9, whole=9)
+    yield answers.answer(result([OPEN], status="budget", notices=(few,)))
     yield from assumptions(result(five, study=StudyDetails("s", _FAILED)))
     for clean in (0.0, 0.1):
-        yield certainty(replace(result(five, promise=certificate(contamination=clean)), anytime=False))
+        yield certainty(result(five, promise=certificate(contamination=clean)))
+    yield effort(replace(result(five), anytime=False))
     yield true_values(result([KEEP]), "intervals")
     yield certificate_against_goal(certificate(0.3, 0.4), FEASIBLE)
 
@@ -140,8 +144,8 @@ def _of_gates() -> Iterator[str]:
     )
     (memory,) = columns_for((SECONDS,), (Limit("memory", at_most=4.0),)).gates
     kept, broken = (LimitCheck(memory, Span(3.0, 2.0, 3.5), outcome) for outcome in (Outcome.NOT_WORSE, Outcome.WORSE))
-    opened = replace(opened, if_cleaner=(Outcome.WORSE, 0.04))
-    cases = [([worse], ()), ([fine], ()), ([opened], ()), ([fine, fine], ()), ([worse, fine], ())]
+    opened, somewhere = replace(opened, if_cleaner=(Outcome.WORSE, 0.04)), replace(worse, in_some_quantile=True)
+    cases = [([worse], ()), ([fine], ()), ([opened], ()), ([fine, fine], ()), ([worse, fine], ()), ([somewhere], ())]
     for checks, limits in [*cases, ([fine], (kept,)), ([fine], (broken,))]:
         pairs = tuple(GatePair(f"p{n}", "pr", "main", (check,), 9, 9, limits=limits) for n, check in enumerate(checks))
         for status in ("decided", "unreachable"):
@@ -149,7 +153,9 @@ def _of_gates() -> Iterator[str]:
             yield gate.answer(made)
             yield gate.promise(made)
             yield gate.robustness(made) or ""
-            yield from (gate.check_in_words(pair, check) for pair, check in made.gate.checks)
+            yield gate.next_step(made) or ""
+            checks = made.gate.checks
+            yield from (gate.check_in_words(pair, check, alone=one) for pair, check in checks for one in (True, False))
     pairs = tuple(
         GatePair(name, "pr", "main", (fine,), 9, 9, tests=n) for name, n in (("p0", 1), ("p1", 1), ("all", 2))
     )
@@ -163,6 +169,8 @@ def _of_gates() -> Iterator[str]:
 
 def _of_comparisons() -> Iterator[str]:
     whole, above = Span(0.1, -1.0, 1.0), Span(0.2, 0.1, 0.3)
+    relative = Effect(Objective("seconds", "minimize", "5%"), above, Span(1.2, 1.1, 1.3), Contrast.WORSE)
+    yield str(Comparison("pr", "main", (relative,), 0.95))
     for metric in (Objective("score", "maximize", tolerance=0.5), Objective("score", "maximize")):
         for contrast in Contrast:
             for difference, ratio in ((whole, None), (above, Span(1.1, 1.0, 1.2)), (Span(-0.2, -0.3, -0.1), None)):
@@ -197,7 +205,6 @@ def _of_logs() -> Iterator[str]:
         picture = plot.front(means)
         yield picture.description
         yield from (look.label for look in picture.legend)
-        yield answers.holds_now(means) or ""
     for level, status in ((0.04, "unreachable"), (0.0, "budget")):
         cleaner = (IfCleaner(level, np.array([int(KEEP), int(BEATEN), int(OPEN)])),)
         yield answers.answer(result([KEEP, OPEN, OPEN], status=status, log=of_log(3, if_cleaner=cleaner)))
@@ -211,7 +218,7 @@ def _of_refusals() -> Iterator[str]:
     for limit in range(1, 6):
         one = np.array([0])
         needed = Needed(one, one - 1, one - 1, one - 1, one - 1, np.array([limit]))
-        yield from answers.to_settle(replace(open_log, log=of_log(2, needed=needed)))
+        yield from answers.blocked(replace(open_log, log=of_log(2, needed=needed)))
     for state in (StudyDetails("s", _FAILED), StudyDetails("s", _FAILED, reachable=certificate(0.4, 0.5))):
         yield answers.answer(result([OPEN, OPEN], status="unreachable", study=state))
     for pilot in (None, SimpleNamespace(names=("a", "b"), block_of_row=None)):
@@ -364,9 +371,8 @@ NEUTRAL = {
     "Medians with a guarantee",
     "Medians with a guarantee: ",
     "\nA log that is there already: by medians with a guarantee ",
-    "replaces each measurement with probability {eps}",
-    "disturbs each measurement with probability {eps} without knowing whose it is",
-    "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, ",
+    " each measurement with probability ",
+    "of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, whichever, ",
 }
 """Headings, questions, conditions, and what is said of the truth where it is known: they claim nothing."""
 

@@ -43,7 +43,7 @@ def test_the_answer_is_a_sentence_that_fits_how_it_ended(
 
 def test_the_best_by_one_objective_is_named() -> None:
     one = snapshot_of(3, 3000, (SECONDS,))
-    best = Statement.IT_IS(place=Statement.AS_NEAR_BEST(name="seconds", within="5%"))
+    best = Statement.IT_IS(place=Statement.AS_NEAR_BEST(best="fastest", within="5%"))
     assert answer(one) == f"{Statement.KEPT(count=1, measured='3 arms', arms=': arm 0')} {best}"
     assert Statement.KEPT_WITHIN(within="5% in seconds") in guarantee(one)
 

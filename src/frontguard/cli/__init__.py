@@ -102,7 +102,7 @@ def application(command: str | None = None) -> typer.Typer:
     """The application with all commands, or with one: to read the options of all takes longer than most answers."""
     import typer
 
-    from frontguard.cli.options import PlainCommand
+    from frontguard.cli.help import HelpfulCommand
 
     def show_version(wanted: bool) -> None:
         if wanted:
@@ -122,13 +122,13 @@ def application(command: str | None = None) -> typer.Typer:
         name="frontguard",
         no_args_is_help=True,
         add_completion=False,
-        rich_markup_mode=None if command is None else "markdown",  # what renders it takes 0.2 s to import
+        rich_markup_mode=None,  # what renders it takes 0.2 s to import
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(root)
     for name in COMMANDS if command is None else (command,):
-        app.command(cls=PlainCommand)(function_of(name))
+        app.command(cls=HelpfulCommand)(function_of(name))
     return app
 
 

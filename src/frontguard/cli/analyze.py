@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +19,10 @@ from frontguard.cli.screen import (
     console,
     keep,
     origin,
-    print_answer,
     print_beside,
     print_json,
-    print_remarks,
 )
-from frontguard.errors import BadInput
+from frontguard.errors import BadInput, Unnamed
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
     from frontguard.comparisons.picks import Beside
@@ -52,7 +51,7 @@ def uncollected() -> Iterator[None]:
 @options.command(
     *("arm", "maximize", "minimize", "tolerance", "limit", "contamination", "confidence", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "pair", "absent", "independent"),
-    *("where", "cluster", "layout", "format", "explain", "study", "baseline", "pick"),
+    *("where", "cluster", "layout", "format", "explain", "all", "study", "baseline", "pick"),
     anytime=options.option(
         bool | None,
         "",
@@ -86,7 +85,6 @@ def uncollected() -> Iterator[None]:
     folder=options.path("FOLDER", "Where temporary files go.", LARGE, shown="the system's place"),
     executor=options.text("ADDRESS", "dask://HOST:PORT: files that its workers see are read and sorted there.", LARGE),
     strict=options.flag("--strict", "Exit code 3 if any arm is open.", options.OUTPUT),
-    top=options.whole(1, "Arms to show; the rest is counted.", options.OUTPUT, value=10),
     csv=options.path("FILE", "Write a row for every arm to this file.", options.OUTPUT),
 )
 @uncollected()
@@ -103,7 +101,6 @@ def analyze(
     append: Path | None,
     memory: str | None,
     csv: Path | None,
-    top: int,
     strict: bool,
     **given: Any,
 ) -> None:
@@ -120,7 +117,7 @@ def analyze(
     from frontguard.words.terminal import ProgressDisplay
 
     wanted = asked_beside(given["baseline"], given["pick"])
-    with ProgressDisplay() as display:
+    with ProgressDisplay() as display, _proposing(log, given):
         found = analysis_of(
             log[0] if len(log) == 1 else list(log),
             memory=room,
@@ -140,13 +137,31 @@ def analyze(
         told = {"answer": answer(found), **beside.entries(), **vars(_origin(log))}
         print_json(found.entries(), told.items())
     else:
-        _print(found, top, append, beside, explain=given["explain"])
+        _print(found, append, beside, explain=given["explain"], every=given["all"])
     if report is not None:
         from frontguard.reports.of_results import analysis_report
         from frontguard.reports.report import with_beside
 
         keep(with_beside(analysis_report(found, _origin(log)), found, beside), report)
     raise typer.Exit(OPEN if strict and found.status != "certified" else PASSED)
+
+
+# Output ---------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _proposing(log: Sequence[str], given: Mapping[str, Any]) -> Iterator[None]:
+    """Where nobody said which columns are arms and metrics, propose a command by what is in them."""
+    try:
+        yield
+    except Unnamed as error:
+        from frontguard.logs.sources.propose import propose
+
+        options = propose(log, given["arm"] or (), given["minimize"] or (), given["maximize"] or ())
+        if options is None:
+            raise
+        command = shlex.join(["frontguard", "analyze", *log, *options])
+        raise BadInput(f"{str(error).partition('; its')[0]}. For example: {command}") from None
 
 
 def _origin(log: Sequence[str]) -> Origin:
@@ -165,11 +180,9 @@ def write_csv(found: Answer, path: Path, beside: Beside | None = None) -> None:
         raise BadInput(f"--csv {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(found: Answer, top: int, append: Path | None, beside: Beside, *, explain: bool) -> None:
-    from frontguard.words import answers as said
+def _print(found: Answer, append: Path | None, beside: Beside, *, explain: bool, every: bool) -> None:
+    from frontguard.words.answers import MOST_ROWS, Printing, next_line, printed
 
-    screen, elsewhere = console(), f"--top {len(found.arms)} or --csv FILE"
-    print_answer(screen, said.answer(found), said.table(found, top), elsewhere)
-    print_beside(screen, found, beside, top, "--csv FILE")
-    print_remarks(screen, (*said.remarks(found, explain=explain), *said.to_settle(found)), found.notices)
-    screen.print(f"Next: {said.next_after_log(found, append)}")
+    screen, most = console(), len(found.arms) if every else MOST_ROWS
+    page = Printing(next=next_line(found, append=append), explain=explain, every=every)
+    printed(screen, found, page, lambda: print_beside(screen, found, beside, most, "--csv FILE"))

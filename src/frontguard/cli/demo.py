@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from frontguard._common.checks import checked_share
 from frontguard.cli.options import command, path, text, whole
-from frontguard.cli.screen import console, origin, print_answer, print_json, say
+from frontguard.cli.screen import console, origin, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --help` stays fast
@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # what computes is imported when it is needed: `frontguard --
 
 @command(
     "json",
-    contamination=text("SHARE", "Share of the best treatments' records that the saboteur replaces.", value="0.2"),
+    contamination=text("SHARE", "Share that the saboteur replaces", value="0.2"),
     seed=whole(0, "The same seed gives the same records.", value=0),
-    output=path("FOLDER", "Where the picture and the report go.", value=Path("frontguard-demo")),
+    output=path("FOLDER", "Where picture and report go", value=Path("frontguard-demo")),
 )
 def demo(contamination: str, seed: int, output: Path, json: bool) -> None:
     """Find the best of 36 treatments whose records are sabotaged.
@@ -101,7 +101,7 @@ def _print_reviews(reviews: Reviews) -> None:
     """Print what became of the bombed movie, and the log as `analyze` prints one."""
     from frontguard.demo.cases import BOMBED
     from frontguard.phrases import joined, percent
-    from frontguard.words.answers import answer, remarks, table
+    from frontguard.words.answers import Printing, printed
 
     screen, found = console(), reviews.analysis
     became, by_means = bombed_in_words(found, BOMBED), joined(found.mean_set)
@@ -111,9 +111,7 @@ def _print_reviews(reviews: Reviews) -> None:
         f"days, in {percent(reviews.share)} of its reviews.\n",
         style="bold",
     )
-    print_answer(screen, answer(found), table(found), "--json")
-    for line in remarks(found):
-        screen.print(line)
+    printed(screen, found, Printing(elsewhere="--json"))
 
 
 def bombed_in_words(found: Answer, movie: str) -> str:
@@ -134,8 +132,9 @@ def _print_flags(found: Answer) -> None:
         f"size, measured {found.pulls:,} times beside a noisy neighbour.",
         style="bold",
     )
+    held = robustness(found) or ""
     screen.print(answer(found))
-    screen.print(robustness(found) or "")
+    screen.print(f"{held[:1].upper()}{held[1:]}.")
     screen.print(
         "Its table: frontguard analyze compiler-flags --where neighbour=1 --contamination 15% --minimize time "
         "--minimize bytes --tolerance time=5% --tolerance bytes=1%\n"

@@ -14,15 +14,12 @@ import typer
 from frontguard._common.secrets import replacing, without_password
 from frontguard.cli import INTERRUPTED, OPEN, PASSED, WORSE, options
 from frontguard.cli.run import begun_study, driven, spec_of
-from frontguard.cli.screen import checked_folder, console, origin, print_json, print_remarks, say
+from frontguard.cli.screen import checked_folder, console, origin, print_json, say
 from frontguard.errors import BadInput
 
 if TYPE_CHECKING:
     from frontguard.commands.spec import Spec
     from frontguard.results import Answer, Origin
-
-WIDTH = 80
-"""Columns of the answer where there is no terminal: what a log of continuous integration shows without scrolling."""
 
 _OF_COMMANDS = (
     "candidate", "max_pulls", "max_pulls_per_arm", "max_time", "max_cost", "cost", "polish", "paired", "workers",
@@ -36,11 +33,9 @@ _OF_LOGS = ("arm", "absent", "anytime", "cluster", "pair", "where", "format", "l
     *("max_time", "max_pulls", "storage", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "paired", "pair", "absent", "items", "independent"),
     *("max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
-    *("where", "cluster", "layout", "format", "explain", "study"),
-    baseline=options.text(
-        "NAME=COMMAND", "The command of the baseline; of a spec or of a single log, the name of an arm."
-    ),
-    candidate=options.texts("NAME=COMMAND", "The command of a candidate; repeat for several."),
+    *("where", "cluster", "layout", "format", "explain", "all", "study"),
+    baseline=options.text("NAME=COMMAND", "Command of the baseline; of a spec or log, an arm"),
+    candidate=options.texts("NAME=COMMAND", "Command of a candidate; repeat for several"),
     open=options.text(
         "pass|fail", "What becomes of what is open: fail (exit code 3) or pass (0).", options.OUTPUT, value="fail"
     ),
@@ -100,7 +95,16 @@ def gate(
         options.refuse(given, _OF_LOGS, "goes with logs; got commands")
         spec = _spec(specs, logs or (), given)
         found, made = _measured(spec, storage), origin(spec.name, seed=spec.seed, spec=spec.source_text or None)
-    _finish(found, made, open_passes=open == "pass", summary=summary, junit=junit, json=json, explain=explain)
+    _finish(
+        found,
+        made,
+        open_passes=open == "pass",
+        summary=summary,
+        junit=junit,
+        json=json,
+        explain=explain,
+        every=given.get("all", False),
+    )
 
 
 def _spec(specs: Sequence[str], logs: Sequence[str], given: dict[str, Any]) -> Spec:
@@ -183,6 +187,7 @@ def _finish(
     junit: Path | None,
     json: bool,
     explain: bool,
+    every: bool,
 ) -> None:
     on_github = bool(os.environ.get("GITHUB_ACTIONS"))
     code = exit_code(found, open_passes=open_passes)
@@ -208,7 +213,7 @@ def _finish(
     else:
         if mute:
             print(mute)
-        _print(found, explain=explain)
+        _print(found, explain=explain, every=every)
         for line in filter(None, (unmute, *marks)):
             print(line)
     raise typer.Exit(code)
@@ -246,16 +251,8 @@ def _unlinked(path: str, flags: int) -> int:
     return os.open(path, flags | follow, 0o666)
 
 
-def _print(found: Answer, *, explain: bool) -> None:
-    from frontguard.words import gate as said
+def _print(found: Answer, *, explain: bool, every: bool) -> None:
+    from frontguard.words.answers import Printing, next_line, printed
 
-    screen = console(WIDTH)
-    screen.print(said.answer(found), style=f"bold {said.STYLES[said.of(found).outcome]}")
-    screen.print()
-    if len(said.of(found).checks) > 1:
-        screen.print(said.table(found, screen.width))
-        screen.print()
-    print_remarks(screen, said.remarks(found, explain=explain), found.notices)
-    if (step := said.next_step(found)) is not None:
-        screen.print(f"Next: {step}")
+    printed(console(), found, Printing(next=next_line(found), explain=explain, every=every))
     sys.stdout.flush()

@@ -124,28 +124,29 @@ def command(*names: str, **own: Option) -> Callable[[Command], Command]:
 
 
 SHARED: dict[str, Option] = {
-    "arm": texts("COLUMN", "Column that names the arm of a row; repeat to join.", shown="arm"),
-    "minimize": texts("METRIC", "Metric to be minimised; repeat for several."),
-    "maximize": texts("METRIC", "Metric to be maximised; repeat for several."),
-    "tolerance": texts("AMOUNT", "Difference that does not matter: 0.5 or 2%, or METRIC=2%, repeated."),
-    "limit": texts("LIMIT", "What arms must keep to, 'p95(latency)<=300'; repeat for several."),
+    "arm": texts("COLUMN", "Column that names the arm", shown="arm"),
+    "minimize": texts("METRIC", "Metric of which less is better; repeat for several"),
+    "maximize": texts("METRIC", "Metric of which more is better; repeat for several"),
+    "tolerance": texts("AMOUNT", "Difference that does not matter: 2%, or METRIC=2%"),
+    "limit": texts("LIMIT", "What arms must keep to: 'p95(latency)<=300'; repeat"),
     "contamination": texts(
         "SHARE",
-        "Up to this share of the measurements may be wrong: 10%, or METRIC=10%, repeated; of a log also auto.",
-        shown="the study's, or 10% of quantiles, 0 of rates and means",
+        "Share that may be wrong",
+        shown="10%; of rates 0",
     ),
-    "confidence": text("LEVEL", "Probability with which all of the answer must hold.", shown="the study's, or 0.95"),
-    "max_time": text("TIME", 'Begin no pull after this, "30 min"; those under way are waited for.'),
-    "max_pulls": whole(1, "Stop after this many pulls of all arms."),
+    "confidence": text("LEVEL", "Probability that all of it holds", shown="0.95"),
+    "max_time": text("TIME", 'Begin no run after this: "30 min"'),
+    "max_pulls": whole(1, "Stop after this many runs of all arms"),
     "storage": text("STORAGE", "Where the study is kept: a file or postgresql://…"),
-    "report": path("FILE", "Write a report to this file: .html, .md or .csv."),
-    "json": flag("--json", "Print the answer as JSON on stdout."),
+    "report": path("FILE", "Write a report: .html, .md or .csv"),
+    "json": flag("--json", "Print the answer as JSON"),
+    "all": flag("--all", "Print all arms.", OUTPUT),
     "explain": flag("--explain", "Print exactly what is proved, and what that assumes.", OUTPUT),
     "quantile": texts(
         "LEVEL",
         "Quantile that counts: 0.95 for all metrics, or METRIC=0.95, repeated.",
         STATISTICS,
-        shown="the study's, or medians",
+        shown="medians",
     ),
     "mean": texts(
         "METRIC", "Metric whose mean counts: a rate between 0 and 1, or METRIC=LOW,HIGH, such as stars=1,5.", STATISTICS
@@ -163,13 +164,13 @@ SHARED: dict[str, Option] = {
         "oblivious, prescient or malicious: each measurement is wrong with that probability; share: any such "
         "share of an arm's, whichever; even-handed: what disturbs them does not know whose they are.",
         STATISTICS,
-        shown="the study's, or prescient",
+        shown="prescient",
     ),
     "goal": text(
         "GOAL",
         "list: as few arms as are enough; front: all that none beats.",
         STATISTICS,
-        shown="the study's, or list",
+        shown="list",
     ),
     "paired": flag(
         "--paired",
@@ -207,8 +208,8 @@ SHARED: dict[str, Option] = {
     "polish": flag(
         "--polish", "Go on after the certificate until estimates are steady, or a budget is over.", MEASURING
     ),
-    "workers": whole(1, "Pulls at a time; with 1, no two share a busy moment.", MEASURING, shown="the study's, or 1"),
-    "timeout": text("TIME", "Time after which a pull has failed.", MEASURING, shown="the study's, or 600 seconds"),
+    "workers": whole(1, "Pulls at a time; with 1, no two share a busy moment.", MEASURING, shown="1"),
+    "timeout": text("TIME", "Time after which a pull has failed.", MEASURING, shown="600 seconds"),
     "seed": whole(0, "Seed of the order in which arms are measured.", MEASURING),
     "where": texts(
         "COLUMN=VALUE",

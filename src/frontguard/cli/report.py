@@ -30,9 +30,7 @@ def report(
     ],
     output: Annotated[
         str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File that ends in .html, .md or .csv; - for standard output."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help=".html, .md or .csv; - is stdout"),
     ] = DEFAULT,
     *,
     study: str | None,

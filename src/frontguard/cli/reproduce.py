@@ -24,19 +24,15 @@ WHAT_THERE_IS = "movielens, sw-llvm (needs --data), diabetes, compiler-flags (ou
 
 @command(
     *("report", "json"),
-    runs=whole(1, "Simulated runs for every policy and contamination.", value=100),
-    contamination=texts("SHARE", "ε, such as 0.1 or 10%; repeat for several (without: the paper's six)."),
-    policy=texts(
-        "POLICY",
-        "rpsi, certified, auer-a1, auer-a1-m, certified-no-r or FILE.py:FUNCTION; repeat (without: the first four).",
-    ),
-    attack=text("FILE.py:FUNCTION", "Your own attacker, in the place of the paper's (docs/research.md)."),
-    data=path("PATH", "SW-LLVM: sw_llvm.csv or its directory."),
-    selection=text("CHOICE", "MovieLens: which 24 movies, margin or tradeoff.", value="margin"),
-    seed=whole(0, "Run r of a seed is always the same run.", value=0),
-    workers=whole(1, "Threads (without: one for every core)."),
-    output=path("FOLDER", "Where runs, tables and figures are kept.", value=Path("frontguard-results")),
-    fresh=flag("--fresh", "Ignore stored runs and compute all again."),
+    runs=whole(1, "Runs for every policy and contamination", value=100),
+    contamination=texts("SHARE", "ε, such as 10%; repeat", shown="the paper's six"),
+    policy=texts("POLICY", "rpsi, certified, auer-a1, auer-a1-m, certified-no-r"),
+    data=path("PATH", "SW-LLVM: sw_llvm.csv or its directory"),
+    selection=text("CHOICE", "MovieLens: margin or tradeoff", value="margin"),
+    seed=whole(0, "Run r of a seed is always the same run", value=0),
+    workers=whole(1, "Threads; one for every core unless given"),
+    output=path("FOLDER", "Where results go", value=Path("frontguard-results")),
+    fresh=flag("--fresh", "Ignore stored runs and compute all again"),
 )
 def reproduce(
     dataset: Annotated[

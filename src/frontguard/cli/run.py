@@ -26,10 +26,8 @@ from frontguard.cli.screen import (
     console,
     keep,
     origin,
-    print_answer,
     print_beside,
     print_json,
-    print_remarks,
     say,
     stopped_by,
 )
@@ -55,8 +53,8 @@ QUICK_STORAGE = "frontguard-run.db"
     *("max_time", "max_pulls", "storage", "report", "json"),
     *("quantile", "mean", "exact", "sigma", "threat", "goal", "paired", "items", "independent"),
     *("blocks", "max_pulls_per_arm", "cost", "max_cost", "polish", "workers", "timeout", "seed"),
-    *("explain", "study", "baseline", "pick"),
-    arm=options.texts("NAME=COMMAND", "Compare commands without a spec; repeat for each."),
+    *("explain", "all", "study", "baseline", "pick"),
+    arm=options.texts("NAME=COMMAND", "Compare commands without a spec; repeat for each"),
     allow_failed_arms=options.flag(
         "--allow-failed-arms", "Exit 0 if certified, even if arms that fail were excluded.", options.OUTPUT
     ),
@@ -103,7 +101,7 @@ def run(
                 for warning in warnings_in_short(ended.notices):
                     say(f"warning: {warning}")
         else:
-            _print(ended, opened, without_password(where), beside, explain=given["explain"])
+            _print(ended, opened, without_password(where), beside, explain=given["explain"], every=given["all"])
         if report is not None:
             from frontguard.reports.of_results import study_report
             from frontguard.reports.report import with_beside
@@ -275,17 +273,16 @@ def looked_back(ended: Ended, storage: Storage) -> Ended:
     return replace(ended, answer=replace(found, log=log))
 
 
-def _print(ended: Ended, storage: Storage, where: str, beside: Beside, *, explain: bool) -> None:
-    from frontguard.words.answers import next_step, remarks, table
+# The end --------------------------------------------------------------------------------------------------------------
 
-    screen = console()
-    found = ended.answer
-    print_answer(screen, ended.said, table(found), "--report FILE.csv")
-    print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv")
-    said = remarks(found, explain=explain, where=where)
-    print_remarks(screen, said, () if _in_one_log() else ended.notices)
-    if (step := next_step(found, ended.how, where, several=len(storage.studies()) > 1)) is not None:
-        screen.print(f"Next: {step}")
+
+def _print(ended: Ended, storage: Storage, where: str, beside: Beside, *, explain: bool, every: bool) -> None:
+    from frontguard.words.answers import Printing, next_line, printed
+
+    screen, found = console(), replace(ended.answer, notices=() if _in_one_log() else ended.notices)
+    step = next_line(ended.answer, ended.how, where, several=len(storage.studies()) > 1)
+    page = Printing(ended.how, ended.said, where, step, every=every, explain=explain)
+    printed(screen, found, page, lambda: print_beside(screen, found, beside, MOST_COMPARED, "--report FILE.csv"))
 
 
 def _in_one_log() -> bool:

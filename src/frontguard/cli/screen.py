@@ -24,33 +24,9 @@ if TYPE_CHECKING:
 
     from frontguard._common.entries import Entries
     from frontguard.comparisons.picks import Beside, BesideQuestion
-    from frontguard.notices import Notice
     from frontguard.objectives import Objective
     from frontguard.reports.report import Report
     from frontguard.results import Answer, Origin
-    from frontguard.words.arm_table import ArmTable
-
-
-def print_answer(screen: Console, answer: str, arms: ArmTable, elsewhere: str) -> None:
-    """Print a sentence or two, and the table of arms; `elsewhere` gives all of them."""
-    from frontguard.words.arm_table import on_terminal
-
-    screen.print(answer, style="bold")
-    screen.print()
-    if arms.key:
-        screen.print(f"Arms are {arms.key}.")
-    screen.print(on_terminal(arms, screen.width, elsewhere))
-    screen.print()
-
-
-def print_remarks(screen: Console, remarks: Iterable[str], notices: Iterable[Notice]) -> None:
-    """Print what is certain, and the warnings."""
-    from frontguard.notices import warnings_in_short
-
-    for line in remarks:
-        screen.print(line)
-    for warning in warnings_in_short(notices):
-        screen.print(f"Warning: {warning}", style="yellow")
 
 
 def print_json(*entries: Entries) -> None:
@@ -69,8 +45,8 @@ def say(message: str) -> None:
     terminal.write_line(message)
 
 
-def console(width: int = 120) -> Console:
-    """The console for answers. A pipe has no width of its own."""
+def console(width: int = terminal.COLUMNS) -> Console:
+    """The console for answers. A pipe has no width of its own: it gets that of the smallest terminals."""
     return terminal.console(width=None if sys.stdout.isatty() else width)
 
 

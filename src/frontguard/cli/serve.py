@@ -16,13 +16,13 @@ PORT = 8730
 
 
 @command(
-    host=text("HOST", "Address to listen at; elsewhere than on this machine, a token is needed.", value="127.0.0.1"),
-    port=option(int, "PORT", "Port to listen at; 0 picks a free one.", value=PORT),
-    study=texts("NAME", "Show only this study; repeat for several (without: all)."),
-    allow_host=texts("HOST", "Further NAME or NAME:PORT by which browsers reach this server; repeat for several."),
-    baseline=text("ARM", "Compare arms with this one on their pages (without: with those returned)."),
-    open=flag("--open", "Open the page in a browser."),
-    json=flag("--json", "Print the URL and the token as JSON on stdout."),
+    host=text("HOST", "Address; others need a token", value="127.0.0.1"),
+    port=option(int, "PORT", "Port to listen at; 0 picks a free one", value=PORT),
+    study=texts("NAME", "Show only this study; repeat for several"),
+    allow_host=texts("HOST", "Further NAME or NAME:PORT of this server; repeat"),
+    baseline=text("ARM", "Compare arms with this one on their pages"),
+    open=flag("--open", "Open the page in a browser"),
+    json=flag("--json", "Print the URL and the token as JSON"),
 )
 def serve(
     storage: Annotated[

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _SHARE = 0.02  # of the time, for looking
-_PLAIN = str.maketrans({"█": "#", "░": ".", "…": "~", "−": "-", "∞": "inf"})  # for terminals that know no more
+_PLAIN = str.maketrans(
+    {"█": "#", "░": ".", "…": "~", "−": "-", "∞": "inf", "↓": "v", "↑": "^"}
+)  # for terminals that know no more
 
 
 class Pace:

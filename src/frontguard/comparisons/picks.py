@@ -350,14 +350,6 @@ class Replacement:
     gains: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Excelling:
-    """An objective in which a listed arm is the best of all, certainly or by the estimates."""
-
-    objective: str
-    certain: bool
-
-
 def find_replacing(
     lower: Floats, upper: Floats, estimates: Floats, tolerance: Floats, which: Ints, listed: Ints, decided_by: Ints
 ) -> Ints:
@@ -389,23 +381,3 @@ def find_replacing(
         lead = np.where(cost == cost.min(axis=1, keepdims=True), lead, -np.inf)
         found[start : start + step] = listed[lead.argmax(axis=1)]
     return found
-
-
-def find_best(lower: Floats, upper: Floats, estimates: Floats, listed: Ints, rivals: Ints) -> tuple[Bools, Bools]:
-    """In which objectives each listed arm is the best of the rivals, which it is among: certainly; by the estimates.
-
-    >>> low, high = np.array([[1.0, 5.0], [5.0, 1.0]]), np.array([[2.0, 6.0], [6.0, 5.5]])
-    >>> certain, seeming = find_best(low, high, (low + high) / 2, np.array([0, 1]), np.array([0, 1]))
-    >>> certain.tolist(), seeming.tolist()
-    ([[False, False], [True, False]], [[False, True], [True, False]])
-    """
-    certain = np.empty((len(listed), lower.shape[1]), np.bool_)
-    seeming = np.empty_like(certain)
-    for d in range(lower.shape[1]):
-        ends = np.concatenate((upper[rivals, d], [-np.inf, -np.inf]))  # of one arm, the second is nothing
-        second, first = np.partition(ends, -2)[-2:]
-        others = np.where(upper[listed, d] == first, second, first)  # where several are the highest, the second is too
-        certain[:, d] = lower[listed, d] >= others
-        known = estimates[rivals, d]
-        seeming[:, d] = estimates[listed, d] >= np.max(known[~np.isnan(known)], initial=-np.inf)
-    return certain, seeming

@@ -47,7 +47,7 @@ from frontguard.studies.pulls import under_way
 from frontguard.verdicts import Verdict
 from frontguard.words import answers as summary
 from frontguard.words import gate
-from frontguard.words.answers import best_guess, more_to_come
+from frontguard.words.answers import more_to_come
 from frontguard.words.arm_table import counts, names_in_short, shown_in_units, with_short_names
 from frontguard.words.asked import why_by_limits
 from frontguard.words.certificate import guarantee
@@ -79,9 +79,6 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
     """The report on an analysis."""
     found = shown_in_units(found)
     plain = with_short_names(found)
-    to_settle = summary.to_settle(plain, most=12)
-    if to_settle and (now := summary.holds_now(plain)):
-        to_settle.append(now)
     names, steps = plain.objectives, origin_steps(origin)
     named = joined(names) if len(names) <= MOST_NAMED else listed(names, MOST_NAMED)
     if not any(step.label == "Command" for step in steps):
@@ -98,13 +95,16 @@ def analysis_report(found: Answer, origin: Origin | None = None) -> Report:
         ),
         parts=(
             robustness_part(plain),
-            Section(OPEN, listed=tuple(to_settle)),
+            Section(OPEN, listed=(*summary.blocked(plain, most=12), *_to_decide(plain))),
             pulls_part(plain),
-            Section("A best guess", tuple(filter(None, [best_guess(plain)]))),
             Section(FAILED, tuple(filter(None, [summary.failures(plain)]))),
         ),
         steps=steps,
     )
+
+
+def _to_decide(found: Answer) -> list[str]:
+    return [] if found.status == "certified" else [summary.next_line(found)]
 
 
 def _file_names(origin: Origin | None) -> str:

@@ -44,7 +44,6 @@ from frontguard.words.comparisons import (
     contrast_in_words,
     effect_cell,
     left_in_words,
-    places_on_list,
     rows_of,
 )
 
@@ -321,23 +320,18 @@ def arms_table(result: Answer, most: int = MOST_ROWS) -> ReportTable:
     rows = shown(result, most)
     made = arm_table(result, rows, deciders=bool((result.decided_by[rows] >= 0).any()))
     names = [in_table(result.arms[arm]) for arm in rows.tolist()]
-    places = places_on_list(result, rows)
-    told = any(places)
-    kept = [each for each in made.columns[2:] if not (told and each.name == "instead")]
+    kept = made.columns[2:]
     entries = tuple(
         (
             Entry(name),
             Entry(row.verdict.word, row.cells["verdict"].value, row.verdict),
             *(Entry(short(part)) for part in (() if result.parts is None else result.parts.row(row.arm))),
             *(Entry(short(row.cells[each.name].full), row.cells[each.name].value) for each in kept),
-            *((Entry(short(places[n])),) if told else ()),
         )
-        for n, (name, row) in enumerate(zip(names, made.rows, strict=True))
+        for name, row in zip(names, made.rows, strict=True)
     )
     parts = () if result.parts is None else tuple(Column(short(part)) for part in result.parts.names)
     rest = [Column(short(each.heading), each.below, each.number) for each in kept]
-    if told:
-        rest.append(Column("best at, or take instead"))
     caption = f"The arms ({short(made.key)})" if made.key else "The arms"
     return ReportTable(
         caption, (Column("arm"), Column("verdict"), *parts, *rest), entries, f"{made.rest}." if made.rest else ""

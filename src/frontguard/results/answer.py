@@ -18,10 +18,8 @@ from frontguard.comparisons.outcomes import GateDetails, LeastFound
 from frontguard.comparisons.picks import (
     Beside,
     BesideQuestion,
-    Excelling,
     Pick,
     Replacement,
-    find_best,
     find_replacing,
     pick,
     wish_of,
@@ -209,25 +207,8 @@ class Answer:
         by = self.replaced_by(arms)
         return dict(self._replacements(arms[by >= 0], by[by >= 0]))
 
-    def best_at(self, arm: str | int) -> tuple[Excelling, ...]:
-        """In which objectives a returned arm is the best of all (within the limits): certainly, or by the estimates."""
-        i = arm if isinstance(arm, int) else self.place(arm)
-        return self.excelling(np.array([i])).get(self.arms[i], ())
-
-    def excelling(self, some: Ints | None = None) -> dict[str, tuple[Excelling, ...]]:
-        """Return the best-at lists of returned arms, or of some, by name; without those that are best at nothing."""
-        listed = np.flatnonzero(self.having(Verdict.KEEP))
-        listed = listed if some is None else np.intersect1d(listed, some)
-        rivals = np.flatnonzero(self.alive)
-        certain, seeming = find_best(self.inner.lower, self.inner.upper, self.inner.estimates, listed, rivals)
-        if self.certificate.confidence is None:
-            certain[:] = False
-        found = {}
-        for n, i in enumerate(listed.tolist()):
-            best = [d for d in range(len(self.objectives)) if certain[n, d] or seeming[n, d]]
-            if best:
-                found[self.arms[i]] = tuple(Excelling(self.objectives[d], bool(certain[n, d])) for d in best)
-        return found
+    def _tolerances(self) -> Floats:
+        return tolerances(self.metrics) if self.metrics else np.zeros(len(self.objectives))
 
     def _replacements(self, arms: Ints, by: Ints) -> Iterator[tuple[str, Replacement]]:
         """Yield what is certain of each of these arms and the one that does for it, where that is bounded."""
@@ -369,7 +350,6 @@ class Answer:
         yield "decided_by", ByArm((arms[i], arms[int(self.decided_by[i])]) for i in decided)
         yield "differences", ByArm(self._differences())
         yield "aim", self.goal
-        yield "best_at", ByArm((arm, [vars(each) for each in best]) for arm, best in self.excelling().items())
         by = self.replaced_by()
         places = np.flatnonzero(by >= 0)
         yield "replaced_by", ByArm((arm, vars(each)) for arm, each in self._replacements(places, by[places]))

@@ -34,9 +34,17 @@ from frontguard.web.parts import (
 )
 from frontguard.web.watchers import Seen
 from frontguard.words.answers import STATUSES, answer, failures, log_being_read, why
-from frontguard.words.arm_table import ArmColumn, ArmRow, arm_table, estimate_cells, order_by, with_short_names
+from frontguard.words.arm_table import (
+    ArmColumn,
+    ArmRow,
+    arm_table,
+    estimate_cells,
+    order_by,
+    sense,
+    with_short_names,
+)
 from frontguard.words.asked import keeping_in_words
-from frontguard.words.certificate import certificate_against_goal, guarantee, objective_in_short, tolerance
+from frontguard.words.certificate import certificate_against_goal, guarantee, tolerance
 from frontguard.words.comparisons import effect_cell
 
 
@@ -314,7 +322,7 @@ def _column_head(column: ArmColumn, result: Answer, address: Address) -> Element
     url = address.to(sort=f"-{name}" if now and not turned else name) + "#table"
     # Names and verdicts ascend by their alphabet and rank; of numbers the best or the most come first.
     order = ("ascending" if turned == column.number else "descending") if now else None
-    said = element("small", {}, objective_in_short(result.metrics[int(name[1:])])) if column.below else None
+    said = element("small", {}, column.below.removesuffix(" [low, high]")) if column.below else None
     link = element("a", {"href": url, "id": f"sort-{name}"}, label)
     kind = "figure" if column.number else None
     return element("th", {"scope": "col", "aria-sort": order, "class": kind}, link, said)
@@ -397,7 +405,7 @@ def _verdict(overview: Overview, address: Address, arm: int) -> Element:
             element(
                 "tr",
                 {},
-                parts.name_cell(called(objective.name), element("small", {}, f" {objective_in_short(objective)}")),
+                parts.name_cell(called(objective.name), element("small", {}, f" {sense(objective)}")),
                 figure_cell(estimate.text or "not measured"),
                 figure_cell(estimate.beside or ("not known" if estimate.value is None else "exact")),
                 figure_cell(f"within {tolerance(objective)}"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import shlex
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,23 +20,25 @@ from frontguard.notices import (
     BudgetOver,
     ContaminationRefuted,
     DriftAlarm,
+    Excluded,
     InClusters,
     InPairs,
+    Notice,
     Polished,
     TooFewClusters,
     TooFewPulls,
-    least_pulls,
     reasons_in_words,
     warnings_in_short,
 )
 from frontguard.phrases import (
+    MOST_NAMES,
     are,
     cost_in_words,
     cost_range,
     duration,
     joined,
-    listed,
     number_of,
+    one_line,
     percent,
     rounded,
     rounded_up,
@@ -45,7 +48,16 @@ from frontguard.results import LIMITS, Answer
 from frontguard.statements import Statement
 from frontguard.verdicts import OPEN, Verdict
 from frontguard.words import gate
-from frontguard.words.arm_table import ArmTable, arm_table, counts, names_in_short, on_terminal, shown, shown_in_units
+from frontguard.words.arm_table import (
+    ArmTable,
+    arm_table,
+    counts,
+    names_in_short,
+    on_terminal,
+    said_name,
+    shown,
+    shown_in_units,
+)
 from frontguard.words.asked import (
     able,
     all_limits,
@@ -56,6 +68,7 @@ from frontguard.words.asked import (
     none_within_yet,
     open_by_limits,
     what_counts,
+    where_lies,
 )
 from frontguard.words.certificate import (
     FAILED_PULL,
@@ -72,10 +85,15 @@ from frontguard.words.certificate import (
     least_found,
     margins,
     measured_in_words,
+    runs,
     sensible,
     suggested_tolerances,
 )
-from frontguard.words.terminal import console
+from frontguard.words.comparisons import best_in
+from frontguard.words.terminal import COLUMNS, LINES, console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 How = Literal["done", "time", "cancelled"]
 """How a run ended: the study came to its end, the time was over, or it was told to stop."""
@@ -94,26 +112,95 @@ STATUSES = {
 MOST_ROWS = 10
 """Arms of a table, unless somebody says otherwise: the answer then fits on a small terminal."""
 
+MOST_FAILED = 3
+"""Arms that an answer names one by one: those that could not be measured, and those to be measured more."""
+
 _TO_SPARE = 1.5  # times what a forecast, or a floor, says
 
 
 def answer(found: Answer, how: How = "done") -> str:
-    """Return the answer in a sentence or two; of a study, by how it ended."""
+    """Return the answer in a sentence or two; of a study, by how it ended. Arms that failed come first."""
     if found.gate is not None:
         return gate.answer(found)
-    if len(found.excluded) == len(found.arms):
-        every = "the only one was" if len(found.arms) == 1 else f"all {len(found.arms):,} were"
-        return f"No arm could be measured: {every} excluded after {found.failed:,} failed pulls."
-    if found.status == "certified":
-        return front_in_words(found)
-    ended, cleaner = found.status != "running" or how != "done", if_cleaner(found)
-    return " ".join(filter(None, (cleaner, _why_not(found, how), so_far(found, guess=ended and not cleaner))))
+    failed = excluded_in_words(found)
+    if nothing_to_compare(found):
+        return f"{failed} Nothing to compare."
+    said = front_in_words(found) if found.status == "certified" else _not_certified(found, how)
+    return f"{failed} {said}" if failed else said
+
+
+def nothing_to_compare(found: Answer) -> bool:
+    """Return True if so many arms failed that fewer than two are left."""
+    return bool(found.excluded) and len(found.arms) - len(found.excluded) < 2
+
+
+def excluded_in_words(found: Answer) -> str:
+    """Return which arms could not be measured, and why where they are few; "" if all could be."""
+    excluded = found.excluded
+    if len(excluded) > MOST_FAILED:
+        return f"{len(excluded):,} of {number_of(len(found.arms))} could not be measured: {names_in_short(excluded)}."
+    return " ".join(f"{said_name(arm)}: {_reason(found, arm)}." for arm in excluded)
+
+
+def _reason(found: Answer, arm: str) -> str:
+    """Return why an arm failed most often."""
+    often = found.state.failures.get(arm, Counter()).most_common(1)
+    return one_line(often[0][0], 60) if often else "could not be measured"
+
+
+def _not_certified(found: Answer, how: How) -> str:
+    """Return the best guess, how much is settled, and why not all is."""
+    ended = found.status != "running" or how != "done"
+    cleaner, kept, few = if_cleaner(found), found.pareto_set, too_few(found)
+    head = cleaner or ""
+    if not cleaner and kept:
+        head = Statement.KEPT_SO_FAR(arms=names_of_kept(kept) or number_of(len(kept)))
+    elif not cleaner and ended and found.best_guess:
+        head = f"Probably {names_in_short(found.best_guess)}{f', but {few}' if few else ''}."
+        few = None
+    why, settled = _why_not(found, how), None if few or "but" in head else _settled(found)
+    rest = ": ".join(filter(None, (why, settled)))
+    few = f"{few[0].upper()}{few[1:]}." if few and ended else None
+    rest = f"{rest[0].upper()}{rest[1:]}." if rest else ""
+    return " ".join(filter(None, (head, rest, few, none_within_yet(found))))
+
+
+def _settled(found: Answer) -> str:
+    """Return how many arms are settled, and which are not where these are few."""
+    about, left = len(found.arms) - len(found.excluded), found.named(found.having(Verdict.UNDECIDED))
+    names, settled = names_of_kept(left) if 0 < len(left) < about else "", about - len(left)
+    said = f"{settled:,} of {number_of(about)} {are(settled)} settled" if settled else "none is settled"
+    return f"{said}; {names} {are(len(left))} undecided" if names else said
+
+
+def _why_not(found: Answer, how: How) -> str:
+    """Return why there is no certificate, without a full stop."""
+    pulls = runs(found, found.pulls)
+    if found.status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
+        return f"Not certified: {refuted}. Other arms are compared without them"
+    if found.study is None and found.log is not None:
+        return ""
+    if found.status == "unreachable":
+        return Statement.UNREACHABLE(why=_why_unreachable(found)).rstrip(".")
+    if how == "cancelled":
+        return f"Interrupted after {pulls}"
+    if how == "time" and found.status == "running":
+        limit = f" of {duration(found.state.max_time)}" if found.state.max_time else ""
+        return f"The time{limit} is over after {pulls}"
+    if found.status == "running":
+        return "Not certified yet"
+    over = "All items that bear on it are measured" if list_is_over(found) else "The budget is used up"
+    tied = _tied(found)
+    return f"{over} after {pulls}{'; ' if tied else ''}{tied}"
 
 
 def table(found: Answer, most: int = MOST_ROWS) -> ArmTable:
     """Return the table of arms: what to keep first, in the order of the first metric."""
     likely = None if found.log is None else found.log.mean_front
     chosen = shown(found, most, likely)
+    if len(chosen) < len(found.arms) and found.pareto_set:  # of many, those that are dropped are counted
+        dropped = np.isin(found.verdict_codes[chosen], (Verdict.BEATEN, Verdict.MATCHED))
+        chosen = chosen[~dropped]
     kept = found.verdict_codes[chosen] == Verdict.KEEP
     in_order = chosen[kept][np.argsort(-found.inner.estimates[chosen[kept], 0], kind="stable")]
     return arm_table(found, np.concatenate([in_order, chosen[~kept]]))
@@ -124,57 +211,96 @@ def remarks(found: Answer, *, explain: bool = False, where: str = "") -> list[st
     if found.gate is not None:
         return gate.remarks(found, explain=explain)
     known = certainty(found) if found.tally().keys() - {Verdict.UNDECIDED, Verdict.EXCLUDED} else None
+    held = robustness(found) if found.certificate.contamination else None
+    surely = "" if nothing_to_compare(found) else "; ".join(filter(None, (known, held)))
     polished = polish_in_words(found)
     said = [
-        " ".join(filter(None, (known, robustness(found), effort(found, where)))),
+        f"{surely}. {effort(found, where)}" if surely else effort(found, where),
         f"{polished[0].upper()}{polished[1:]}." if polished else None,
         least_found(found) if found.status != "running" else None,
-        *(explained(found) if explain else ()),
+        *(explained(found) if explain else blocked(found, 3)),
     ]
     return [each for each in said if each]
 
 
 def explained(found: Answer) -> list[str]:
-    """Return every clause of what is certain, and every assumption."""
+    """Return every clause of what is certain, every assumption, and what would settle what is open."""
     means = by_means(found)
-    return [guarantee(found), *([means] if means else []), *assumptions(found)]
+    return [guarantee(found), *([means] if means else []), *assumptions(found), *blocked(found)]
 
 
-def whole(found: Answer, width: int = 120) -> str:
-    """Return the answer as commands print it: a sentence or two, the table, how certain it is, and warnings."""
-    found, text = shown_in_units(found), io.StringIO()
-    screen = console(file=text, width=width, color_system=None)
-    screen.print(answer(found))
+class Printing(NamedTuple):
+    """What a command prints with an answer, and how much of it."""
+
+    how: How = "done"
+    said: str = ""  # the answer, if it is not made here
+    where: str = ""  # where a study is stored
+    next: str = ""  # what to do now
+    every: bool = False  # all arms, however many
+    explain: bool = False  # all clauses, and all warnings
+    elsewhere: str = "--all"  # the option that shows all arms
+
+
+def printed(screen: Console, found: Answer, page: Printing, beside: Callable[[], None] | None = None) -> None:
+    """Print an answer, its table, how certain it is, warnings, and what to do; `beside` prints what else is asked."""
+    found, of_gate = shown_in_units(found), found.gate
+    width, title = screen.width, page.said or answer(found, page.how)
+    lines = 2 + _height(title, width)
+    screen.print(title, style="bold" if of_gate is None else f"bold {gate.STYLES[of_gate.outcome]}")
     screen.print()
-    if found.gate is None:
-        screen.print(on_terminal(table(found), width, "to_frame()"))
+    if nothing_to_compare(found):
+        page = page._replace(explain=False)
+    elif of_gate is None or len(of_gate.checks) > 1:
+        most = len(found.arms) if page.every else MOST_ROWS
+        body = (
+            gate.table(found, width, every=page.every)
+            if of_gate is not None
+            else on_terminal(table(found, most), width, page.elsewhere, every=page.every)
+        )
+        lines += 1 + len(body.renderables)
+        screen.print(body)
         screen.print()
-    elif len(found.gate.checks) > 1:
-        screen.print(gate.table(found, width))
-        screen.print()
-    for said in (*remarks(found), *(f"Warning: {each}" for each in warnings_in_short(found.notices))):
-        screen.print(said)
+    if beside is not None:
+        beside()
+    below = remarks(found, explain=page.explain, where=page.where)
+    lines += sum(_height(line, width) for line in (*below, page.next) if line)
+    for line in below:
+        screen.print(line)
+    for warning in _warnings(found, width, len(found.notices) if page.explain else LINES - lines):
+        screen.print(warning, style="yellow")
+    if page.next:
+        screen.print(page.next)
+
+
+def _warnings(found: Answer, width: int, room: int) -> list[str]:
+    """Return the warnings that fit into so many lines, the first in any case, and how many do not."""
+    notices = [each for each in found.notices if not (_said_already(found, each))]
+    every = [f"Warning: {each}" for each in warnings_in_short(notices)]
+    kept = every[:1]
+    for warning in every[1:]:
+        if sum(_height(each, width) for each in (*kept, warning)) >= room:
+            return [*kept, f"and {number_of(len(every) - len(kept), 'more warning')} (--explain shows all)"]
+        kept.append(warning)
+    return kept
+
+
+def _said_already(found: Answer, notice: Notice) -> bool:
+    """Return True of what the answer itself says."""
+    if isinstance(notice, Excluded):
+        return len(found.excluded) <= MOST_FAILED
+    return isinstance(notice, TooFewPulls | TooFewClusters) and notice.arms == notice.of and found.gate is None
+
+
+def _height(text: str, width: int) -> int:
+    return len(textwrap.wrap(text, width)) or 1
+
+
+def whole(found: Answer, width: int = COLUMNS) -> str:
+    """Return the answer as commands print it."""
+    text = io.StringIO()
+    next = "" if found.gate is None and found.status == "certified" else next_line(found)
+    printed(console(file=text, width=width, color_system=None), found, Printing(next=next, elsewhere="to_frame()"))
     return text.getvalue().rstrip()
-
-
-def _why_not(found: Answer, how: How) -> str:
-    """Return why there is no certificate."""
-    if found.status == "unreachable" and (refuted := found.noticed(ContaminationRefuted)) is not None:
-        return f"Not certified: {refuted}. Other arms are compared without them."
-    if found.log is not None and found.study is None:
-        return ""
-    if found.status == "unreachable":
-        return Statement.UNREACHABLE(why=_why_unreachable(found))
-    if how == "cancelled":
-        return f"Interrupted after {found.pulls:,} pulls."
-    if how == "time" and found.status == "running":
-        limit = f" of {duration(found.state.max_time)}" if found.state.max_time else ""
-        return f"Not certified: the time{limit} is over."
-    if found.status == "running":
-        return "Not certified yet."
-    over = "all items that bear on it are measured" if list_is_over(found) else "the budget is used up"
-    tied = _tied(found)
-    return f"Not certified: {over} after {found.pulls:,} pulls{'; ' if tied else ''}{tied}."
 
 
 def list_is_over(found: Answer) -> bool:
@@ -186,8 +312,8 @@ def list_is_over(found: Answer) -> bool:
 def _why_unreachable(found: Answer) -> str:
     certificate, reach = found.certificate, found.state.reachable
     eps = certificate.contamination
-    lies = f"where an attacker {able(certificate.threat, eps)}" if eps else "with these arms"
-    failed = f" and {percent(found.failed / found.pulls)} of the pulls failing" if found.failed else ""
+    lies = where_lies(certificate.threat, eps).rstrip(",")
+    failed = f" and {percent(found.failed / found.pulls)} of the runs failing" if found.failed else ""
     if found.limits is not None and (named := open_by_limits(found)) is not None:
         one = int((found.having(Verdict.UNDECIDED) & (found.limits.of_arms == OPEN)).sum()) == 1
         keep, limits = "keeps" if one else "keep", all_limits(found.limits)
@@ -212,7 +338,7 @@ def why(found: Answer, arm: int) -> str:
     if name not in found.excluded:
         return explanation(found, arm)
     reasons = found.state.failures.get(name, Counter())
-    failed = f"{sum(reasons.values()):,} of {number_of(int(found.pulls_per_arm[arm]), 'pull')} failed"
+    failed = f"{sum(reasons.values()):,} of {runs(found, int(found.pulls_per_arm[arm]))} failed"
     return f"excluded: {failed} ({reasons_in_words(tuple(reasons.most_common()))}); the answer is about the other arms"
 
 
@@ -220,9 +346,9 @@ def log_being_read(told: int, total: int) -> str:
     """Return how much of a study's log has been read.
 
     >>> log_being_read(0, 0), log_being_read(1200, 4800)
-    ('The log is being read.', 'The log is being read: 1,200 of 4,800 pulls.')
+    ('The log is being read.', 'The log is being read: 1,200 of 4,800 runs.')
     """
-    return f"The log is being read: {told:,} of {number_of(total, 'pull')}." if total else "The log is being read."
+    return f"The log is being read: {told:,} of {number_of(total, 'run')}." if total else "The log is being read."
 
 
 def too_short(found: Answer) -> str:
@@ -231,7 +357,7 @@ def too_short(found: Answer) -> str:
     if state.pulls_left is None:
         return ""
     if state.max_pulls is not None and found.pulls + state.pulls_left > state.max_pulls:
-        return f"the budget of {state.max_pulls:,} pulls will end before"
+        return f"the budget of {runs(found, state.max_pulls)} will end before"
     if state.cost_left is not None and cost is not None and state.max_cost is not None:
         if cost.spent + state.cost_left > state.max_cost:
             return f"the budget of {cost_in_words(state.max_cost, cost.unit)} will end before"
@@ -268,15 +394,12 @@ def more_to_come(found: Answer) -> str:
     """Return how much is still to do by the forecast."""
     pulls, seconds = found.state.pulls_left_range, found.state.seconds_left_range
     if pulls is None:
-        return "how many more pulls it will take is not known yet"
-    time_left = f" ({time_range(*seconds)})" if seconds is not None else ""
-    return f"about {_range(pulls)} more pulls{_costing(found)}{time_left} by the forecast"
-
-
-def _costing(found: Answer) -> str:
-    """Return the cost of the pulls that are left, by the forecast; "" where they have no costs."""
-    left, cost = found.state.cost_left_range, found.cost
-    return "" if left is None or cost is None else f" that cost {cost_range(*left, cost.unit)}"
+        return "how many more runs it takes is not known yet"
+    cost, left = found.cost, found.state.cost_left_range
+    costing = "" if left is None or cost is None else f" that cost {cost_range(*left, cost.unit)}"
+    least, most = map(rounded, pulls)
+    more = most if least == most else f"{least} to {most}"
+    return f"about {more} more runs{costing}{f' ({time_range(*seconds)})' if seconds is not None else ''}"
 
 
 def enough_cost(found: Answer) -> str:
@@ -286,31 +409,42 @@ def enough_cost(found: Answer) -> str:
     return f"{rounded_up(2.0 * spent if left is None else spent + _TO_SPARE * left, 2):.12g}"
 
 
-def _range(pulls: tuple[int, int]) -> str:
-    least, most = map(rounded, pulls)
-    return most if least == most else f"{least} to {most}"
+def next_line(
+    found: Answer, how: How = "done", where: str = "", *, several: bool = False, append: Path | None = None
+) -> str:
+    """Return what to do now, in a line: where to look, or what would settle the rest; "" where nothing is to do.
+
+    `several` says that the storage `where` has more than this study; `append` is the state file of the command.
+    """
+    if found.gate is not None:
+        step = gate.next_step(found)
+    elif found.study is None or (found.log is not None and found.policy != "analysis" and not where):
+        step = next_after_log(found, append)
+    else:
+        step = next_step(found, how, where, several=several)
+    certain = found.status == "certified" or (found.gate is not None and found.gate.broken)
+    return f"{'Next' if certain else 'To decide'}: {step}" if step else ""
 
 
 def next_step(found: Answer, how: How, where: str, *, several: bool = False) -> str | None:
-    """Return what to do now, by how it ended: a command or an option, where one helps; None where nothing is to do."""
+    """Return what to do with a study, by how it ended: a command or an option; None where nothing is to do."""
+    if nothing_to_compare(found):
+        return "mend the command, then begin anew with another --study or --storage."
     if found.status == "certified":
         return commands_to_look(where, found.state.name, several=several) or None
     if how in ("cancelled", "time"):
-        return f"the same command goes on; {more_to_come(found)}."
-    if len(found.excluded) == len(found.arms):
-        return "mend the command, then begin anew with another --study or --storage."
+        return f"{more_to_come(found)}: the same command goes on."
     if found.status == "unreachable":
         return _within_reach(found)
-    if tied := _tied(found):
-        return f"a tolerance (--tolerance): {tied}."
+    if _tied(found):
+        return "a tolerance (--tolerance) for the metric that has none."
     if list_is_over(found):
         return "a looser --tolerance, a longer list of items, or a smaller --contamination in a new study."
     if any(isinstance(each, BudgetOver) and each.budget == "max_cost" for each in found.notices):
-        return f"a larger budget, --max-cost {enough_cost(found)}; {more_to_come(found)}."
+        return f"{more_to_come(found)}: a larger budget, --max-cost {enough_cost(found)}."
     if found.state.max_pulls is None:
-        return f"a larger max_pulls_per_arm in the spec, then the same command; {more_to_come(found)}."
-    enough = enough_pulls(found) or 2 * found.pulls
-    return f"a larger budget, --max-pulls {enough}; {more_to_come(found)}."
+        return f"{more_to_come(found)}: a larger max_pulls_per_arm in the spec, then the same command."
+    return f"{more_to_come(found)}: a larger budget, --max-pulls {enough_pulls(found) or 2 * found.pulls}."
 
 
 def _within_reach(found: Answer) -> str:
@@ -328,11 +462,14 @@ def _within_reach(found: Answer) -> str:
         return "move the limit away from what is measured, or give it a tolerance (tolerance in [[limit]])."
     goals = looser(found)
     if goals is None and found.failed:
-        return "see to it that fewer pulls fail, then begin anew with another --study or --storage."
+        return "see to it that fewer runs fail, then begin anew with another --study or --storage."
     if goals is None:
         return "begin anew (another --study) with a smaller --contamination, or with measurements that vary less."
-    options = shlex.join(part for goal in goals for part in ("--tolerance", goal))
-    return f"a looser tolerance, which could be reached: {options}."
+    return f"a looser tolerance that can be reached: {_as_options(goals)}."
+
+
+def _as_options(tolerances: Sequence[str]) -> str:
+    return shlex.join(part for text in tolerances for part in ("--tolerance", text))
 
 
 def _tied(found: Answer) -> str:
@@ -346,13 +483,13 @@ def _tied(found: Answer) -> str:
     left = [each for each, same in zip(found.metrics, equal, strict=True) if not same]
     if not tied or not left or any(each.inner_tolerance > 0.0 for each in left):
         return ""
-    names = names_in_short([found.arms[arm] for arm in np.flatnonzero(still)])
+    names = names_in_short(found.named(still))
     return f"{names} are tied in {joined(tied)}, and {joined([each.name for each in left])} has no tolerance"
 
 
 def commands_to_look(where: str, study: str, *, several: bool) -> str:
     """Return how to see a study: as a report, and as a live page; "" for one that is nowhere."""
-    if where.startswith("memory:"):
+    if not where or where.startswith("memory:"):
         return ""
     named = ["--study", study] if several else []
     report, serve = shlex.join(["frontguard", "report", where, *named]), shlex.join(["frontguard", "serve", where])
@@ -407,11 +544,11 @@ def by_means(found: Answer) -> str | None:
 
 
 def failures(found: Answer) -> str:
-    """Return how many pulls failed, and what that means; "" if none did."""
-    return f"{number_of(found.failed, 'pull')} of {found.pulls:,} failed. {FAILED_PULL}" if found.failed else ""
+    """Return how many runs failed, and what that means; "" if none did."""
+    return f"{runs(found, found.failed)} of {found.pulls:,} failed. {FAILED_PULL}" if found.failed else ""
 
 
-_FAR = "{are} more than {far:g} times as many pulls away as they have"
+_FAR = "{are} more than {far:g} times as many measurements away as they have"
 _WHY = {
     "contamination": "an attacker who {able} could make them look either way",
     "failures": "too many of them, or of their rivals', fail",
@@ -422,44 +559,29 @@ _WHY = {
 _FUTILE = frozenset(LIMITS.index(word) for word in _WHY)
 
 
-def to_settle(found: Answer, most: int = 5) -> list[str]:
-    """Return how many more pulls settle the open arms, or what stands in the way."""
-    needed = None if found.log is None else found.log.needed
-    if needed is None or not len(needed.arms):
-        return []
-    lines = []
-    reached = np.flatnonzero(needed.limit == 0)
-    if len(reached):
-        order = reached[np.argsort(needed.pulls[reached], kind="stable")]
-        named = [f"{found.arms[int(needed.arms[j])]} ({rounded(int(needed.pulls[j]))})" for j in order[:most].tolist()]
-        rest = f" … and {len(order) - most:,} arms more" if len(order) > most else ""
-        total = int(needed.extra(len(found.arms)).sum())
-        clusters = found.noticed(InClusters)
-        afresh = ""
-        if clusters is not None:
-            afresh = f", in about {rounded(-(-total * clusters.clusters // clusters.rows))} new clusters"
-        lines.append(
-            f"About {rounded(total)} more pulls{afresh} would settle {', '.join(named)}{rest}, those that decide them "
-            "included, if the samples go on as they began."
-        )
+def _forecast(found: Answer) -> str:
+    """Return how many more measurements settle what they can."""
+    needed, clusters = None if found.log is None else found.log.needed, found.noticed(InClusters)
+    assert needed is not None
+    total = int(needed.extra(len(found.arms)).sum())
+    afresh = "" if clusters is None else f" in {rounded(-(-total * clusters.clusters // clusters.rows))} new clusters"
+    return f"about {rounded(total)} more measurements{afresh}"
+
+
+def blocked(found: Answer, most: int = MOST_NAMES) -> list[str]:
+    """Return which open arms no foreseeable number of measurements settles, and why."""
+    needed, lines = None if found.log is None else found.log.needed, []
     for code, word in enumerate(LIMITS):
-        arms = needed.arms[needed.limit == code]
-        if code == 0 or not len(arms):
+        arms = [] if needed is None else needed.arms[needed.limit == code].tolist()
+        if code == 0 or not arms:
             continue
-        names = names_in_short([found.arms[i] for i in arms.tolist()], most)
         if word == "far":
             said = _FAR.format(are=are(len(arms)), far=FARTHEST)
         else:
             does = able(found.certificate.threat, found.certificate.contamination)
             said = Statement.NOT_BY_PULLS(why=_WHY[word].format(able=does))
-        lines.append(f"{names}: {said}.")
+        lines.append(f"{names_in_short([found.arms[arm] for arm in arms], most)}: {said}.")
     return lines
-
-
-def holds_now(found: Answer) -> str | None:
-    """Return within what everything is settled now, although some arms are open; None if that says nothing."""
-    within = _settled_within(found)
-    return None if within is None else Statement.SETTLED(within=within)
 
 
 def _settled_within(found: Answer) -> str | None:
@@ -471,36 +593,40 @@ def _settled_within(found: Answer) -> str | None:
 def _measure_more(found: Answer, append: Path | None) -> str:
     """Return what to measure, and how the new rows join these, so that answers allow for the look at these."""
     pairs, clusters = found.noticed(InPairs), found.noticed(InClusters)
+    needed = None if found.log is None else found.log.needed
+    reached = needed is not None and bool((needed.limit == 0).any())
+    more = found.having(Verdict.UNDECIDED)
+    if needed is not None and reached:
+        more = np.asarray(needed.extra(len(found.arms)) > 0)
+    few = more.sum() <= MOST_FAILED
+    who = joined(list(map(said_name, found.named(more)))) if few else "the undecided arms and what decides them"
     if pairs is not None and pairs.items:
-        return "measure the open arms, and those that decide them, on all items of the list"
-    if pairs is None and clusters is None:
-        return f"measure the undecided arms and those that decide them, and add the rows (--append {append or 'STATE'})"
-    fresh = "" if clusters is None else " in new clusters"
-    return f"measure the undecided arms and those that decide them{fresh}, and give all rows together (--anytime)"
+        return f"measure {who} on all items of the list"
+    fresh = " in new clusters" if clusters is not None and not reached else ""
+    many = _forecast(found) if reached else f"more measurements{fresh}"
+    how = f"--append {append or 'STATE'} adds them" if pairs is None and clusters is None else "all rows, --anytime"
+    return f"{many} of {who} ({how})"
 
 
 def next_after_log(found: Answer, append: Path | None = None) -> str:
     """Return what to do now. `append` is the state file of the command."""
     if found.status == "certified":
-        return "--report FILE.html writes this as a page; --explain says exactly what is proved."
+        return "--report FILE.html writes a page; --explain says exactly what is proved."
     steps = []
     needed = None if found.log is None else found.log.needed
     futile = needed is not None and len(needed.arms) > 0 and _FUTILE.issuperset(needed.limit.tolist())
-    if futile:
-        pass
-    elif found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
+    if not futile and found.policy != "analysis" and found.status in ("running", "budget"):  # a study's own answer
         steps.append(f"take the study up again{' with a larger budget' if found.status == 'budget' else ''}")
-    elif found.status == "budget":
+    elif not futile and found.status == "budget":
         steps.append(_measure_more(found, append))
     suggested = suggested_tolerances(found.nearest, found.metrics)
     if suggested is not None and _settled_within(found) is not None:  # the certificate that holds now, rounded up
-        options = shlex.join(part for text in suggested for part in ("--tolerance", text))
-        steps.append(f"accept a looser tolerance, which is reached already: {options}")
+        steps.append(f"{_as_options(suggested)}, which is reached already")
     elif found.status == "unreachable":  # as these go on: but so few, or such wild ones, show little of that
-        steps.append("measure every arm more often: these leave it open by more than the arms differ")
+        steps.append("more measurements of every arm: these leave it open by more than the arms differ")
     if futile or found.status == "unreachable":
         steps.append("a smaller --contamination, if you can vouch for it")
-    return "; or ".join(steps) + "."
+    return f"{'; or '.join(steps)}."
 
 
 MOST_LISTED = 10
@@ -544,19 +670,6 @@ def _does(result: Answer) -> str:
     return Statement.DOES_WITHIN(scope=scope, these=these, within=amounts_in_words(coverage, result.metrics))
 
 
-def so_far(result: Answer, *, guess: bool = True) -> str:
-    """Return how many arms have which verdict; where none is kept, with a best guess and what it lacks."""
-    counted, tally = [], result.tally()
-    for verdict, count in tally.items():
-        some = len(tally) > 1 and verdict in (Verdict.KEEP, Verdict.UNDECIDED)
-        names = names_of_kept(result.named(result.having(verdict))) if some else ""
-        counted.append(f"{count:,} {verdict.word}{f' ({names})' if names else ''}")
-    said = f"So far: {', '.join(counted)}."
-    if not guess:
-        return said
-    return " ".join(filter(None, (best_guess(result), said, none_within_yet(result), too_few(result))))
-
-
 def measured(result: Answer) -> str:
     """The arms that an answer is about: all, or those that can be measured."""
     excluded = len(result.excluded)
@@ -566,31 +679,29 @@ def measured(result: Answer) -> str:
 def place(result: Answer) -> str:
     """Return the place of the kept arms: on the front, or not beaten by more than some amount."""
     within, names = margins(result), result.objectives
+    best = best_in(result.metrics[0]) if result.metrics else f"best in {names[0]}"
     if len(names) > 1:
         said = Statement.NEAR_FRONT(within=within) if within else Statement.ON_FRONT(names=joined(names))
     elif within:
         near = amount(allowed(result)[0], result.metrics[0]) if result.metrics else within
-        said = Statement.AS_NEAR_BEST(name=names[0], within=near)
+        said = Statement.AS_NEAR_BEST(best=best, within=near)
     else:
-        said = Statement.AS_BEST(name=names[0])
+        said = Statement.AS_BEST(best=best)
     return said + among_those_within(result)
 
 
-def best_guess(result: Answer) -> str | None:
-    """The front by the estimates alone, as a guess; None where an arm is kept, or nothing was measured."""
-    names = result.best_guess
-    return f"Best guess, without any promise: {listed(names)}." if names else None
-
-
 def too_few(result: Answer) -> str | None:
-    """Return how many pulls a result without a kept arm lacks; None where it lacks others, or a warning says so."""
-    guess, certificate = result.guess, result.certificate
-    if guess is None or guess.first is None or guess.whole is None or certificate.confidence is None:
+    """Return that there are too few measurements for any arm to be certain, and how many are needed; None if enough."""
+    few = result.noticed(TooFewPulls) or result.noticed(TooFewClusters)
+    guess, pulls = result.guess, result.pulls_per_arm[result.verdict_codes != Verdict.EXCLUDED]
+    if few is not None and few.arms == few.of and few.first is not None:
+        most, first, whole = few.most, few.first, few.whole
+    elif guess is not None and guess.first is not None and guess.whole and len(pulls) and pulls.max() < guess.first:
+        most, first, whole = int(pulls.max()), guess.first, guess.whole
+    else:
         return None
-    pulls = result.pulls_per_arm[result.verdict_codes != Verdict.EXCLUDED]
-    if any(isinstance(each, TooFewPulls | TooFewClusters) for each in result.notices):
-        return None
-    if not len(pulls) or pulls.max() >= guess.whole:
-        return None
-    said = least_pulls(certificate.contamination, guess.first, guess.whole)
-    return f"{said[0].upper()}{said[1:]}; these have {int(pulls.max()):,} at most."
+    each = f"{runs(result, most)} each"
+    if isinstance(few, TooFewClusters):
+        each = f"{most:,} different {joined(list(map(repr, few.columns)))} each"
+    also = f" ({whole:,} before all intervals are bounded)" if whole is not None and whole > first else ""
+    return Statement.TOO_FEW(each=each, are="is" if most == 1 else "are", first=f"{first:,}") + also

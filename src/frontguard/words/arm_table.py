@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 from functools import lru_cache
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from frontguard._common.typing import Bools, Ints
-from frontguard.objectives import Objective
+from frontguard._common.typing import Bools, Floats, Ints
+from frontguard.objectives import Objective, parse_tolerance
 from frontguard.phrases import (
     MOST_NAMES,
     at_least,
@@ -75,7 +76,19 @@ def names_in_short(names: Sequence[str], most: int = MOST_NAMES) -> str:
     >>> names_in_short(["x128", "x1024", "x64"], 2)
     'x64, x128 … and 1 more'
     """
-    return listed(sorted(names, key=natural) if len(names) <= MOST_SORTED else names, most)
+    return listed(list(map(said_name, sorted(names, key=natural) if len(names) <= MOST_SORTED else names)), most)
+
+
+_ODD = re.compile(r"[-+.,0-9%]+|.*, .*|keep|dropped|none")  # what a sentence would not show to be a name
+
+
+def said_name(name: str) -> str:
+    """A name as a sentence has it: quoted where it could be read as something else.
+
+    >>> said_name("gzip -9"), said_name("9"), said_name("a, b")
+    ('gzip -9', "'9'", "'a, b'")
+    """
+    return f"'{name}'" if _ODD.fullmatch(name) else name
 
 
 @lru_cache(maxsize=4)  # a view that is drawn twice a second has the same arms every time
@@ -162,58 +175,112 @@ class ArmTable(NamedTuple):
 
 
 def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = True) -> ArmTable:
-    """Return the table of these arms, in units; `deciders` decide verdicts; of a list, arms to take instead as well."""
-    failed, profile = result.failed_per_arm, None if result.log is None else result.log.profile
-    chosen = np.asarray(arms, np.int64)
+    """Return the table of these arms, in this order; the answer is in the units of its metrics.
+
+    `deciders` adds which arm decides a verdict; where the goal is the list, which one to take instead of a dropped arm.
+    """
+    chosen, profile = np.asarray(arms, np.int64), None if result.log is None else result.log.profile
     verdicts = [Verdict(code) for code in result.verdict_codes[chosen].tolist()]
-    columns = [ArmColumn("arm", "arm"), ArmColumn("verdict", "verdict")]
-    cells = [
-        [ArmCell(result.arms[arm]) for arm in chosen.tolist()],
-        [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts],
+    made = [
+        (ArmColumn("arm", "arm"), [ArmCell(result.arms[arm]) for arm in chosen.tolist()]),
+        (ArmColumn("verdict", "verdict"), [ArmCell(verdict.word, float(_RANK[verdict])) for verdict in verdicts]),
+        *_of_metrics(result, chosen),
+        *_of_pulls(result, chosen),
     ]
-    for d, metric in enumerate(result.metrics):
-        ends = "" if metric.exact else " [low, high]"
-        columns.append(ArmColumn(f"m{d}", metric.name, f"{metric.statistic_word}{ends}", number=True))
-        cells.append(estimate_cells(result, d, chosen))
-    for q, gate in enumerate(() if result.limits is None else result.limits.gates):
-        columns.append(ArmColumn(f"limit{q}", str(gate), "[low, high]"))
-        cells.append(limit_cells(result, q, chosen))
-    columns.append(ArmColumn("pulls", "pulls", number=True))
-    cells.append([ArmCell(f"{pulls:,}", float(pulls)) for pulls in result.pulls_per_arm[chosen].tolist()])
-    if failed.any():
-        columns.append(ArmColumn("failed", "failed", number=True))
-        cells.append([ArmCell(f"{count:,}" if count else "", float(count)) for count in failed[chosen].tolist()])
     if result.goal == "list" and result.certificate.confidence is not None:
-        columns.append(ArmColumn("instead", "take instead"))
-        cells.append([ArmCell(result.arms[k] if k >= 0 else "") for k in result.replaced_by(chosen).tolist()])
+        made.append((ArmColumn("instead", "take instead"), _instead(result, chosen)))
     elif deciders:
-        columns.append(ArmColumn("decided by", "decided by"))
-        cells.append(
-            [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in result.decided_by[chosen].tolist()]
-        )
-    if profile is not None:
-        columns.append(ArmColumn("stands up to", "stands up to", "ε", number=True))
-        cells.append([_stands(level, profile.resolution) for level in profile.per_arm[chosen].tolist()])
-    names = [column.name for column in columns]
+        rivals = result.decided_by[chosen].tolist()
+        cells = [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in rivals]
+        made.append((ArmColumn("decided by", "decided by"), cells))
+    if profile is not None and result.certificate.contamination:
+        stands = [_stands(level, profile.resolution) for level in profile.per_arm[chosen].tolist()]
+        made.append((ArmColumn("stands up to", "stands up to", "ε", number=True), stands))
+    columns, table = tuple(column for column, _ in made), zip(*(each for _, each in made), strict=True)
     rows = tuple(
-        ArmRow(arm, verdict, dict(zip(names, row, strict=True)))
-        for arm, verdict, row in zip(chosen.tolist(), verdicts, zip(*cells, strict=True), strict=True)
+        ArmRow(arm, verdict, {column.name: cell for column, cell in zip(columns, row, strict=True)})
+        for arm, verdict, row in zip(chosen.tolist(), verdicts, table, strict=True)
     )
-    key = "" if result.parts is None else visible(str(result.parts))
     left = np.delete(np.arange(len(result.arms)), chosen)
-    rest = f"… and {len(left):,} more: {counts(result, left)}" if len(left) else ""
+    rest = f"… and {counts(result, left)}" if len(left) else ""
     auto = result.question is not None and result.question.contamination == "auto" and profile is not None
-    return ArmTable(tuple(columns), rows, rest, key, auto)
+    return ArmTable(columns, rows, rest, "" if result.parts is None else visible(str(result.parts)), auto)
+
+
+Made = tuple[ArmColumn, list[ArmCell]]
+
+
+def _of_metrics(result: Answer, arms: Ints) -> Iterator[Made]:
+    """What is compared, and what is limited."""
+    for d, metric in enumerate(result.metrics):
+        below = f"{sense(metric)}{'' if metric.exact else ' [low, high]'}"
+        yield ArmColumn(f"m{d}", metric.name, below, number=True), estimate_cells(result, d, arms)
+    for q, gate in enumerate(() if result.limits is None else result.limits.gates):
+        yield ArmColumn(f"limit{q}", str(gate), "[low, high]"), limit_cells(result, q, arms)
+
+
+def direction(metric: Objective) -> str:
+    """Return which way is better, as a sign.
+
+    >>> direction(Objective("seconds", "minimize")), direction(Objective("solved", "maximize"))
+    ('↓', '↑')
+    """
+    return "↓" if metric.minimized else "↑"
+
+
+def sense(metric: Objective) -> str:
+    """Return which way is better, and what counts: "↓ median"."""
+    return f"{direction(metric)} {metric.statistic_word}"
+
+
+def _of_pulls(result: Answer, arms: Ints) -> Iterator[Made]:
+    failed, pulls = result.failed_per_arm, result.pulls_per_arm[arms].tolist()
+    yield ArmColumn("pulls", "pulls", number=True), [ArmCell(f"{each:,}", float(each)) for each in pulls]
+    if failed.any():
+        cells = [ArmCell(f"{count:,}" if count else "", float(count)) for count in failed[arms].tolist()]
+        yield ArmColumn("failed", "failed", number=True), cells
+
+
+def _instead(result: Answer, arms: Ints) -> list[ArmCell]:
+    """Return which kept arm does for each dropped one within tolerance; the value is 0 where it is simply better."""
+    allowed = {metric.name: parse_tolerance(metric.tolerance).amount * (1.0 + 1e-9) for metric in result.metrics}
+    found, cells = result.replacements(arms), []
+    for arm in arms.tolist():
+        by = found.get(result.arms[arm])
+        if by is None or any(by.costs[name] > most for name, most in allowed.items()):
+            cells.append(ArmCell(""))
+        else:
+            outright = not any(by.costs.values()) and any(by.gains.values())
+            cells.append(ArmCell(by.by, 0.0 if outright else 1.0))
+    return cells
 
 
 def estimate_cells(result: Answer, d: int, arms: Ints) -> list[ArmCell]:
     """Estimates of the d-th objective with their intervals, in the metric's units."""
     metric = result.metrics[d]
     inner = result.inner
-    centre = metric.outward(inner.estimates[arms, d]).tolist()
-    low, high = (ends.tolist() for ends in metric.outward_interval(inner.lower[arms, d], inner.upper[arms, d]))
+    centre = metric.outward(inner.estimates[arms, d])
+    low, high = metric.outward_interval(inner.lower[arms, d], inner.upper[arms, d])
     least = 0.0 if metric.relative else -math.inf  # where nothing is known, an interval begins there
-    return [_estimate(*each, least, metric.exact) for each in zip(centre, low, high, strict=True)]
+    place = place_for(low, high)
+    rows = zip(centre.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [_estimate(*each, least, metric.exact, place) for each in rows]
+
+
+def place_for(low: Floats, high: Floats) -> int | None:
+    """Return the decimal place that shows two digits of the narrowest of some intervals, and four of all at most.
+
+    None where they have no width, or where numbers are so large or small that `number` writes them shorter.
+
+    >>> place_for(np.array([0.906, 1.2]), np.array([0.923, 1.4])), place_for(np.array([9e8]), np.array([9.1e8]))
+    (-3, None)
+    """
+    width, ends = high - low, np.abs(np.concatenate([low, high]))
+    width, ends = width[np.isfinite(width) & (width > 0.0)], ends[np.isfinite(ends)]
+    if not len(width) or not 1e-4 <= ends.max() < 1e7:
+        return None
+    largest = math.floor(math.log10(ends.max()))
+    return min(0, max(math.floor(math.log10(width.min())) - 1, largest - 3))
 
 
 def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
@@ -227,11 +294,11 @@ def limit_cells(result: Answer, q: int, arms: Ints) -> list[ArmCell]:
     ]
 
 
-def _estimate(centre: float, low: float, high: float, least: float, exact: bool) -> ArmCell:
+def _estimate(centre: float, low: float, high: float, least: float, exact: bool, place: int | None) -> ArmCell:
     known = low == centre == high and (exact or at_least(low) == at_most(high))
-    interval = "" if known else between(low, high)
+    interval = "" if known else between(low, high, place)
     if math.isfinite(centre):
-        return ArmCell(number(centre), centre, interval)
+        return ArmCell(number(centre) if known else number(centre, place), centre, interval)
     if low > least or math.isfinite(high):  # by what other measurements say
         return ArmCell("", low if low > least else high, interval)
     return ArmCell("not measured")
@@ -304,31 +371,25 @@ def _line(name: str) -> str:
 
 _HEADING = 12  # cells for which the name of a metric makes its column wider than its numbers do
 
-_NAMES_OF = {"instead": "take", "decided by": "by"}  # the columns that have names of arms, and what stands before these
+_READABLE = 24  # cells of a name, before it would lose what it says, and intervals go
+
+_FEW = 6  # rows up to which an interval may stand below its estimate
 
 
-def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Group:
+def on_terminal(made: ArmTable, width: int, elsewhere: str = "", *, every: bool = False) -> Group:
     """The table in so many columns of a terminal, and what it leaves out; `elsewhere` is an option that gives all.
 
     Each arm has its estimates, how it stands to limits, and its verdict with the arm that decides it, or that does for
-    it. Names are shortened in the middle and never vanish. For them intervals move below their estimates, then they go,
-    then who decides, and in the end limits and the last metrics.
+    it. Names are shortened in the middle and never vanish. For them intervals move below their estimates (of a few
+    rows, or with `every`), then they go, then who decides, and in the end limits and the last metrics.
     """
     from rich.console import Group as RichGroup
     from rich.text import Text
 
-    arms = [visible(row.cells["arm"].text) for row in made.rows]
-    rivals = [_rival(row) for row in made.rows]
-    there = [column for column in made.columns if _is_metric(column) or column.name.startswith("limit")]
-    longest = max(map(cells_of, (*arms, *(name for _, name in rivals))), default=0)
-    for intervals, most in product(("beside", "below", "none"), (longest, 40, COMFORTABLE, LEAST)):
-        short = dict(zip(every := [*arms, *(name for _, name in rivals)], fitting_names(every, most), strict=True))
-        columns = [TextColumn.of("arm", [short[name] for name in arms])]
-        columns += [_column(column, made, intervals) for column in there]
-        if made.standing:
-            standing = [row.cells["stands up to"].text for row in made.rows]
-            columns.append(TextColumn.of("up to ε", standing, number=True))
-        columns.append(TextColumn.of("verdict", [f"{said}{short[name]}" for said, name in rivals]))
+    longest = max((cells_of(name) for row in made.rows for name in (_name(row), _rival(row)[1])), default=0)
+    forms = ("beside", "below", "none") if every or len(made.rows) <= _FEW else ("beside", "none")
+    for intervals, most in (*product(forms, (longest, 40, _READABLE)), ("none", COMFORTABLE), ("none", LEAST)):
+        columns = _columns(made, intervals, most)
         if width_of(columns) <= width:
             break
     gone = ["the intervals"] if intervals == "none" else []
@@ -338,36 +399,61 @@ def on_terminal(made: ArmTable, width: int, elsewhere: str = "") -> Group:
         gone += [shortened(each, 40) for each in left]
     notes = [made.rest] if made.rest else []
     notes += [f"not shown: {joined(gone)}"] if gone else []
-    said = f"{'; '.join(notes)}{f' ({elsewhere} has all)' if elsewhere else ''}"
+    said = f"{'; '.join(notes)}{f' ({elsewhere} shows all)' if elsewhere else ''}"
     table = drawn(columns, [COLOURS[row.verdict] for row in made.rows])
     return RichGroup(*table.renderables, *([Text(said)] if notes else []))
 
 
+def _columns(made: ArmTable, intervals: str, most: int) -> list[TextColumn]:
+    """The columns with names in `most` cells, and intervals beside or below estimates, or without them."""
+    names, rivals = [_name(row) for row in made.rows], [_rival(row) for row in made.rows]
+    every = [*names, *(name for _, name in rivals)]
+    short = dict(zip(every, fitting_names(every, most), strict=True))
+    key = made.key if cells_of(made.key) <= COMFORTABLE else ""
+    columns = [TextColumn.of(key or "arm", [short[name] for name in names])]
+    columns += [_metric_column(each, made, intervals) for each in made.columns if _is_metric(each)]
+    for column in made.columns:
+        if column.name.startswith("limit"):
+            cells = tuple((row.cells[column.name].text,) for row in made.rows)
+            columns.append(TextColumn(_of_a_limit(visible(column.heading)), cells))
+    if made.standing:
+        standing = [row.cells["stands up to"].text for row in made.rows]
+        columns.append(TextColumn.of("up to ε", standing, number=True))
+    columns.append(TextColumn.of("verdict", [f"{said}{short[name]}" for said, name in rivals]))
+    return columns
+
+
+def _name(row: ArmRow) -> str:
+    return visible(row.cells["arm"].text)
+
+
 def _rival(row: ArmRow) -> tuple[str, str]:
     """Return what is said of an arm, and the name that follows: who decides it, or does for it; "" without any."""
-    word = row.verdict.word
-    for column, before in _NAMES_OF.items():
-        if row.verdict is not Verdict.KEEP and column in row.cells and row.cells[column].text:
-            return f"{word}, {before} " if before == "take" else f"{word} {before} ", visible(row.cells[column].text)
+    word, instead, rival = row.verdict.word, row.cells.get("instead"), row.cells.get("decided by")
+    if row.verdict is Verdict.KEEP:
+        return word, ""
+    if instead is not None and instead.text:
+        outright = row.verdict is Verdict.MATCHED or instead.value == 0.0
+        return f"{word} by " if outright else f"{word}, take ", visible(instead.text)
+    if rival is not None and rival.text and row.verdict is not Verdict.UNDECIDED:
+        return f"{word} by ", visible(rival.text)
     return word, ""
 
 
-def _column(column: ArmColumn, made: ArmTable, intervals: str) -> TextColumn:
+def _metric_column(column: ArmColumn, made: ArmTable, intervals: str) -> TextColumn:
     cells = [row.cells[column.name] for row in made.rows]
-    if not _is_metric(column):
-        return TextColumn(_of_a_limit(visible(column.heading)), tuple((cell.text,) for cell in cells))
     lines: list[tuple[str, ...]] = [(cell.text or "?",) for cell in cells]
     if intervals == "beside":
         lines = [(cell.full,) for cell in cells]
     elif intervals == "below":
         lines = [(cell.text, cell.beside) for cell in cells]
     names = [visible(each.heading) for each in made.columns if _is_metric(each)]
-    word = column.below.partition(" ")[0]
+    sign, _, word = column.below.removesuffix(" [low, high]").partition(" ")
     below = TextColumn((word,), tuple(lines))
-    widest = max(below.width, min(cells_of(visible(column.heading)), _HEADING))
+    widest = max(below.width - 2, min(cells_of(visible(column.heading)), _HEADING))
     short = dict(zip(names, fitting_names(names, widest), strict=True))[visible(column.heading)]
-    together, room = f"{short}, {word}", _HEADING + 4 if intervals == "beside" else 0
-    heading = [together] if cells_of(together) <= max(widest, room) else [short, word]
+    together, room = f"{short} {sign} {word}", _HEADING + 4 if intervals == "beside" else 0
+    heading = [together] if cells_of(together) <= max(below.width, room) else [f"{short} {sign}", word]
     return TextColumn(tuple(heading), below.cells, number=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -17,56 +17,20 @@ from frontguard.statements import Statement
 from frontguard.verdicts import FEASIBLE, INFEASIBLE, OPEN, Feasibility, Verdict
 from frontguard.words.arm_table import names_in_short
 
+_CHANCE = "each measurement of an arm may be replaced with a probability of up to {eps} (ε), "
+_ANY = "by any value whatever"
 
-class _Wording(NamedTuple):
-    """The wording of a model; {eps} and {attacker} are fields."""
-
-    promised: Statement
-    able: str
-    assumed: str
-
-
-_CHANCE = "{Attacker} attacker: each measurement of an arm may be replaced with a probability of up to {eps} (ε), "
-_SHARE = "Of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, "
-
-
-def _by_chance(how: str) -> _Wording:
-    return _Wording(
-        Statement.BY_CHANCE,
-        "replaces each measurement with probability {eps}",
-        _CHANCE + how,
-    )
-
-
-_WORDINGS = {
-    "oblivious": _by_chance("by values that were chosen beforehand, without having seen any measurement"),
-    "prescient": _by_chance(
-        "by any value whatever, chosen in knowledge of all that was and will be measured; which measurements are "
-        "replaced is left to chance"
-    ),
-    "malicious": _by_chance("by any value whatever, and the attacker chooses which ones after having seen them"),
-    "even-handed": _Wording(
-        Statement.BY_CHANGES,
-        "disturbs each measurement with probability {eps} without knowing whose it is",
-        "Each measurement of an arm may be disturbed with a probability of up to {eps} (ε), by what does not know "
-        "whose it is: runs are in random order, or graders do not see whose answer they grade",
-    ),
-    "share": _Wording(
-        Statement.BY_SHARE,
-        "replaces any {eps} of an arm's measurements",
-        _SHARE + "whichever, by any value whatever; which ones and by what may be chosen after all is measured",
-    ),
+_THREATS = {
+    "oblivious": f"{_CHANCE}by values that were chosen beforehand, without having seen any measurement",
+    "prescient": f"{_CHANCE}{_ANY}, chosen in knowledge of all that was and will be measured; which measurements are "
+    "replaced is left to chance",
+    "malicious": f"{_CHANCE}{_ANY}, and the attacker chooses which ones after having seen them",
+    "even-handed": "each measurement of an arm may be disturbed with a probability of up to {eps} (ε), by what does "
+    "not know whose it is: runs are in random order, or graders do not see whose answer they grade",
+    "share": "of an arm's measurements, however many there are, up to {eps} (ε) may be replaced, whichever, "
+    f"{_ANY}; which ones and by what may be chosen after all is measured",
 }
-_OTHER = _by_chance("by any value whatever")
-
-
-def _said(template: str, threat: str, eps: str) -> str:
-    who = article(threat)
-    return template.format(eps=eps, attacker=who, Attacker=f"{who[0].upper()}{who[1:]}")
-
-
-def _wording(threat: str) -> _Wording:
-    return _WORDINGS.get(threat, _OTHER)
+"""What each threat may do; another one may do what any attacker by chance does."""
 
 
 def against(threat: str, eps: float, by_metric: str = "") -> str:
@@ -79,7 +43,8 @@ def against(threat: str, eps: float, by_metric: str = "") -> str:
     """
     if not eps:
         return Statement.CLEAN()
-    return _wording(threat).promised(eps=percent(eps, ROUND_FLOOR), attacker=article(threat)) + by_metric
+    said = {"even-handed": Statement.BY_CHANGES, "share": Statement.BY_SHARE}.get(threat, Statement.BY_CHANCE)
+    return said(eps=percent(eps, ROUND_FLOOR), attacker=article(threat)) + by_metric
 
 
 def differing(result: Answer) -> dict[str, float]:
@@ -122,9 +87,10 @@ def assumed(threat: str, eps: float, by_metric: str = "") -> str:
     """Return what is assumed of whoever lies, in a sentence or two; `by_metric` is what `in_each` says."""
     if not eps:
         return "No measurement lies: what may be anything (ε) was declared to be 0 for every arm."
+    may = _THREATS.get(threat, _CHANCE + _ANY).format(eps=percent(eps))
     return (
-        f"{_said(_wording(threat).assumed, threat, percent(eps))}{by_metric}. ε holds for every arm by itself: an arm "
-        "with more lies than that is not protected, and neither are those that are compared with it."
+        f"The threat is {threat}: {may}{by_metric}. ε holds for every arm by itself: an arm with more lies than "
+        "that is not protected, and neither are those that are compared with it."
     )
 
 
@@ -134,7 +100,20 @@ def able(threat: str, eps: float) -> str:
     >>> able("share", 0.1)
     "replaces any 10% of an arm's measurements"
     """
-    return _said(_wording(threat).able, threat, percent(eps))
+    share = percent(eps)
+    if threat == "share":
+        return f"replaces any {share} of an arm's measurements"
+    blind = " without knowing whose it is" if threat == "even-handed" else ""
+    return f"{'disturbs' if blind else 'replaces'} each measurement with probability {share}{blind}"
+
+
+def where_lies(threat: str, eps: float) -> str:
+    """Under which attacker something cannot be had.
+
+    >>> where_lies("share", 0.1), where_lies("share", 0.0)
+    ("where an attacker replaces any 10% of an arm's measurements,", 'without lies')
+    """
+    return f"where an attacker {able(threat, eps)}," if eps else "without lies"
 
 
 def what_counts(metrics: Sequence[Objective]) -> str:

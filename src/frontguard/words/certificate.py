@@ -30,7 +30,7 @@ from frontguard.words.asked import (
     what_counts,
     why_by_limits,
 )
-from frontguard.words.comparisons import take_instead, what_best_at
+from frontguard.words.comparisons import take_instead
 
 _VOID = {
     "running": Statement.STILL_RUNNING,
@@ -46,19 +46,18 @@ FAILED_PULL = Statement.FAILED_PULL()
 
 
 def certainty(result: Answer) -> str:
-    """Return how surely an answer holds, and with how many wrong measurements, in a line."""
+    """Return how surely an answer holds, and with how many wrong measurements, without a full stop."""
     certificate, refuted = result.certificate, result.noticed(ContaminationRefuted)
     if certificate.confidence is None or refuted is not None:
-        return Statement.NO_PROMISE(why=REFUTED if refuted else why_void(certificate, result.policy))
-    said = Statement.CERTAINTY if certificate.contamination else Statement.CERTAINTY_IF_CLEAN
+        return Statement.NO_PROMISE(why=REFUTED if refuted else why_void(certificate, result.policy)).rstrip(".")
     sure, eps = percent(certificate.confidence, ROUND_FLOOR), percent(certificate.contamination)
-    looks = "" if result.anytime else Statement.LOOKED_ONCE()
     if result.question is not None and result.question.contamination == "auto":
-        return f"{Statement.CERTAINTY_UNDECLARED(confidence=sure)}{looks}."
+        return Statement.CERTAINTY_UNDECLARED(confidence=sure)
     if each := differing(result):
         shares, rest = at_most_wrong(each)
-        return f"{Statement.CERTAINTY_BY_METRIC(confidence=sure, shares=shares, rest=rest)}{looks}."
-    return f"{said(confidence=sure, eps=eps)}{looks}."
+        return Statement.CERTAINTY_BY_METRIC(confidence=sure, shares=shares, rest=rest)
+    said = Statement.CERTAINTY if certificate.contamination else Statement.CERTAINTY_IF_CLEAN
+    return said(confidence=sure, eps=eps)
 
 
 REFUTED = "measurements contradict what it rests on"
@@ -271,8 +270,11 @@ def _shape(result: Answer) -> str:
 
 
 def effort(found: Answer, where: str = "") -> str:
-    """Return how much was measured, in which time, and where it is stored."""
-    return f"{measured_in_words(found)}{f', saved in {where}' if where else ''}."
+    """Return how much was measured, in which time, and where it is stored; of a log, if it may be read once only."""
+    once = found.study is None and not found.anytime and found.certificate.confidence is not None
+    return (
+        f"{measured_in_words(found)}{Statement.LOOKED_ONCE() if once else ''}{f', saved in {where}' if where else ''}."
+    )
 
 
 def least_found(found: Answer) -> str | None:
@@ -296,7 +298,22 @@ def measured_in_words(found: Answer) -> str:
     failed = f", {found.failed:,} failed" if found.failed else ""
     cost = "" if found.cost is None else f" for {spent_in_words(found.cost, found.state.max_cost)}"
     took = "" if found.study is None else f" in {duration(found.study.seconds)}"
-    return f"{number_of(found.pulls, 'pull')}{took}{cost}{failed}"
+    return f"{runs(found, found.pulls)}{took}{cost}{failed}"
+
+
+def runs(found: Answer, count: int) -> str:
+    """So many runs of a study, or measurements of a log.
+
+    >>> from frontguard import analyze
+    >>> runs(analyze({"arm": ["a"] * 9, "seconds": [1.0] * 9}, minimize="seconds"), 9)
+    '9 measurements'
+    """
+    return number_of(count, unit(found))
+
+
+def unit(found: Answer) -> str:
+    """The noun for what is counted: runs of a study, measurements of a log."""
+    return "measurement" if found.study is None else "run"
 
 
 def spent_in_words(cost: CostSoFar, most: float | None = None) -> str:
@@ -339,15 +356,6 @@ def one_beside_goal(value: float, objective: Objective) -> str:
     return f"{now}, goal {tolerance(objective)}"
 
 
-def objective_in_short(objective: Objective) -> str:
-    """Return what is compared, and which direction is better, for the head of a column.
-
-    >>> objective_in_short(Objective("seconds", "minimize", "5%"))
-    'median, less is better'
-    """
-    return f"{objective.statistic_word}, {'less' if objective.minimized else 'more'} is better"
-
-
 def amount(value: float, objective: Objective) -> str:
     """A difference of a metric in its units, or as a percentage of it where the tolerance is one; rounded up.
 
@@ -365,14 +373,17 @@ def tolerance(objective: Objective) -> str:
 
 
 def amounts_in_words(value: float | Sequence[float], objectives: Sequence[Objective]) -> str:
-    """An amount of each objective.
+    """An amount of each objective, said once where it is the same.
 
-    >>> amounts_in_words((0.02, 0.0), [Objective("seconds", "minimize", "2%"), Objective("size", "minimize")])
-    '2% in seconds and 0 in size'
+    >>> seconds, size = Objective("seconds", "minimize", "2%"), Objective("size", "minimize", "2%")
+    >>> amounts_in_words((0.02, 0.0), [seconds, size]), amounts_in_words(0.02, [seconds, size])
+    ('2% in seconds and 0% in size', '2% in each metric')
     """
     values = value if isinstance(value, Sequence) else (value,) * len(objectives)
-    pairs = zip(values, objectives, strict=True)
-    return joined([f"{amount(v, each)} in {each.name}" for v, each in pairs])
+    each = [amount(v, objective) for v, objective in zip(values, objectives, strict=True)]
+    if len(each) > 1 and len(set(each)) == 1:
+        return f"{each[0]} in each metric"
+    return joined([f"{said} in {objective.name}" for said, objective in zip(each, objectives, strict=True)])
 
 
 def suggested_tolerances(
@@ -418,12 +429,13 @@ def sensible(result: Answer, amounts: Sequence[float]) -> bool:
 
 
 def explanation(result: Answer, i: int) -> str:
-    """Return why an arm has its verdict: the arm that decides it, and in which objectives."""
+    """Return why an arm has its verdict: the arm that decides it, and in which objectives.
+
+    Where the goal is the list, also which arm to take in the place of another.
+    """
     said = _why(result, i)
-    if result.goal != "list":
-        return said
-    more = what_best_at(result, i) if result.verdict(i) is Verdict.KEEP else take_instead(result, i)
-    return f"{said}; {more}" if more else said
+    instead = take_instead(result, i) if result.goal == "list" else None
+    return f"{said}; {instead}" if instead else said
 
 
 def _why(result: Answer, i: int) -> str:

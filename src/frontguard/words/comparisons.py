@@ -11,14 +11,12 @@ import numpy as np
 
 from frontguard._common.typing import Ints
 from frontguard.comparisons.effects import Comparison, Comparisons, Contrast, Effect, Span
-from frontguard.comparisons.picks import PER_CENT, Excelling, Pick, Replacement, Wish
+from frontguard.comparisons.picks import PER_CENT, Pick, Replacement, Wish
 from frontguard.objectives import Objective
 from frontguard.phrases import at_least, at_most, between, joined, number, percent, percentage, rounded_up, visible
 from frontguard.results import Answer
 from frontguard.statements import Statement
-from frontguard.verdicts import Verdict
-from frontguard.words.arm_table import ArmCell, names_in_short, order, shown
-from frontguard.words.asked import among_those_within
+from frontguard.words.arm_table import ArmCell, names_in_short, order, place_for, shown
 from frontguard.words.terminal import TextColumn, titled
 
 if TYPE_CHECKING:
@@ -36,19 +34,20 @@ COLOURS = {
 """How contrasts look on a terminal."""
 
 
-def span_in_words(span: Span) -> str:
+def span_in_words(span: Span, sign: str = "") -> str:
     """An estimate and its interval, with ends rounded outwards; one number where it is known, or nothing bounds it.
 
-    >>> span_in_words(Span(1.0512, 1.0181, 1.0839)), span_in_words(Span(2.0, 2.0, 2.0))
-    ('1.051 [1.018, 1.084]', '2')
+    >>> span_in_words(Span(1.0512, 1.0181, 1.0839)), span_in_words(Span(2.0, 2.0, 2.0), "×")
+    ('1.051 [1.018, 1.084]', '2×')
     >>> span_in_words(Span(1.3, 0.0, float("inf")))
     'about 1.3'
     """
     if span.low in (0.0, -math.inf) and span.high == math.inf:
-        return f"about {number(span.estimate)}"
+        return f"about {number(span.estimate)}{sign}"
     if span.low == span.high == span.estimate:
-        return number(span.estimate)
-    return f"{number(span.estimate)} {between(span.low, span.high)}"
+        return f"{number(span.estimate)}{sign}"
+    place = place_for(np.array([span.low]), np.array([span.high]))
+    return f"{number(span.estimate, place)}{sign} {between(span.low, span.high, place)}"
 
 
 def effect_in_words(arm: str, baseline: str, effect: Effect) -> str:
@@ -238,6 +237,19 @@ _SPOKEN = {
 """How metrics of which less is better are spoken of: as fast; 2.1 times as fast; 2% slower."""
 
 
+_BEST = {_FAST: "fastest", _SMALL: "smallest", _CHEAP: "cheapest"}
+
+
+def best_in(metric: Objective) -> str:
+    """Return what the best arm of a metric is called.
+
+    >>> best_in(Objective("seconds", "minimize")), best_in(Objective("solved", "maximize"))
+    ('fastest', 'best in solved')
+    """
+    spoken = _SPOKEN.get(metric.name.lower()) if metric.minimized else None
+    return f"best in {metric.name}" if spoken is None else _BEST[spoken]
+
+
 def take_instead(result: Answer, arm: int) -> str | None:
     """Return which listed arm to take in the place of one that is not, and what is certain of the two, if any."""
     found = result.replacement(arm)
@@ -272,33 +284,3 @@ def _of_one(metric: Objective, cost: float, gain: float) -> str:
     if metric.relative and times != "1":
         return Statement.AT_LEAST(amount=f"{times} times {better}")
     return Statement.AS_GOOD(what=alike)
-
-
-def what_best_at(result: Answer, arm: int) -> str:
-    """Return what a returned arm is best at, for the reason of its verdict; "" if nothing."""
-    return _best_at(result.best_at(arm), among_those_within(result))
-
-
-def _best_at(found: Sequence[Excelling], scope: str) -> str:
-    certain, seeming = ([each.objective for each in found if each.certain is sure] for sure in (True, False))
-    said = []
-    if certain:
-        said.append(Statement.BEST_IN(names=joined(certain), scope=scope))
-    if seeming:
-        said.append(Statement.SEEMS_BEST_IN(names=joined(seeming), scope=scope))
-    return ", ".join(said)
-
-
-def places_on_list(result: Answer, arms: Ints) -> list[str]:
-    """Return what each of these arms is best at if listed, else which one to take instead, at what cost; or ""."""
-    if result.goal != "list" or result.certificate.confidence is None:
-        return [""] * len(arms)
-    best, instead = result.excelling(arms), result.replacements(arms) if result.metrics else {}
-    scope, said = among_those_within(result), []
-    for arm in arms.tolist():
-        name = result.arms[arm]
-        if result.verdict(arm) is Verdict.KEEP:
-            said.append(_best_at(best.get(name, ()), scope))
-        else:
-            said.append(_instead(instead[name], result.metrics) if name in instead else "")
-    return said

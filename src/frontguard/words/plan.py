@@ -17,7 +17,7 @@ from frontguard.planning.task import Task
 from frontguard.statements import Statement
 from frontguard.studies.settings import Settings
 from frontguard.words.arm_table import names_in_short
-from frontguard.words.asked import able, limit_in_words, never_told, what_counts
+from frontguard.words.asked import limit_in_words, never_told, what_counts, where_lies
 from frontguard.words.certificate import tolerance
 from frontguard.words.terminal import TextColumn, titled
 
@@ -245,15 +245,6 @@ def facts(made: CostPlan) -> list[str]:
         f"Largest contamination: {_up_to(made.safe_up_to)} under every attack, {_up_to(made.possible_up_to)} for any "
         "method.",
     ]
-
-
-def where_lies(threat: str, eps: float) -> str:
-    """Under which attacker something cannot be had.
-
-    >>> where_lies("share", 0.1), where_lies("share", 0.0)
-    ("where an attacker replaces any 10% of an arm's measurements,", 'without lies')
-    """
-    return f"where an attacker {able(threat, eps)}," if eps else "without lies"
 
 
 def below_floor(

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from frontguard.logs.sort import LogProgress
 
 
+LINES, COLUMNS = 24, 80
+"""Of a small terminal, on which the answer on ten arms finds room: warnings that do not are counted."""
+
 GAP = 2
 """Cells between two columns."""
 

@@ -3,46 +3,58 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from frontguard.cli import COMMANDS, options_of
+from frontguard.cli.help import EXAMPLES
 from tests.cli.commands import run
 
 EVERYDAY = 12
-"""Options that come first, beside --help."""
+"""Options that `--help` shows."""
 
 
-def shown(*command: str, cwd: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def shown(*command: str, cwd: Path, monkeypatch: pytest.MonkeyPatch, asked: str = "--help") -> str:
     for name, value in {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
-    ran = run(*command, "--help", cwd=cwd)
+    ran = run(*command, asked, cwd=cwd)
     assert ran.returncode == 0
     return ran.stdout
 
 
-@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=str)
+@pytest.mark.parametrize("asked", ["--help", "--help-all"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_it_fits_and_shows_no_types_of_a_language(
-    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = shown(*command, cwd=tmp_path, monkeypatch=monkeypatch)
+    said = shown(command, cwd=tmp_path, monkeypatch=monkeypatch, asked=asked)
     assert max(map(len, said.splitlines())) <= 80
-    of_options = said.partition("─ Options ─")[2].replace("--help", "", 1).replace("<bool>", "", 1)  # typer's own
-    assert not re.search(r"<\w+>|list\[|\bBOOLEAN\b|\bTEXT\b", of_options)
+    assert not re.search(r"<\w+>|list\[|\bBOOLEAN\b|\bTEXT\b|\(the ", said)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_is_there_and_those_of_everyday_use_come_first(
+def test_a_dozen_options_a_line_each_and_every_one_on_request(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = shown(command, cwd=tmp_path, monkeypatch=monkeypatch)
-    rows = re.findall(r"^│ (--[a-z-]+)", said, re.MULTILINE)
-    assert set(options_of(command).values()) == set(rows) - {"--help"}
-    panels = re.findall(r"╭─ (.+?) ─+╮", said)
-    assert next(panel for panel in panels if panel != "Arguments") == "Options"
-    first = re.findall(r"^│ (--[a-z-]+)", said.partition("─ Options ─")[2].partition("╰")[0], re.MULTILINE)
-    assert len(first) <= EVERYDAY + 1
+    everyday = said.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(everyday) <= EVERYDAY
+    assert all(re.match(r"  -", line) for line in everyday)  # none goes on in a second line
+    of_all = shown(command, cwd=tmp_path, monkeypatch=monkeypatch, asked="--help-all")
+    rows = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", of_all, re.MULTILINE)
+    assert set(options_of(command).values()) == set(rows)
+    assert {option for option in rows if option not in said} == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_two_examples_are_of_the_command_and_have_options_that_are_there(command: str) -> None:
+    given = EXAMPLES[command]
+    assert len(given) == 2
+    assert f"frontguard {command}" in given[0]
+    known = {option for each in COMMANDS for option in options_of(each).values()} | {"--help-all"}
+    assert {word for each in given for word in shlex.split(each) if word.startswith("--")} <= known
 
 
 @pytest.mark.parametrize(

@@ -82,4 +82,4 @@ def test_a_run_counts_what_its_pulls_cost_and_stops_before_its_budget(
     ).items()
     shown = run(*asked, "--max-cost", "150 joules", cwd=tmp_path)
     assert "of 150 joules allowed" in shown.stdout
-    assert "--max-cost" in shown.stdout.split("Next: ")[1]
+    assert "--max-cost" in shown.stdout.split("To decide: ")[1]

@@ -57,9 +57,9 @@ def test_it_certifies_the_front_and_says_so_again_at_once(folder: Path, snapshot
     printed = " ".join(again.stdout.split())
     assert answer["answer"] == snapshot(name="the answer")
     assert printed.startswith(answer["answer"])
-    assert re.search(r"poor .*\[.* beaten, take ", again.stdout)
+    assert re.search(r"poor .*\[.* beaten by ", again.stdout)
     assert re.search(r"95%.* 2%", printed)  # the confidence and the contamination
-    assert f"{answer['pulls']:,} pulls in" in printed
+    assert f"{answer['pulls']:,} runs in" in printed
     assert f"frontguard report {folder / 'toy.db'}" in printed
     assert f"frontguard serve {folder / 'toy.db'}" in printed
     assert told(folder / "toy.db") == stored
@@ -89,7 +89,7 @@ def test_a_budget_ends_it_and_a_larger_one_goes_on(folder: Path) -> None:
     asked = ["toy.toml", "--tolerance", "size=3", "--tolerance", "cost=4%"]
     ran = run(folder, *asked, "--max-pulls", "20")
     assert ran.returncode == 3, ran.stderr
-    suggested = re.search(r"Next: .*--max-pulls ([0-9]+);", " ".join(ran.stdout.split()))
+    suggested = re.search(r"To decide: .*--max-pulls ([0-9]+)\.", " ".join(ran.stdout.split()))
     assert suggested is not None, ran.stdout
     assert int(suggested[1]) > 20
     more = run(folder, *asked, "--max-pulls", "5000", "--json")
@@ -125,7 +125,7 @@ def test_what_cannot_be_reached_is_said_with_what_could_be(folder: Path, snapsho
     ran = run(folder, *asked, "--tolerance", "1%")
     assert ran.returncode == 3, ran.stderr
     assert said(ran.stdout) == snapshot
-    suggested = re.search(r"Next: .*--tolerance ([0-9.]+%)", " ".join(ran.stdout.split()))
+    suggested = re.search(r"To decide: .*--tolerance ([0-9.]+%)", " ".join(ran.stdout.split()))
     assert suggested is not None, ran.stdout
     again = run(folder, *asked, "--tolerance", "1%", "--json")
     assert again.returncode == 3

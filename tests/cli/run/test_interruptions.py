@@ -52,8 +52,8 @@ def test_ctrl_c_waits_for_what_is_under_way_and_the_same_command_goes_on_as_if_i
     assert "Traceback" not in err
     assert not alive_with(str(folder))
     before = told(folder / "toy.db")
-    assert out.startswith(f"Interrupted after {before} pulls.")
-    assert "the same command" in " ".join(out.split()).partition("Next: ")[2]
+    assert f"Interrupted after {before} runs" in " ".join(out.split())
+    assert "the same command" in " ".join(out.split()).partition("To decide: ")[2]
 
     going = begin(folder, *INTERRUPTED, ignoring="HUP")
     until(lambda: told(folder / "toy.db") >= before + 4)

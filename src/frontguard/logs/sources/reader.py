@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.errors import BadArgument, BadInput, NoColumn
+from frontguard.errors import BadArgument, BadInput, NoColumn, Unnamed
 from frontguard.notices import Notice, RowsLeftOut
 from frontguard.phrases import did_you_mean, quoted, shown
 from frontguard.phrases import joined as listed
@@ -269,10 +269,10 @@ class LogTable(ABC):
 def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     """The columns to read of a table that has columns `names`; a missing one is refused with the nearest match."""
     if not request.arm and "arm" not in names:
-        raise BadInput(f"{where}: say which column is the arm; its columns are {quoted(names)}")
+        raise Unnamed(f"{where}: say which column is the arm; its columns are {quoted(names)}")
     arm = request.arm or ("arm",)
     if not request.metrics:
-        raise BadInput(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
+        raise Unnamed(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
     long = {request.metric_column, request.value_column} <= set(names) and not set(request.metrics) & set(names)
     if (request.layout or ("long" if long else "wide")) == "wide":
         picked = Picked("wide", arm, request.metrics)
