@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from frontguard import cli
+
 HEAVY = (
     "numpy",
     "numba",
@@ -110,3 +112,11 @@ def test_too_little_memory_is_a_line_and_a_code_of_its_own(tmp_path: Path) -> No
             preexec_fn=lambda least=memory: resource.setrlimit(resource.RLIMIT_AS, (least << 20, least << 20)),
         )  # fmt: skip
         assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (4, "", 1)
+
+
+def test_ctrl_c_that_python_wraps_while_a_class_is_made_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrapped(asked: list[str]) -> int:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli, "_answered", wrapped)
+    assert cli.run_command() == cli.INTERRUPTED

@@ -53,12 +53,16 @@ def run_command() -> int:
         code = WRONG if getattr(error, "errno", None) == errno.ENAMETOOLONG else BROKEN
     except SystemExit as left:  # rich and typer leave with 1 where nobody reads
         code = UNREAD if isinstance(left.__context__, BrokenPipeError) else BROKEN
-    except BaseException:  # a library's panic is no Exception
-        from traceback import format_exc
+    except BaseException as error:  # a library's panic is no Exception
+        if isinstance(error.__cause__, KeyboardInterrupt):  # met while a class was made, Python wraps it
+            _complain("interrupted")
+            code = INTERRUPTED
+        else:
+            from traceback import format_exc
 
-        _say(format_exc())
-        _complain("this is a fault of frontguard, and the lines above say where: please report them")
-        code = BROKEN
+            _say(format_exc())
+            _complain("this is a fault of frontguard, and the lines above say where: please report them")
+            code = BROKEN
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
