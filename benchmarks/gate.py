@@ -27,7 +27,7 @@ from benchmarks.tables import Row, heading
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.evidence.confidence_sequences import rank_table, read_rank
-from frontguard.evidence.looks import BLOCK, LOOKS, least_sum, looks_until, region_at
+from frontguard.evidence.differences.looks import BLOCK, LOOKS, least_sum, looks_until, region_at
 from frontguard.objectives import Objective
 from frontguard.policies import Certified
 from frontguard.theory.threats import Prescient

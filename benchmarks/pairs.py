@@ -26,8 +26,8 @@ from scipy.stats import binom, t
 from audit.truth import Truth
 from benchmarks.tables import Row, peer
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.discordant import highest_difference
-from frontguard.evidence.pairs import ONE_LOOK_SHARE
+from frontguard.evidence.differences.discordant import highest_difference
+from frontguard.evidence.differences.pairs import ONE_LOOK_SHARE
 from frontguard.objectives import Objective
 from frontguard.studies.study import Study
 from frontguard.theory.threats import Prescient

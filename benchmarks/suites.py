@@ -28,7 +28,7 @@ from benchmarks.tables import Row, heading, peer
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, gate
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.outcomes import Outcome
-from frontguard.evidence.two_sample import region, u_tail
+from frontguard.evidence.differences.two_sample import region, u_tail
 from frontguard.theory.threats import Threat
 
 DELTA, NOISE, SHIFT, TESTS, SLOW = 0.05, 0.01, 0.005, 50, 7

@@ -12,10 +12,10 @@ import pytest
 
 from audit.cells import CELLS, Cell, Rng
 from audit.runner import run_cell
-from frontguard.evidence import apart as independent_arms
 from frontguard.evidence import intervals, readers, statistics
-from frontguard.evidence.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.clusters import ClusterReader
+from frontguard.evidence.differences import apart as independent_arms
+from frontguard.evidence.differences.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.quantiles import log_priors_of
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1

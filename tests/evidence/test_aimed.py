@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.aimed import aimed_mean
+from frontguard.evidence.bets import aimed_mean
 from frontguard.evidence.confidence_sequences import threshold_of
 from tests.support.bets import upper_mean_at
 

@@ -13,7 +13,8 @@ from scipy.special import betainc, betaln
 from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Gaussian, Malicious, Oblivious, Prescient, Share
-from frontguard.evidence.apart import (
+from frontguard.evidence.differences import Compared
+from frontguard.evidence.differences.apart import (
     EQUAL,
     LOWEST,
     NORMAL_PAIRS,
@@ -30,7 +31,7 @@ from frontguard.evidence.apart import (
     refresh_apart,
     shares_of,
 )
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, REFUTED, Compared
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, REFUTED
 from frontguard.evidence.kinds import Statistic
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, NORMAL_MEAN
 from frontguard.pareto.relations import LimitRule

@@ -21,12 +21,13 @@ from scipy.stats import binom, norm
 
 from frontguard import Malicious, Objective, Oblivious, Prescient, Share, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence.apart import Apart
 from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
-from frontguard.evidence.intervals import BEST_HIGH, COLUMNS, HIGH, LOW, Differences
+from frontguard.evidence.differences import Differences, InBlocks
+from frontguard.evidence.differences.apart import Apart
+from frontguard.evidence.differences.pairs import WithinBlocks
+from frontguard.evidence.intervals import BEST_HIGH, COLUMNS, HIGH, LOW
 from frontguard.evidence.normals import NORMAL_WEIGHT
-from frontguard.evidence.pairs import WithinBlocks
 from frontguard.evidence.statistics import KINDS
 from frontguard.policies import Certified
 from frontguard.theory.threats import Threat
@@ -191,7 +192,7 @@ def test_every_statistic_and_design_is_covered() -> None:
     assert set(WORLDS) == {kind.name for kind in KINDS}
     assert {statistic for statistic, *_ in CELLS} == set(WORLDS)
     kinds = {type(made(statistic, design, threat).differences) for statistic, design, threat in CELLS}
-    assert kinds == {Differences, *Differences.__subclasses__()}
+    assert kinds == {Differences, *Differences.__subclasses__(), *InBlocks.__subclasses__()} - {InBlocks}
     assert {design for _, design, _ in CELLS} == set(ASKED)
 
 

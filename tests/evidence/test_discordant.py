@@ -10,7 +10,13 @@ import pytest
 from scipy.stats import binom
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.discordant import highest_difference, highest_probability, most_wins, score_limit, score_of
+from frontguard.evidence.differences.discordant import (
+    highest_difference,
+    highest_probability,
+    most_wins,
+    score_limit,
+    score_of,
+)
 
 LEVELS = (0.025, 0.2)
 

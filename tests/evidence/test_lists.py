@@ -14,7 +14,7 @@ from scipy.stats import binom
 from frontguard import Malicious, Oblivious, Prescient, Share
 from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
 from frontguard.evidence.confidence_sequences import threshold_of
-from frontguard.evidence.lists import counted_on, hidden_at, hits_at_most, most_of_list, unrefuted_list_mean
+from frontguard.evidence.differences.lists import counted_on, hidden_at, hits_at_most, most_of_list, unrefuted_list_mean
 from frontguard.theory.threats import Threat
 from tests.support.bets import upper_mean
 

@@ -12,9 +12,8 @@ from scipy.stats import binom
 
 from frontguard import EvenHanded, Malicious, Oblivious, Prescient, Share
 from frontguard._common.typing import Floats
-from frontguard.evidence.intervals import Compared
-from frontguard.evidence.kinds import Statistic
-from frontguard.evidence.looks import (
+from frontguard.evidence.differences import Compared
+from frontguard.evidence.differences.looks import (
     BLOCK,
     LOOKS,
     MOST_WALKED,
@@ -25,7 +24,8 @@ from frontguard.evidence.looks import (
     spent,
     sum_within,
 )
-from frontguard.evidence.two_sample import refuted_beyond, region
+from frontguard.evidence.differences.two_sample import refuted_beyond, region
+from frontguard.evidence.kinds import Statistic
 from frontguard.theory.threats import Threat
 
 THREATS = [Prescient(0.0), Prescient(0.1), Oblivious(0.2), Malicious(0.1), Share(0.2), EvenHanded(0.1)]

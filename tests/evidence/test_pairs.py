@@ -12,9 +12,10 @@ from scipy.special import logsumexp
 
 from frontguard import Malicious, Objective, Prescient, Share
 from frontguard.evidence.bets import LOG_WEIGHTS, THETAS
-from frontguard.evidence.intervals import COLUMNS, Compared, Sampled
-from frontguard.evidence.lists import hits_at_most
-from frontguard.evidence.pairs import WithinBlocks, pair_rule
+from frontguard.evidence.differences import Compared, Sampled
+from frontguard.evidence.differences.lists import hits_at_most
+from frontguard.evidence.differences.pairs import WithinBlocks, pair_rule
+from frontguard.evidence.intervals import COLUMNS
 from frontguard.evidence.statistics import statistics_of
 from frontguard.theory.threats import Threat
 from tests.support.bets import upper_difference, upper_mean

@@ -11,9 +11,10 @@ from scipy.stats import binom
 
 from frontguard import Certified, Malicious, Objective, Oblivious, Prescient, Share, Study
 from frontguard.evidence.confidence_sequences import rank_table, read_rank, taken_away
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Compared, Differences
-from frontguard.evidence.pairs import MOST_ARMS, SHARE
-from frontguard.evidence.ratios import Ratios
+from frontguard.evidence.differences import Compared, Differences
+from frontguard.evidence.differences.pairs import MOST_ARMS, SHARE
+from frontguard.evidence.differences.ratios import Ratios
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW
 from frontguard.evidence.statistics import statistics_of
 from frontguard.notices import ContaminationRefuted
 from frontguard.theory.threats import Threat

@@ -14,8 +14,7 @@ from scipy.stats import mannwhitneyu
 from frontguard import Objective
 from frontguard._common.typing import Floats
 from frontguard.evidence.clusters import Clustered
-from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.two_sample import (
+from frontguard.evidence.differences.two_sample import (
     check_bounds,
     checkable,
     larger_somewhere,
@@ -27,6 +26,7 @@ from frontguard.evidence.two_sample import (
     u_tail,
     with_suites,
 )
+from frontguard.evidence.measurements import Ordered
 from frontguard.logs.design import clustered_from
 from frontguard.logs.sort import Batch, usable_ranges
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import Prescient, analyze, gate
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
-from frontguard.evidence.two_sample import largest_difference
+from frontguard.evidence.differences.two_sample import largest_difference
 from frontguard.notices import ExactDiffers, TooFewClusters, TooFewPulls
 from frontguard.results import Answer
 from frontguard.words import gate as words

@@ -16,11 +16,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Objective, Oblivious, Prescient, Share, Study, analyze
 from frontguard.errors import BadInput
-from frontguard.evidence import apart as independent_arms
-from frontguard.evidence.apart import STEP, IndependentLog, IndependentReader, lasting_threshold, levels_for
-from frontguard.evidence.pairs import SHARE
+from frontguard.evidence.differences import apart as independent_arms
+from frontguard.evidence.differences.apart import STEP, IndependentLog, IndependentReader, lasting_threshold, levels_for
+from frontguard.evidence.differences.pairs import SHARE
+from frontguard.evidence.differences.two_sample import largest_difference
 from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.two_sample import largest_difference
 from frontguard.logs.sort import sorted_pulls
 from frontguard.theory.threats import Threat
 from frontguard.words.certificate import guarantee

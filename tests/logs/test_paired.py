@@ -11,9 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import Malicious, Objective, Prescient, Share, analyze, gate
 from frontguard.errors import BadInput
-from frontguard.evidence.aimed import aimed_mean
-from frontguard.evidence.discordant import highest_difference
-from frontguard.evidence.pairs import (
+from frontguard.evidence.bets import aimed_mean
+from frontguard.evidence.differences.discordant import highest_difference
+from frontguard.evidence.differences.pairs import (
     HITS_SHARE,
     ONE_LOOK_SHARE,
     SHARE,

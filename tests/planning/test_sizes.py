@@ -11,8 +11,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from frontguard import BadInput, Objective, Question, Study
 from frontguard.comparisons.outcomes import Outcome, outcomes_of_checks
+from frontguard.evidence.differences.two_sample import check_bounds, least_observations
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.two_sample import check_bounds, least_observations
 from frontguard.planning.sizes import FARTHEST_OF_SAMPLES, Way, lost_in, plan_sizes
 from frontguard.planning.task import Pilot
 from tests.support.snapshots import refused

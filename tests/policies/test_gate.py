@@ -13,8 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard import EvenHanded, Malicious, Objective, Prescient, Share
 from frontguard.comparisons.outcomes import Outcome
 from frontguard.errors import BadInput
+from frontguard.evidence.differences.looks import LOOKS
 from frontguard.evidence.kinds import Statistic
-from frontguard.evidence.looks import LOOKS
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT

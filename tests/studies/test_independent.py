@@ -12,7 +12,7 @@ from frontguard import Objective, Oblivious, Study, identify
 from frontguard._common.compiled import INTERPRETED, kernels
 from frontguard.commands.spec import spec_from_arms
 from frontguard.errors import BadInput
-from frontguard.evidence.apart import Apart
+from frontguard.evidence.differences.apart import Apart
 from frontguard.evidence.intervals import COLUMNS
 from frontguard.pareto.relations import LimitRule
 from frontguard.policies import Certified

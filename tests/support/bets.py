@@ -7,9 +7,9 @@ import numpy as np
 from frontguard._common.typing import Floats
 from frontguard.evidence.bets import BETS, THETAS, unrefuted_mean, weights_for
 from frontguard.evidence.confidence_sequences import threshold_of
-from frontguard.evidence.lists import hidden_at
+from frontguard.evidence.differences.lists import hidden_at
+from frontguard.evidence.differences.pairs import PairRule, unrefuted_difference, upper_differences
 from frontguard.evidence.means import highest_rate
-from frontguard.evidence.pairs import PairRule, unrefuted_difference, upper_differences
 
 
 def sums_of_bets(xi: Floats) -> Floats:
@@ -38,7 +38,7 @@ def upper_difference(better: Floats, worse: Floats, taken: int, rule: PairRule) 
     """An upper bound of the difference of two means in [0, 1], by values (n,) on the same blocks; NaN where one failed.
 
     >>> from frontguard import Objective, Prescient
-    >>> from frontguard.evidence.pairs import pair_rule
+    >>> from frontguard.evidence.differences.pairs import pair_rule
     >>> from frontguard.evidence.statistics import statistics_of
     >>> score = Objective("score", "maximize", statistic="mean", bounds=(0, 1))
     >>> rule = pair_rule(Prescient(0.0), statistics_of([score]), pairs=2, delta=0.05)

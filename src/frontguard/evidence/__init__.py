@@ -7,6 +7,7 @@ Read in this order:
 - `samples`, `measurements`: growing samples of many arms in one pool of memory; sorted logs;
 - `kinds`: what a kind of statistic has to say; `quantiles`, `means`, `normals`, `exact`: each of them, live and in a
   log; `statistics`: the list of them;
-- `intervals`, `readers`: the intervals of all arms, live at every number of pulls and of a log; differences of arms;
-- `clusters`, `lists`, `pairs`, `apart`, `two_sample`: measurements that depend on each other, or are compared in pairs.
+- `intervals`, `readers`: the intervals of all arms, live at every number of pulls and of a log; `clusters`: of
+  measurements that depend on each other;
+- `differences`: what two arms say together.
 """

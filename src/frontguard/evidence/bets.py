@@ -6,6 +6,11 @@ over a fixed grid of θ is a supermartingale if values have a mean of at least c
 are all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest
 mean that is not refuted, and each of its steps is a valid bound. For one look at a number of values that was fixed
 before, bets that are of no use for so many are left out.
+
+*Bets that aim* at one number of values, to reach 1/δ' at the last of n and no later, are λ = √(2 log(1 / (δ' W)) /
+(left σ²)), with W the wealth so far, so that the bound is hardly wider than that of normal theory (V. Voráček, F.
+Orabona, "STaR-Bets", 2025). Not all means above a refuted one need be refuted, so each of a fixed grid is looked at,
+from 1 downwards. λ looks at values: these bets count where ε is 0. Proof: docs/theory.md, (ee).
 """
 
 from __future__ import annotations
@@ -130,3 +135,47 @@ def add_bets(sums: Floats, atoms: Floats, weights: Floats, count: int, from_abov
         else:
             for l in range(BETS):  # noqa: E741
                 sums[l] += weights[i] * math.log1p(-THETAS[l] * xi)
+
+
+# Bets that aim at one number of values ------------------------------------------------------------------------------
+
+MOST_AIMED = 200_000
+"""Ordered pairs of arms in all metrics, times n, up to which bets aim: two seconds."""
+
+_GRID = 256.0  # points of the grid, times √n
+_NEARLY_ALL = 0.99  # of the wealth, what a single value may take
+_LEAST_VARIANCE = 1e-6
+
+
+@kernel
+def _refutes(values: Floats, c: float, threshold: float) -> bool:
+    """Whether the wealth of bets against a mean of c or more ever reaches the threshold, its logarithm."""
+    n, total, squares, wealth = values.shape[0], 0.5, 0.5, 0.0  # as if there had been half of a 1 and half of a 0
+    for t in range(n):
+        mean = total / (1 + t)
+        variance = max(_LEAST_VARIANCE, squares / (1 + t) - mean * mean)
+        bet = math.sqrt(2.0 * (threshold - wealth) / ((n - t) * variance))
+        bet = min(bet, _NEARLY_ALL / max(1e-9, 1.0 - c))
+        wealth += math.log1p(bet * (c - values[t]))
+        if wealth >= threshold:
+            return True
+        total += values[t]
+        squares += values[t] * values[t]
+    return False
+
+
+@kernel(over="values")
+def aimed_mean(values: Floats, threshold: float) -> float:
+    """The least mean that values in [0, 1] refute, in their order, with all of the grid above it; 1 if none is.
+
+    >>> import numpy as np
+    >>> round(aimed_mean(np.tile([0.0, 1.0], 50), 3.0), 2)
+    0.59
+    """
+    points = math.ceil(_GRID * math.sqrt(values.shape[0]))
+    found = 1.0
+    for point in range(points, -1, -1):
+        if not _refutes(values, point / points, threshold):
+            break
+        found = point / points
+    return found

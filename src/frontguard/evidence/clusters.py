@@ -260,7 +260,6 @@ class ClusterReader(IntervalReader):
     def _begin(self) -> None:
         self._dependent = np.flatnonzero(self.ordered.dependent[self._arms])  # places among the arms that are read ...
         self._in_log = self._arms[self._dependent]  # ... and in the log
-        self._threshold = threshold_of(self._share)
         for objective, each in zip(self.objectives, self.statistics, strict=True):
             if each.kind not in (QUANTILE, BOUNDED_MEAN, EXACT):
                 known = " (by sigma)" if objective.sigma is not None else ""
@@ -274,7 +273,7 @@ class ClusterReader(IntervalReader):
         """For both ends of each objective's interval, the clusters before which it is not bounded; None for never."""
         if not len(self._dependent):
             return super().first_bounded(threat)
-        found: list[int | None] = []
+        found, threshold = list[int | None](), threshold_of(self._shares.each)
         for d, each in enumerate(self.statistics):
             if each.kind == EXACT:
                 found += [1, 1]
@@ -283,53 +282,62 @@ class ClusterReader(IntervalReader):
             times, less = own.surviving
             for level in (each.level, 1.0 - each.level):
                 kept = times - less if each.kind == BOUNDED_MEAN else own.keep(level)
-                fewest = first_useful_clusters(kept, self._threshold, own.taken, _FARTHEST)
+                fewest = first_useful_clusters(kept, threshold, own.taken, _FARTHEST)
                 found.append(int(fewest) if fewest >= 0 else None)
         return found
 
-    def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
-        """The intervals with those of arms with clusters of several rows in place of what ranks say."""
-        if not len(self._dependent):
-            return intervals
-        intervals, pulls = replace(intervals, estimates=intervals.estimates.copy()), self.pulls[self._dependent]
-        times = look.pulls[self._dependent] / pulls
+    def _ends(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
+        """Both ends, of arms with clusters of several rows in place of what ranks say.
+
+        Where more pulls are foreseen, they are in so many more clusters like those that there are.
+        """
+        lower, upper = super()._ends(look, share)
+        some, threshold = self._dependent, threshold_of(share)
+        pulls, times = self.pulls[some], look.pulls[some] / self.pulls[some]
         for d, each in enumerate(self.statistics):
-            if each.kind == EXACT:
-                continue
-            ends, threat = self._quantile if each.kind == QUANTILE else self._mean, look.threat.of(d)
-            low, high = ends(d, threat, taken_away_each(threat.taken, pulls), times)
-            intervals.lower[self._dependent, d], intervals.upper[self._dependent, d] = low, high
-            # Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
-            # (`outside`, which is said).
-            some = intervals.estimates[self._dependent, d]
-            intervals.estimates[self._dependent, d] = np.where(np.isfinite(some), np.clip(some, low, high), some)
-        return intervals
+            if each.kind != EXACT and len(some):
+                ends, threat = self._quantile if each.kind == QUANTILE else self._mean, look.threat.of(d)
+                taken = taken_away_each(threat.taken, pulls)
+                lower[some, d], upper[some, d] = ends(d, threat, threshold, taken, times)
+        return lower, upper
+
+    def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
+        """The intervals with estimates within them.
+
+        Estimates count all rows alike: where sizes differ wildly, one may lie beyond what the clusters allow
+        (`outside`, which is said).
+        """
+        estimates, some = intervals.estimates.copy(), self._dependent
+        for d in [d for d, each in enumerate(self.statistics) if each.kind != EXACT]:
+            known = some[np.isfinite(estimates[some, d])]
+            estimates[known, d] = np.clip(estimates[known, d], intervals.lower[known, d], intervals.upper[known, d])
+        return replace(intervals, estimates=estimates)
 
     def _layout(self, d: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
         metric, log = self.kinds[d].metric, self.ordered
         return log.owners[metric], log.starts[metric], log.sizes, log.begins, self._in_log
 
-    def _quantile(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+    def _quantile(self, d: int, threat: Threat, threshold: float, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of a quantile."""
         objective, level, metric = self.objectives[d], self.statistics[d].level, self.kinds[d].metric
         values, starts = self.ordered.values[metric], self.ordered.starts[metric, :-1][self._in_log]
         ends = []
         for above, kept in ((False, threat.keep(level)), (True, threat.keep(1.0 - level))):
             backwards = above != objective.minimized  # what is inner low of a minimised metric is high of the metric
-            at = bounding_places(*self._layout(d), kept, self._threshold, taken, times, backwards)
+            at = bounding_places(*self._layout(d), kept, threshold, taken, times, backwards)
             end = np.full(len(at), np.inf if above else -np.inf)
             known = at >= 0
             end[known] = objective.inward(values[(starts + at)[known]])
             ends.append(end)
         return ends[0], ends[1]
 
-    def _mean(self, d: int, threat: Threat, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
+    def _mean(self, d: int, threat: Threat, threshold: float, taken: Ints, times: Floats) -> tuple[Floats, Floats]:
         """The inner intervals of the mean of values with bounds."""
         objective, kind = self.objectives[d], self.kinds[d]
         assert isinstance(kind, BoundedMean)
         observed = objective.observed(self.ordered.values[kind.metric])
         left = [
-            highest_cluster_means(observed, *self._layout(d), self._threshold, taken, times, from_above)
+            highest_cluster_means(observed, *self._layout(d), threshold, taken, times, from_above)
             for from_above in (objective.minimized, not objective.minimized)
         ]
         return kind.inner_ends(threat, np.stack(left, axis=1))

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.discordant import highest_probability, most_wins, score_of
-from frontguard.evidence.looks import BLOCK, LOOKS, least_sum, looks_until, region_at
+from frontguard.evidence.differences.discordant import highest_probability, most_wins, score_of
+from frontguard.evidence.differences.looks import BLOCK, LOOKS, least_sum, looks_until, region_at
+from frontguard.evidence.differences.two_sample import MOST_EXACT, refuted_beyond, region, u_tail
 from frontguard.evidence.means import highest_rate
-from frontguard.evidence.two_sample import MOST_EXACT, refuted_beyond, region, u_tail
 from frontguard.theory.threats import Threat
 
 OFTEN = 0.8

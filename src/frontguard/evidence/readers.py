@@ -12,7 +12,6 @@ never to all. For another ε only ranks change, and of a mean only what keep mak
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Self
 
@@ -61,22 +60,19 @@ class IntervalReader:
             for objective, each in zip(self.objectives, self.statistics, strict=True)
         ]
         self._centres: tuple[Floats, Floats, Floats] | None = None
-        self._share_out(delta)
-
-    def _share_out(self, delta: float) -> None:
         self._delta = delta
-        arms, delta = max(1, len(self.ordered.pulls)), self.of_intervals * checked_delta(delta)
-        shares = shares_of_ends(delta, arms, self.statistics, one_best=self._one_best)
-        self._of_best: IntervalReader | None = None  # of upper ends that hold of the best arm
-        if shares.best:
-            self._share = shares.best
-            self._begin()
-            self._of_best = copy(self)
-        self._share = shares.each
         self._begin()
+        delta = self.of_intervals * checked_delta(delta)
+        self._shares = shares_of_ends(delta, max(1, len(ordered.pulls)), self.statistics, one_best=one_best)
 
     def _begin(self) -> None:
         """Prepare what the design of the log says beside the intervals of rows, or refuse it."""
+
+    def _ends(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
+        """Both ends (n, M) of intervals, each of which is false with probability `share` at most."""
+        each = [kind.interval(look.of(d), share) for d, kind in enumerate(self.kinds)]
+        lower, upper = (np.stack(ends, axis=1) for ends in zip(*each, strict=True))
+        return lower, upper
 
     def _designed(self, intervals: ArmIntervals, look: LogLook) -> ArmIntervals:
         """The intervals as the design of the log has them, and what it says beside them."""
@@ -89,7 +85,7 @@ class IntervalReader:
 
     def first_bounded(self, threat: Threat) -> list[int | None]:
         """For both ends of each objective's interval, the good pulls before which it is not bounded; None for never."""
-        return [end for d, kind in enumerate(self.kinds) for end in kind.first_of_log(threat.of(d), self._share)]
+        return [end for d, kind in enumerate(self.kinds) for end in kind.first_of_log(threat.of(d), self._shares.each)]
 
     def read(self, threat: Threat) -> ArmIntervals:
         """The intervals under this threat model."""
@@ -129,13 +125,10 @@ class IntervalReader:
         return np.isfinite(estimates) & ((estimates < intervals.lower) | (estimates > intervals.upper))
 
     def _with_ends(self, look: LogLook, centres: tuple[Floats, Floats, Floats]) -> ArmIntervals:
-        lower, upper = np.empty(centres[0].shape), np.empty(centres[0].shape)
-        for d, kind in enumerate(self.kinds):
-            lower[:, d], upper[:, d] = kind.interval(look.of(d), self._share)
-        found = self._designed(ArmIntervals(lower, upper, *centres), look)
-        if self._of_best is None:
+        found = self._designed(ArmIntervals(*self._ends(look, self._shares.each), *centres), look)
+        if not self._shares.best:
             return found
-        best = self._of_best._with_ends(look, centres).upper
+        _, best = self._ends(look, self._shares.best)
         # An arm whose interval were empty is not the best.
         return replace(found, best=np.clip(best, found.lower, found.upper))
 

@@ -11,12 +11,12 @@ import numpy as np
 from frontguard._common.machine import side_by_side
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.outcomes import LeastFound
-from frontguard.evidence.apart import IndependentLog, IndependentReader
 from frontguard.evidence.clusters import Clustered, ClusterReader
+from frontguard.evidence.differences.apart import IndependentLog, IndependentReader
+from frontguard.evidence.differences.pairs import PairedLog, PairReader
 from frontguard.evidence.exact import ExactValue
 from frontguard.evidence.intervals import ArmIntervals, first_and_whole
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.pairs import PairedLog, PairReader
 from frontguard.evidence.readers import IntervalReader
 from frontguard.logs.checks import refuse_ties
 from frontguard.logs.design import in_pairs

@@ -1,9 +1,9 @@
 """The design of a log: which of its rows are one observation, and which arms are compared in pairs.
 
 *Clusters* (of a process, a host, a day): rows of one arm and cluster are one observation (`evidence.clusters`).
-*Blocks* (items, seeds, days): two arms are compared on the blocks that both have (`evidence.pairs`); one that an arm
+*Blocks* (items, seeds, days): two arms are compared on the blocks that both have (`differences.pairs`); one that an arm
 has no row of counts as failed unless chance decided that. Of a finite list, intervals are those of its mean
-(`evidence.lists`), in an order that is drawn here. *Independent* arms are compared in pairs without any.
+(`differences.lists`), in an order that is drawn here. *Independent* arms are compared in pairs without any.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from frontguard._common.machine import available_memory
 from frontguard._common.typing import Codes, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.clusters import Clustered
-from frontguard.evidence.lists import hidden_share
+from frontguard.evidence.differences.lists import hidden_share
+from frontguard.evidence.differences.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta, pairs_of
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.pairs import MOST_ARMS, PairedLog, check_counted, hits_delta, pairs_of
 from frontguard.evidence.statistics import statistics_of
 from frontguard.logs.sort import TRUTHS, ArmNames, Batch, Clock, by_arm
 from frontguard.notices import AbsentPairs, InPairs, Notice, UnevenRepeats

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from frontguard._common.secrets import without_password
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadInput
-from frontguard.evidence.apart import IndependentLog
+from frontguard.evidence.differences.apart import IndependentLog
+from frontguard.evidence.differences.pairs import pairs_of
 from frontguard.evidence.measurements import Ordered
-from frontguard.evidence.pairs import pairs_of
 from frontguard.evidence.statistics import shares_of_ends, statistics_of
 from frontguard.logs.answer import MOST_PROFILED, answer, goal_of, interval_reader, mean_front, means
 from frontguard.logs.checks import UnusableCheck

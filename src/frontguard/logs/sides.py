@@ -32,13 +32,8 @@ from frontguard.comparisons.outcomes import (
 )
 from frontguard.errors import BadArgument, BadInput
 from frontguard.evidence.clusters import Clustered
-from frontguard.evidence.intervals import ArmIntervals, first_and_whole
-from frontguard.evidence.measurements import ComparedLog, Ordered
-from frontguard.evidence.pairs import PairedLog, PairReader
-from frontguard.evidence.power import SampleTest
-from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.statistics import noisy, statistic_of
-from frontguard.evidence.two_sample import (
+from frontguard.evidence.differences.pairs import PairedLog, PairReader
+from frontguard.evidence.differences.two_sample import (
     CheckBounds,
     check_bounds,
     checkable,
@@ -47,6 +42,11 @@ from frontguard.evidence.two_sample import (
     sample_quantiles,
     with_suites,
 )
+from frontguard.evidence.intervals import ArmIntervals, first_and_whole
+from frontguard.evidence.measurements import ComparedLog, Ordered
+from frontguard.evidence.power import SampleTest
+from frontguard.evidence.readers import IntervalReader
+from frontguard.evidence.statistics import noisy, statistic_of
 from frontguard.logs.analyze import AskedOfLog, Asking, sorted_rows, split
 from frontguard.logs.answer import as_designed, exact_differs, inner_of, interval_reader, kept_by, sizes_matter, too_few
 from frontguard.logs.checks import in_clusters, measured_between, refuse_ties

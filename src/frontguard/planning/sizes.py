@@ -17,7 +17,7 @@ import numpy as np
 
 from frontguard._common.checks import checked_count
 from frontguard.errors import BadArgument
-from frontguard.evidence.pairs import ONE_LOOK_SHARE
+from frontguard.evidence.differences.pairs import ONE_LOOK_SHARE
 from frontguard.evidence.power import FARTHEST, OFTEN, SampleTest, fewest, least_of_pairs, least_of_rates
 from frontguard.evidence.statistics import statistic_of
 from frontguard.objectives import Objective, differences_in_units, parse_tolerance

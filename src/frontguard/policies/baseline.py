@@ -3,7 +3,7 @@
 Two things differ from the other goals, for the sake of machines that drift while they measure (docs/theory.md, (y)).
 Intervals are not intersected with earlier ones, of which a drift would leave less than is true. And the baseline and
 all open candidates get equally many pulls in every batch, in random order, so that drift hits them alike. What is
-certain once is kept. Where two samples tell (`evidence.looks`), they do, in place of intervals (`BySamples`).
+certain once is kept. Where two samples tell (`differences.looks`), they do, in place of intervals (`BySamples`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.comparisons.effects import Intervals
 from frontguard.comparisons.outcomes import Outcome, outcomes_between, outcomes_of_checks
 from frontguard.errors import BadArgument
-from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR, Differences
-from frontguard.evidence.looks import TwoSamples, looks_until
+from frontguard.evidence.differences import Differences
+from frontguard.evidence.differences.looks import TwoSamples, looks_until
+from frontguard.evidence.differences.two_sample import CheckBounds
+from frontguard.evidence.intervals import COLUMNS, ESTIMATE, HIGH, HIGH_FLOOR, LOW, LOW_FLOOR
 from frontguard.evidence.power import SampleTest
-from frontguard.evidence.two_sample import CheckBounds
 from frontguard.pareto.relations import CERTIFIED, UNREACHABLE, LimitRule, Standing, keeping_of
 from frontguard.pareto.sampling import WEARY, keep_to_budget
 from frontguard.verdicts import Verdict

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from frontguard._common.checks import checked_count, checked_delta, one_for_each, real_number
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput, OutOfTurn
+from frontguard.evidence.differences import Compared, Sampled, evidence_of
+from frontguard.evidence.differences.looks import TwoSamples, next_look
 from frontguard.evidence.intervals import (
     BEST_HIGH,
     COLUMNS,
@@ -24,17 +26,13 @@ from frontguard.evidence.intervals import (
     LOW,
     REFUTED,
     ArmIntervals,
-    Compared,
-    Sampled,
     checked_statistics,
-    evidence_of,
     first_and_whole,
     first_bounded,
     refresh_all,
     refute,
 )
 from frontguard.evidence.kinds import LARGEST, Statistic
-from frontguard.evidence.looks import TwoSamples, next_look
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, statistics_of
 from frontguard.limits import Gate, Limit, columns_for, parse_limits
 from frontguard.notices import ContaminationRefuted, Notice, SpreadRefuted

@@ -22,8 +22,9 @@ from frontguard._common.compiled import KernelEntry, KernelValue, entry, kernel
 from frontguard._common.machine import usable_cores
 from frontguard._common.typing import Floats, Ints
 from frontguard.errors import BadArgument
-from frontguard.evidence.apart import Apart, ApartRule, refresh_apart
-from frontguard.evidence.intervals import Differences, refresh
+from frontguard.evidence.differences import Differences
+from frontguard.evidence.differences.apart import Apart, ApartRule, refresh_apart
+from frontguard.evidence.intervals import refresh
 from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.samples import Samples, Table, empty_pool, empty_table, median, push, push_one, reserve, take
 from frontguard.evidence.statistics import QUANTILE

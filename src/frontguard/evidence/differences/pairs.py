@@ -1,8 +1,8 @@
 """Differences within pairs: arms that were measured on the same item, seed or block; docs/theory.md, (s).
 
-Of the r-th block V_r = (1 + Y_{j,r} − Y_{i,r}) / 2 is bet on, in place of values (`evidence.bets`, or `evidence.lists`
-where blocks are the items of a finite list). In a log that is looked at once, values that are all 0 or 1 have an exact
-bound (`evidence.discordant`), and bets on others aim at the number of blocks where nobody lies (`evidence.aimed`).
+Of the r-th block V_r = (1 + Y_{j,r} − Y_{i,r}) / 2 is bet on, in place of values (`evidence.bets`, or
+`differences.lists` where blocks are the items of a finite list). In a log that is looked at once, values that are all 0 or 1 have an exact
+bound (`differences.discordant`), and bets on others aim at the number of blocks where nobody lies (`evidence.bets`).
 
 Blocks are counted in their order, up to the first that is not back: bounds hold at every number of them. A failed
 measurement may have been anything. A study keeps values by block (`WithinBlocks`); in a log rows of one arm and block
@@ -14,21 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument, BadInput
-from frontguard.evidence.aimed import MOST_VALUES, aimed_mean
-from frontguard.evidence.bets import BETS, add_bets, unrefuted_mean, weights_for
+from frontguard.evidence.bets import BETS, MOST_AIMED, add_bets, aimed_mean, unrefuted_mean, weights_for
 from frontguard.evidence.clusters import Clustered, ClusterReader
 from frontguard.evidence.confidence_sequences import taken_away_each, threshold_of
-from frontguard.evidence.discordant import MOST_WORK, highest_difference, score_limit, score_of
-from frontguard.evidence.intervals import COLUMNS, ArmIntervals, Blocks, Compared, Differences, Sampled
-from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
-from frontguard.evidence.lists import (
+from frontguard.evidence.differences import Compared, InBlocks, Sampled
+from frontguard.evidence.differences.discordant import MOST_WORK, highest_difference, score_limit, score_of
+from frontguard.evidence.differences.lists import (
     NEVER,
     counted_on,
     hidden_share,
@@ -37,10 +35,12 @@ from frontguard.evidence.lists import (
     refresh_lists,
     unrefuted_list_mean,
 )
+from frontguard.evidence.differences.two_sample import CheckBounds
+from frontguard.evidence.intervals import COLUMNS, ArmIntervals
+from frontguard.evidence.kinds import RELATIVE, SLOPE, IntervalRule, LogLook, Statistic, inner_of_mean
 from frontguard.evidence.measurements import ComparedLog
 from frontguard.evidence.power import least_of_pairs
 from frontguard.evidence.statistics import BOUNDED_MEAN, EXACT, kinds_and_scales, noisy
-from frontguard.evidence.two_sample import CheckBounds
 from frontguard.notices import InPairs, Notice
 from frontguard.theory.threats import Threat
 
@@ -111,27 +111,25 @@ def pair_rule(
     return PairRule(usable, reach, threshold, surviving, threat.taken, items, hits, one_look)
 
 
-class WithinBlocks(Differences):
+class WithinBlocks(InBlocks):
     """Differences within blocks: the r-th measurements of all arms are of the same item, seed or day.
 
     `items`: blocks are the items of a finite list with so many, drawn at random, and what counts are means over the
-    list, of which the intervals are then as well (`evidence.lists`).
+    list, of which the intervals are then as well (`differences.lists`).
     """
 
     columns = 1
-    in_blocks = True
 
     def __init__(
         self, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float, items: int = 0
     ) -> None:
-        super().__init__(compared)
+        super().__init__(compared, len(statistics))
         if compared.arms > MOST_ARMS:
             raise BadInput(
                 f"pairs are looked at for up to {MOST_ARMS} arms; got {compared.arms}: leave pairs and items away"
             )
         check_counted(statistics if items else statistics[: compared.objectives], items)
         self.items = items
-        self._width = len(statistics)
         chance = items > 0 and threat.eps > 0.0 and threat.taken == 0.0
         self.of_intervals = (1.0 - SHARE) * (1.0 - HITS_SHARE if chance else 1.0)
         own = [threat.of(d) for d in range(len(statistics))]
@@ -156,25 +154,13 @@ class WithinBlocks(Differences):
         means = rule.kinds == BOUNDED_MEAN
         return rule._replace(thresholds=np.where(means, NEVER, rule.thresholds))
 
-    def begin(self) -> None:
-        """Forget all measurements."""
-        self.blocks = Blocks(self._width, self.compared.arms)
-
-    def copy(self) -> Self:
-        """Return the same evidence, to go on with by itself."""
-        other = super().copy()
-        other.blocks = self.blocks.copy()
-        return other
-
     def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
         """Put values (n, C) of arms where their blocks are."""
-        if not len(arms):
-            return
-        last = int(reps.max())
-        if reps.min() < 1 or (self.items and last > self.items):
+        last = int(reps.max(initial=1))
+        if reps.min(initial=1) < 1 or (self.items and last > self.items):
             wanted = f"from 1 to {self.items}" if self.items else "from 1"
             raise BadInput(f"reps must be {wanted}; got {int(reps.min())} to {last}")
-        self.blocks.add(arms, reps, values)
+        super().add(arms, reps, values)
 
     def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences, and the intervals of a list, up to date; return whether one was found false."""
@@ -347,12 +333,9 @@ class PairReader(ClusterReader):
 
     ordered: PairedLog
 
-    def _share_out(self, delta: float) -> None:
-        self.of_intervals = 1.0 - self.ordered.of_pairs
-        super()._share_out(delta)
-
     def _begin(self) -> None:
         super()._begin()
+        self.of_intervals = 1.0 - self.ordered.of_pairs
         check_counted(self.statistics, self.ordered.items, [each.name for each in self.objectives])
         self._left: dict[tuple[float, ...], Floats] = {}  # (n, n) by objective and how far is foreseen: for all ε
         self._values: dict[int, tuple[Floats, Floats]] = {}
@@ -393,7 +376,7 @@ class PairReader(ClusterReader):
         if self._truths(d, rule):
             return compare_truths(most, least, self._have, arms, taken, times, rule)
         once = np.zeros(1)
-        if rule.one_look and not rule.items and self._pairs(rule) * self._have.shape[1] <= MOST_VALUES:
+        if rule.one_look and not rule.items and self._pairs(rule) * self._have.shape[1] <= MOST_AIMED:
             once = compare_once(most, least, self._have, arms, times, rule)
             if threat.eps == 0.0:
                 return once
@@ -484,7 +467,7 @@ class PairReader(ClusterReader):
     def _put_list_intervals(self, intervals: ArmIntervals, threat: Threat) -> None:
         """Put the intervals of means over the list in the place of those of a law."""
         chance = threat.eps > 0.0 and threat.taken == 0.0  # which decides then how many items were replaced
-        threshold = threshold_of(self._share * (1.0 - HITS_SHARE if chance else 1.0))
+        threshold = threshold_of(self._shares.each * (1.0 - HITS_SHARE if chance else 1.0))
         for d, each in enumerate(self.statistics):
             if each.kind != BOUNDED_MEAN:
                 continue

@@ -5,7 +5,7 @@ levels, a prior that fits many pulls, and never less than e^`LOWEST`; *means wit
 (`normal_apart`). *Rivals*: whether an arm is kept rests on bounds that hold of its best rival, the arm that beats it
 most; nothing else may rest on them. Where replacements may give away what later pulls will measure, the threshold is
 that for evidence of all time (`lasting_threshold`). *Sorted measurements*, looked at once, are two samples
-(`evidence.two_sample`); otherwise an arm has an end at every level, and pairs of levels are looked at.
+(`differences.two_sample`); otherwise an arm has an end at every level, and pairs of levels are looked at.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from frontguard._common.compiled import inlined, kernel
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.errors import BadArgument
 from frontguard.evidence.confidence_sequences import taken_away, threshold_of
+from frontguard.evidence.differences import Compared, Differences, Sampled
+from frontguard.evidence.differences.pairs import MOST_ARMS, SHARE
+from frontguard.evidence.differences.two_sample import SampleEnds, largest_differences, sample_of
 from frontguard.evidence.intervals import (
     COLUMNS,
     ESTIMATE,
@@ -28,19 +31,14 @@ from frontguard.evidence.intervals import (
     LOW,
     REFUTED,
     ArmIntervals,
-    Compared,
-    Differences,
-    Sampled,
     usable_shifts,
 )
 from frontguard.evidence.kinds import RELATIVE, SIGMA, IntervalRule, LogLook, Statistic
 from frontguard.evidence.measurements import ComparedLog, Ordered
-from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.quantiles import log_priors_of, log_term, signed_value
 from frontguard.evidence.readers import IntervalReader
 from frontguard.evidence.samples import Record, Samples
 from frontguard.evidence.statistics import EXACT, NORMAL_MEAN, QUANTILE, kinds_and_scales
-from frontguard.evidence.two_sample import SampleEnds, largest_differences, sample_of
 from frontguard.notices import IndependentArms, Notice
 from frontguard.theory.threats import Threat
 

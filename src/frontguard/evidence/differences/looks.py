@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.confidence_sequences import taken_away
-from frontguard.evidence.intervals import HIGH, LOW, PLAIN_HIGH, PLAIN_LOW, Blocks, Compared, Differences, Sampled
-from frontguard.evidence.kinds import LARGEST, Statistic
-from frontguard.evidence.statistics import EXACT, QUANTILE, kinds_and_scales
-from frontguard.evidence.two_sample import (
+from frontguard.evidence.differences import Compared, InBlocks, Sampled
+from frontguard.evidence.differences.two_sample import (
     CheckBounds,
     largest_region,
     least_counts,
@@ -27,6 +24,9 @@ from frontguard.evidence.two_sample import (
     region,
     tail_of_hits,
 )
+from frontguard.evidence.intervals import HIGH, LOW, PLAIN_HIGH, PLAIN_LOW
+from frontguard.evidence.kinds import LARGEST, Statistic
+from frontguard.evidence.statistics import EXACT, QUANTILE, kinds_and_scales
 from frontguard.theory.threats import Threat
 
 BLOCK = 4
@@ -170,36 +170,20 @@ def tellable(statistics: Sequence[Statistic]) -> bool:
     return QUANTILE in kinds and kinds <= {QUANTILE, EXACT}
 
 
-class TwoSamples(Differences):
+class TwoSamples(InBlocks):
     """The samples of candidates and of their baseline, block by block; of intervals nothing is said."""
 
-    in_blocks = True
     block = BLOCK
 
     def __init__(self, compared: Compared, threat: Threat, statistics: Sequence[Statistic], *, delta: float) -> None:
-        super().__init__(compared)
-        self.threat, self._width = threat, len(statistics)
+        super().__init__(compared, len(statistics))
+        self.threat = threat
         counted = statistics[: compared.objectives]
         self.exact: Bools = kinds_and_scales(counted)[0] == EXACT
         self.levels = [each.level for each in counted]
         self.half = 0.5 * delta
         self.line = self.half / max(1, (compared.arms - 1) * int((~self.exact).sum()))
         self.begin()
-
-    def begin(self) -> None:
-        """Forget all measurements."""
-        self.blocks = Blocks(self._width, self.compared.arms)
-
-    def copy(self) -> Self:
-        """Return the same evidence, to go on with by itself."""
-        other = super().copy()
-        other.blocks = self.blocks.copy()
-        return other
-
-    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
-        """Put values (n, C) of arms where their blocks are."""
-        if len(arms):
-            self.blocks.add(arms, reps, values)
 
     def refresh(self, now: Sampled) -> bool:
         """Let intervals say nothing of what is not exact: certain is how two arms differ, and not where either is."""

@@ -17,9 +17,10 @@ import numpy as np
 
 from frontguard._common.typing import Bools, Floats, Ints
 from frontguard.evidence.confidence_sequences import fixed_rank, rank_table, read_rank, taken_away, taken_away_each
-from frontguard.evidence.intervals import COLUMNS, HIGH, LOW, Blocks, Compared, Differences, Sampled
+from frontguard.evidence.differences import Compared, Differences, InBlocks, Sampled
+from frontguard.evidence.differences.pairs import MOST_ARMS, SHARE
+from frontguard.evidence.intervals import COLUMNS, HIGH, LOW
 from frontguard.evidence.kinds import LARGEST, RELATIVE, Statistic
-from frontguard.evidence.pairs import MOST_ARMS, SHARE
 from frontguard.evidence.statistics import QUANTILE, kinds_and_scales
 from frontguard.notices import InRatios, Notice, RatiosContradicted
 from frontguard.theory.threats import Threat
@@ -41,11 +42,10 @@ def ratios_of(statistics: Sequence[Statistic]) -> Bools:
     return np.asarray((kinds == QUANTILE) & medians & (scales[:, RELATIVE] == 1.0))
 
 
-class Ratios(Differences):
+class Ratios(InBlocks):
     """Ratios of arms within the blocks that two of them are in."""
 
     columns = 3
-    in_blocks = True
 
     @classmethod
     def where_usable(
@@ -61,8 +61,8 @@ class Ratios(Differences):
         return cls(compared, worst, usable, len(statistics), delta=delta)
 
     def __init__(self, compared: Compared, threat: Threat, usable: Bools, width: int, *, delta: float) -> None:
-        super().__init__(compared)
-        self.usable, self._width, self.of_intervals = usable, width, 1.0 - SHARE
+        super().__init__(compared, width)
+        self.usable, self.of_intervals = usable, 1.0 - SHARE
         self.kept, self.taken = type(threat)(2.0 * threat.eps).keep(0.5), threat.taken
         share = SHARE * delta / (compared.ordered_pairs * int(usable.sum()))
         self.ranks = rank_table(self.kept, share, largest=LARGEST)
@@ -70,7 +70,7 @@ class Ratios(Differences):
 
     def begin(self) -> None:
         """Forget all measurements."""
-        self.blocks = Blocks(self._width, self.compared.arms)
+        super().begin()
         self.contradicted = np.zeros(self.compared.arms, np.bool_)
         K, M = self.compared.arms, self.compared.objectives
         self.refuted, self._drifting, self._looks = np.zeros((K, M), np.bool_), np.zeros((M, K, K), np.bool_), 0
@@ -78,14 +78,9 @@ class Ratios(Differences):
     def copy(self) -> Self:
         """Return the same evidence, to go on with by itself."""
         other = super().copy()
-        other.blocks, other.contradicted = self.blocks.copy(), self.contradicted.copy()
-        other.refuted, other._drifting = self.refuted.copy(), self._drifting.copy()
+        other.contradicted, other.refuted = self.contradicted.copy(), self.refuted.copy()
+        other._drifting = self._drifting.copy()
         return other
-
-    def add(self, arms: Ints, reps: Ints, values: Floats) -> None:
-        """Put values (n, C) of arms where their blocks are."""
-        if len(arms):
-            self.blocks.add(arms, reps, values)
 
     def refresh(self, now: Sampled) -> bool:
         """Bring bounds of differences up to date, of all pairs with an arm that was touched."""
