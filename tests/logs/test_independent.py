@@ -154,7 +154,7 @@ def test_arms_that_are_not_looked_at_share_delta() -> None:
     part = IndependentReader(log_of(samples, SPEED, arms_of_study=4), [SPEED], 0.05 * 2 / 4)
     assert whole._of_pair == SHARE * 0.05 / 2
     assert part._of_pair == pytest.approx(SHARE * 0.05 / 12)
-    assert part._share == IntervalReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._share
+    assert part._shares == IntervalReader(log_of(samples, SPEED), [SPEED], (1.0 - SHARE) * 0.05 * 2 / 4)._shares
 
 
 def test_a_study_that_was_begun_so_is_read_so(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -42,7 +42,7 @@ from frontguard.pareto.judge import judge
 from frontguard.theory.threats import Threat
 from frontguard.verdicts import Verdict
 from tests.logs.simulated import ordered_log
-from tests.support.bets import sums_of_bets
+from tests.support.bets import sums_of_bets, upper_mean_at
 from tests.support.snapshots import refused, said
 
 Floats = npt.NDArray[np.float64]
@@ -92,8 +92,8 @@ def naive_mean(
     n, taken = len(column), math.floor(Fraction(str(threat.taken)) * len(column))
     times, less = threat.surviving
 
-    def most(xi: list[float]) -> float:
-        kept = sorted(xi)[taken:]
+    def most(all_of: list[float]) -> float:
+        kept = sorted(all_of)[taken:]
         xi = np.array(kept + [1.0] * (n - len(kept)))
 
         if not anytime and set(y) <= {0.0, 1.0} and objective.bounds == (0.0, 1.0):
@@ -111,6 +111,9 @@ def naive_mean(
             return float(largest + np.log(np.exp(bets - largest).sum()))
 
         c = 1.0 if wealth(1.0 - 1e-12) < gone else brentq(lambda c: wealth(c) - gone, 0.0, 1.0 - 1e-12, xtol=1e-13)
+        if not anytime:  # nor is less left open than where nobody lies; `test_at_once.py` has a twin of that
+            clean = upper_mean_at(np.array(all_of + [1.0] * (n - len(all_of))), share)
+            c = max(c, clean) if threat.eps else clean
         return min(1.0, (c + less) / times)
 
     upper, lower = most(y), 1.0 - most([1.0 - each for each in y])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from frontguard._common.typing import Floats
-from frontguard.evidence.bets import BETS, THETAS, unrefuted_mean, weights_for
+from frontguard.evidence.bets import BETS, LOG_WEIGHTS, THETAS, unrefuted_at_once, unrefuted_mean
 from frontguard.evidence.confidence_sequences import threshold_of
 from frontguard.evidence.differences.lists import hidden_at
 from frontguard.evidence.differences.pairs import PairRule, unrefuted_difference, upper_differences
@@ -31,7 +31,9 @@ def upper_mean(xi: Floats, delta: float) -> float:
     >>> round(upper_mean(np.zeros(100), 0.01), 3), round(upper_mean(np.full(100, 0.5), 0.01), 3)
     (0.06, 0.532)
     """
-    return _highest(xi, delta, one_look=False)
+    return float(
+        unrefuted_mean(sums_of_bets(np.asarray(xi, np.float64)), float(len(xi)), threshold_of(delta), LOG_WEIGHTS)
+    )
 
 
 def upper_difference(better: Floats, worse: Floats, taken: int, rule: PairRule) -> float:
@@ -59,11 +61,6 @@ def upper_mean_at(xi: Floats, delta: float) -> float:
     """
     values = np.asarray(xi, np.float64)
     if not np.isin(values, (0.0, 1.0)).all():
-        return _highest(values, delta, one_look=True)
+        seen = sums_of_bets(values), float(len(values)), float(values.mean()), float(values.var())
+        return float(unrefuted_at_once(*seen, threshold_of(delta)))
     return float(highest_rate(np.array([values.sum()]), np.array([float(len(values))]), delta)[0])
-
-
-def _highest(xi: Floats, delta: float, *, one_look: bool) -> float:
-    threshold = threshold_of(delta)
-    weights = weights_for(float(len(xi)), threshold, one_look)
-    return float(unrefuted_mean(sums_of_bets(np.asarray(xi, np.float64)), float(len(xi)), threshold, weights))

@@ -31,7 +31,7 @@ from frontguard.evidence.intervals import interval_rule
 from frontguard.evidence.kinds import IntervalRule
 from frontguard.evidence.measurements import Ordered
 from frontguard.evidence.readers import IntervalReader
-from frontguard.evidence.statistics import statistics_of
+from frontguard.evidence.statistics import Shares, statistics_of
 from frontguard.objectives import Objective
 from frontguard.theory.threats import Malicious, Oblivious, Prescient, Share, Threat
 from tests.support.guarantee import DELTA, Bools, Floats
@@ -212,7 +212,7 @@ def missed_at_one_look(
         starts = (length * np.arange(arms + 1, dtype=np.int64))[None]
         log = Ordered([f"{arm:06}" for arm in range(arms)], ("y",), np.full(arms, length), starts, (observed.ravel(),))
         reader = IntervalReader(log, [MEAN], delta)
-        reader._share = delta / 2.0  # each by itself
+        reader._shares = Shares(delta / 2.0)  # each by itself
         intervals = reader.read(threat)
         missed[some, 0], missed[some, 1] = intervals.lower[:, 0] > cell.mean, intervals.upper[:, 0] < cell.mean
     return missed

@@ -5,7 +5,8 @@
 over a fixed grid of θ is a supermartingale if values have a mean of at least c. The θ do not depend on c, so the S_l
 are all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest
 mean that is not refuted, and each of its steps is a valid bound. For one look at a number of values that was fixed
-before, bets that are of no use for so many are left out.
+before, bets that are of no use for so many are left out; where nobody lies, those as well that are of no use for how far
+values spread, which is bounded first (`unrefuted_at_once`; docs/theory.md, (ii)).
 
 *Bets that aim* at one number of values, to reach 1/δ' at the last of n and no later, are λ = √(2 log(1 / (δ' W)) /
 (left σ²)), with W the wealth so far, so that the bound is hardly wider than that of normal theory (V. Voráček, F.
@@ -100,6 +101,82 @@ def unrefuted_mean(sums: Floats, count: float, threshold: float, log_weights: Fl
         if step <= _SMALL_STEP:
             break
     return min(1.0, c + 1e-11)
+
+
+# At one look, by how far values spread --------------------------------------------------------------------------------
+
+MOST_AT_ONCE = 20_000
+"""Arms up to which bets at one look go by what values spread: 0.1 ms each."""
+
+_CELLS = 64  # of means, each with a middle about which values spread
+_OF_SPREAD = 0.04  # of δ', for between what the spread lies
+_OF_ALL = 0.02  # of the weight, what bets keep that such a spread would not want
+_STEP = math.log(1.4)  # from one spread that is looked at to the next
+_SMALLER, _SKEWED_DOWN = 0.2, 0.4  # by how much smaller bets are kept than are wanted, as logarithms; and more of ...
+_LARGER, _SKEWED_UP = 0.35, 1.0  # ... large ones, of which log(1 + x) is not like x − x²/2; likewise larger ones
+
+
+@kernel
+def _likely_spreads(spread: float, noise: float) -> tuple[float, float]:
+    """Between what the mean of (ξ − a)² lies if so much was seen of it; and what is seen, if it is so much."""
+    return max(0.0, spread - math.sqrt(2.0 * spread * noise)), (
+        math.sqrt(0.5 * noise) + math.sqrt(spread + 0.5 * noise)
+    ) ** 2
+
+
+@kernel
+def _weights_at_spread(count: float, threshold: float, middle: float, spread: float, noise: float) -> Floats:
+    """The logarithms of the weights (BETS,) of the bets that so many values with this spread about `middle` want.
+
+    Of those for one look, these have nearly all: λ from what the widest samples want that may be seen of such a spread,
+    to what the narrowest do.
+    """
+    found = weights_for(count, threshold, True)
+    narrow, wide = _likely_spreads(spread, noise)
+    smallest = math.sqrt(2.0 * threshold / (count * wide))
+    smallest *= math.exp(-_SMALLER - _SKEWED_DOWN * smallest * (1.0 - middle))
+    largest = math.sqrt(2.0 * threshold / (count * narrow)) if narrow > 0.0 else np.inf
+    largest *= math.exp(min(_LARGER + _SKEWED_UP * largest * middle, 100.0))
+    apart, nearest = np.empty(BETS), np.inf
+    for l in range(BETS):  # noqa: E741
+        bet = THETAS[l] / (1.0 - THETAS[l] * middle)
+        apart[l] = max(1.0, smallest / bet, bet / largest) if found[l] > -np.inf else np.inf
+        nearest = min(nearest, apart[l])
+    kept = 0.0
+    for l in range(BETS):  # noqa: E741
+        kept += math.exp(found[l]) if apart[l] == nearest else 0.0
+    for l in range(BETS):  # noqa: E741
+        more = (1.0 - _OF_ALL) / kept if apart[l] == nearest else 0.0
+        found[l] += math.log(_OF_ALL + more)
+    return found
+
+
+@kernel
+def unrefuted_at_once(sums: Floats, count: float, mean: float, variance: float, threshold: float) -> float:
+    """The largest mean in [0, 1] that so many independent values do not refute, at one look and where nobody lies.
+
+    `sums` (BETS,), `mean` and `variance` are those of the values, with 1 for any that failed.
+    """
+    odds = threshold + math.log(2.0 / _OF_SPREAD) + 1e-6  # more than rounding moves a spread
+    wealth = threshold - math.log(1.0 - _OF_SPREAD)
+    most = unrefuted_mean(sums, count, wealth - math.log(_OF_ALL), weights_for(count, wealth, True))
+    for cell in range(min(_CELLS - 1, int(most * _CELLS)), -1, -1):
+        low, high = cell / _CELLS, min(most, (cell + 1.0) / _CELLS)
+        middle = (cell + 0.5) / _CELLS
+        noise = max(middle, 1.0 - middle) ** 2 * odds / count
+        first, last = _likely_spreads(variance + (mean - middle) ** 2, noise)
+        # Spreads are looked at in steps; all that are smaller still are as the first.
+        first, last = math.log(max(first, 0.05 * noise)) / _STEP, math.log(max(last, 0.05 * noise)) / _STEP
+        found = low
+        for place in range(math.floor(first), math.floor(last) + 1):
+            if found >= high:
+                break
+            weights = _weights_at_spread(count, wealth, middle, math.exp((place + 0.5) * _STEP), noise)
+            if log_wealth(sums, count, found, weights)[0] < wealth:
+                found = max(found, unrefuted_mean(sums, count, wealth, weights))
+        if found > low:
+            return min(found, high)
+    return 0.0
 
 
 @inlined

@@ -105,10 +105,12 @@ class LogLook:
 
     def of(self, column: int) -> LogLook:
         """Return the look under the threat to one column."""
-        if not self.threat.by_column:
-            return self
+        return self.under(self.threat.of(column)) if self.threat.by_column else self
+
+    def under(self, threat: Threat) -> LogLook:
+        """Return the look under another threat."""
         other = copy(self)
-        other.threat = self.threat.of(column)
+        other.threat = threat
         return other
 
     @cached_property

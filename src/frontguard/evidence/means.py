@@ -15,7 +15,15 @@ import numpy as np
 
 from frontguard._common.compiled import kernel
 from frontguard._common.typing import Floats, Ints
-from frontguard.evidence.bets import BETS, WORST, add_bets, unrefuted_mean, weights_for
+from frontguard.evidence.bets import (
+    BETS,
+    MOST_AT_ONCE,
+    WORST,
+    add_bets,
+    unrefuted_at_once,
+    unrefuted_mean,
+    weights_for,
+)
 from frontguard.evidence.confidence_sequences import taken_away, taken_away_each, threshold_of
 from frontguard.evidence.kinds import (
     DOUBT,
@@ -223,11 +231,13 @@ def mean_and_doubt(samples: Samples, record: Record, scale: Floats) -> tuple[flo
 
 
 def first_informative(
-    threat_taken: float, surviving: tuple[float, float], threshold: float, *, one_look: bool = False, rates: float = 0.0
-) -> int | None:
+    threat_taken: float, surviving: tuple[float, float], threshold: float, *,
+    one_look: bool = False, clean: bool = False, rates: float = 0.0,
+) -> int | None:  # fmt: skip
     """The pulls before which the interval of a bounded mean is all that its bounds allow; None beyond `LARGEST`.
 
-    `rates` is the δ' of an exact binomial bound in place of bets, where there is one.
+    At `one_look`, bets are those by what values spread where it is `clean`; `rates` is the δ' of an exact binomial
+    bound in place of bets, where there is one.
 
     >>> from frontguard import Prescient
     >>> first_informative(0.0, Prescient(0.1).surviving, threshold_of(0.001))
@@ -240,6 +250,8 @@ def first_informative(
         taken = int(taken_away(threat_taken, pulls))
         if rates > 0.0:
             return float(highest_rate(np.array([float(taken)]), np.array([float(pulls)]), rates)[0]) + less < times
+        if clean:
+            return float(unrefuted_at_once(0.0 * WORST, float(pulls), 0.0, 0.0, threshold)) < 1.0
         weights = weights_for(float(pulls), threshold, one_look)
         return float(unrefuted_mean(taken * WORST, float(pulls), threshold, weights)) + less < times
 
@@ -275,13 +287,17 @@ class BoundedMean(Kind):
         super().__init__(log, metric, objective, arms, anytime=anytime)
         assert objective.bounds is not None
         self.bounds = objective.bounds
-        self._known: dict[float, Floats] = {}  # what bets leave if nothing is taken, by their part of δ: for every ε
+        # What bets leave if nothing is taken, by their part of δ: for every ε above 0, and for 0.
+        self._known: dict[tuple[float, bool], Floats] = {}
+        self._at_once = not anytime and log.whole and len(log.pulls) <= MOST_AT_ONCE  # where nobody lies
 
     def first_of_log(self, threat: Threat, share: float) -> list[int | None]:
         """Return the same of a log."""
-        once, threshold = not self.anytime, threshold_of(share)
-        rates = 0.0 if self._ones is None else share
-        return [first_informative(threat.taken, threat.surviving, threshold, one_look=once, rates=rates)] * 2
+        found = first_informative(
+            threat.taken, threat.surviving, threshold_of(share), one_look=not self.anytime,
+            clean=self._at_once and threat.eps == 0.0, rates=0.0 if self._ones is None else share,
+        )  # fmt: skip
+        return [found] * 2
 
     @property
     def nothing(self) -> tuple[float, float] | None:
@@ -291,15 +307,21 @@ class BoundedMean(Kind):
 
     def interval(self, look: LogLook, share: float) -> tuple[Floats, Floats]:
         """Return what bets, or the exact bound of rates, leave of it."""
-        lasts = look.least == 0 and look.threat.taken == 0.0
-        left = self._known.get(share) if lasts else None
-        if left is None:
-            left = self._unrefuted(look, share)
-            if lasts:
-                self._known[share] = left
-        lower, upper = self.inner_ends(look.threat, left)
+        lower, upper = self.inner_ends(look.threat, self._left(look, share))
         begun = self.pulls > 0
         return np.where(begun, lower, -np.inf), np.where(begun, upper, np.inf)
+
+    def _left(self, look: LogLook, share: float) -> Floats:
+        """The largest places (n, 2) between its bounds that are not refuted of a mean, and of what it lacks."""
+        lasts, known = look.least == 0 and look.threat.taken == 0.0, (share, look.threat.eps > 0.0)
+        left = self._known.get(known) if lasts else None
+        if left is None:
+            left = self._unrefuted(look, share)
+            if self._at_once and look.threat.eps > 0.0:  # who may lie leaves no less open
+                left = np.maximum(left, self._left(look.under(look.threat.at(0.0)), share))
+            if lasts:
+                self._known[known] = left
+        return left
 
     def inner_ends(self, threat: Threat, left: Floats) -> tuple[Floats, Floats]:
         """The inner ends (n,) of a mean, of which `left` (n, 2) is not refuted where nobody interferes."""
@@ -309,7 +331,7 @@ class BoundedMean(Kind):
         return self.inner_interval(*ends)
 
     def _unrefuted(self, look: LogLook, share: float) -> Floats:
-        """The largest places (n, 2) between its bounds that are not refuted of a mean, and of what it lacks."""
+        """The same under this threat alone."""
         found = np.empty((len(self.pulls), 2))
         taken, foreseen = taken_away_each(look.threat.taken, look.pulls) * look.shrink, look.pulls.astype(np.float64)
         if self._ones is not None:
@@ -319,8 +341,22 @@ class BoundedMean(Kind):
             some = slice(first, first + _AT_ONCE)
             sums = self.log.sums_of_bets(self.metric, self.arms[some], self.bounds, taken[some])
             asked = sums, self.pulls[some], foreseen[some], threshold, not self.anytime, found[some]
-            in_parts(partial(_unrefuted_means, *asked), len(sums))
+            if self._at_once and look.threat.eps == 0.0:
+                at_once = sums, *self._moments(some), self.pulls[some], foreseen[some], threshold, found[some]
+                in_parts(partial(_unrefuted_at_once, *at_once), len(sums))
+            else:
+                in_parts(partial(_unrefuted_means, *asked), len(sums))
         return found
+
+    def _moments(self, some: slice) -> tuple[Floats, Floats]:
+        """Means and variances (n, 2) of values between 0 and 1, and of what they lack of 1; failed ones are 1."""
+        low, high = self.bounds
+        good, pulls = self.good[some, None], np.maximum(self.pulls[some, None], 1)
+        mean = (np.nan_to_num(self.means[some, None]) - low) / (high - low)
+        own = np.clip(np.concatenate([mean, 1.0 - mean], axis=1), 0.0, 1.0)
+        spread = good * np.nan_to_num(self._errors[some, None] / (high - low)) ** 2
+        means = (good * own + pulls - good) / pulls
+        return means, (good * (spread + (own - means) ** 2) + (pulls - good) * (1.0 - means) ** 2) / pulls
 
     def _unrefuted_rates(self, ones: Ints, taken: Floats, foreseen: Floats, delta: float) -> Floats:
         """The largest rates (n, 2) of 1 and of 0, by their exact binomial bound."""
@@ -364,3 +400,19 @@ def _unrefuted_means(
         for side in range(2):
             ahead = sums[k, side] * (count / max(1, pulls[k])) if count > pulls[k] else sums[k, side]
             found[k, side] = unrefuted_mean(ahead, count, threshold, weights_for(count, threshold, one_look))
+
+
+@kernel(over="sums", deep=True)
+def _unrefuted_at_once(
+    sums: Floats, means: Floats, variances: Floats, pulls: Ints, foreseen: Floats, threshold: float, found: Floats,
+    part: Ints,
+) -> None:  # fmt: skip
+    """The same by what values spread, at one look and where nobody lies."""
+    for k in part:
+        count = max(foreseen[k], float(pulls[k]))
+        for side in range(2):
+            most = 1.0
+            if pulls[k] > 0:
+                ahead = sums[k, side] * (count / pulls[k])
+                most = unrefuted_at_once(ahead, count, means[k, side], variances[k, side], threshold)
+            found[k, side] = most

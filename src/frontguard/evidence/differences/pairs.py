@@ -1,8 +1,8 @@
 """Differences within pairs: arms that were measured on the same item, seed or block; docs/theory.md, (s).
 
 Of the r-th block V_r = (1 + Y_{j,r} − Y_{i,r}) / 2 is bet on, in place of values (`evidence.bets`, or
-`differences.lists` where blocks are the items of a finite list). In a log that is looked at once, values that are all 0 or 1 have an exact
-bound (`differences.discordant`), and bets on others aim at the number of blocks where nobody lies (`evidence.bets`).
+`differences.lists` where blocks are the items of a finite list). In a log that is looked at once, values that are all 0
+or 1 have an exact bound (`differences.discordant`), and bets on others aim at the number of blocks where nobody lies.
 
 Blocks are counted in their order, up to the first that is not back: bounds hold at every number of them. A failed
 measurement may have been anything. A study keeps values by block (`WithinBlocks`); in a log rows of one arm and block
