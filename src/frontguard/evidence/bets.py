@@ -5,7 +5,7 @@
 over a fixed grid of θ is a supermartingale if values have a mean of at least c. The θ do not depend on c, so the S_l
 are all that is needed of the values. log W_n(c) is convex and rises in c: Newton's method from above finds the largest
 mean that is not refuted, and each of its steps is a valid bound. For one look at a number of values that was fixed
-before, bets that are of no use for so many are left out; where nobody lies, those as well that are of no use for how far
+before, bets that are of no use for so many are left out; where nobody lies, so are those that are of no use for how far
 values spread, which is bounded first (`unrefuted_at_once`; docs/theory.md, (ii)).
 
 *Bets that aim* at one number of values, to reach 1/δ' at the last of n and no later, are λ = √(2 log(1 / (δ' W)) /
