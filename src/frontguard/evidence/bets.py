@@ -243,12 +243,7 @@ def _refutes(values: Floats, c: float, threshold: float) -> bool:
 
 @kernel(over="values")
 def aimed_mean(values: Floats, threshold: float) -> float:
-    """The least mean that values in [0, 1] refute, in their order, with all of the grid above it; 1 if none is.
-
-    >>> import numpy as np
-    >>> round(aimed_mean(np.tile([0.0, 1.0], 50), 3.0), 2)
-    0.59
-    """
+    """The least mean that values in [0, 1] refute, in their order, with all of the grid above it; 1 if none is."""
     points = math.ceil(_GRID * math.sqrt(values.shape[0]))
     found = 1.0
     for point in range(points, -1, -1):
