@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from frontguard._common import compiled, machine_code
 from frontguard._common.compiled import COMPILED, Kernel, kernel, kernels
 from tests.support.snapshots import refused
+from tests.support.waiting import patience
 
 KEPT = """
 import numpy as np
@@ -179,7 +180,7 @@ def doubled(x: float) -> float:
 
 def test_threads_that_look_for_the_same_machine_code_at_once_all_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one would interpret otherwise: a second of work, in place of a hundredth."""
-    both = threading.Barrier(2, timeout=20.0)
+    both = threading.Barrier(2, timeout=patience())
     monkeypatch.setattr(machine_code, "was_kept", lambda sought: both.wait() >= 0)
     monkeypatch.setattr(compiled._State, "spent", compiled.GLANCE)
     monkeypatch.setattr(compiled._State, "found", False)

@@ -10,7 +10,6 @@ import math
 import random
 import resource
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,10 @@ from frontguard.studies.follow import Follower
 from frontguard.studies.settings import Settings
 from tests.support.forks import fork
 from tests.support.snapshots import refused
+from tests.support.waiting import patience
 
 MEMORY = 1 << 30
 """Bytes that a reader may ask for beyond what the process has."""
-
-SECONDS = 20.0
-"""For one file, on a machine that others use too; it takes a hundredth of that."""
 
 
 @pytest.fixture(scope="module")
@@ -202,12 +199,11 @@ def test_every_column_of_a_file_may_say_anything(tmp_path: Path, sound: bytes, t
         if not change(path, table, column, new, which=rng.randrange(1000)):
             continue
         reader = READERS[number % len(READERS)]
-        content, began = path.read_bytes(), time.monotonic()
+        content = path.read_bytes()
         try:
-            refused += bool(fork(lambda: bounded(lambda: reader(path))).result(SECONDS))  # noqa: B023
+            refused += bool(fork(lambda: bounded(lambda: reader(path))).result(patience()))  # noqa: B023
         except AssertionError as error:
             raise AssertionError(f"{reader.__name__}, {table}.{column} = {new!r:.200}: {error}") from None
-        assert time.monotonic() - began < SECONDS
         assert reader is taken_up or path.read_bytes() == content
     assert refused >= (0 if table == "late" else 1)  # what came late is read by few
 
