@@ -84,7 +84,7 @@ class TextFile:
         if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise BadInput(f"{self.shown}: text must be UTF-8; this begins like UTF-16")
         self.head: list[str] = []
-        for text in islice(self.lines(_LONGEST_HEAD), HEAD):
+        for text in islice(self.lines(_LONGEST_HEAD, HEAD), HEAD):
             self.head.append(text)
             if sum(map(len, self.head)) >= _LONGEST_HEAD:
                 break
@@ -100,9 +100,9 @@ class TextFile:
             shutil.copyfileobj(source, copy)
         return Path(name)
 
-    def lines(self, longest: int | None = None) -> Iterator[str]:
+    def lines(self, longest: int | None = None, most: int | None = None) -> Iterator[str]:
         """Its lines with their ends, no byte order mark, surrogates for no UTF-8; long ones in pieces, or refused."""
-        for number, line in enumerate(self._lines(longest or LONGEST_ROW), 1):
+        for number, line in enumerate(self._lines(longest or LONGEST_ROW, most), 1):
             if longest is None and len(line) >= LONGEST_ROW:
                 raise BadInput(
                     f"{self.shown}, line {number}: a row longer than {LONGEST_ROW >> 20} MiB; is this a text file, and "
@@ -116,10 +116,13 @@ class TextFile:
         text = whole(lambda _: next(pieces, "").encode("utf-8", "surrogateescape"), self.shown, instead=instead)
         return text.decode("utf-8", "surrogateescape")
 
-    def _lines(self, longest: int) -> Iterator[str]:
+    def _lines(self, longest: int, most: int | None) -> Iterator[str]:
         try:
             if self.packed and not self._gzip:
-                for batch in pl.scan_lines(self.path, glob=False).collect_batches():
+                found = pl.scan_lines(self.path, glob=False)
+                if most is None:  # of a file that was cut, any batch may be missing before the error comes
+                    found.select(pl.len()).collect(engine="streaming")
+                for batch in found.collect_batches() if most is None else [found.head(most).collect()]:
                     yield from (f"{line}\n" for line in batch.to_series())
                 return
             with (gzip.open if self._gzip else open)(
