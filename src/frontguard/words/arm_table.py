@@ -193,7 +193,8 @@ def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = Tr
         rivals = result.decided_by[chosen].tolist()
         cells = [ArmCell(result.arms[rival] if rival >= 0 else "") for rival in rivals]
         made.append((ArmColumn("decided by", "decided by"), cells))
-    if profile is not None and result.certificate.contamination:
+    auto = result.question is not None and result.question.contamination == "auto" and profile is not None
+    if profile is not None and (result.certificate.contamination or auto):
         stands = [_stands(level, profile.resolution) for level in profile.per_arm[chosen].tolist()]
         made.append((ArmColumn("stands up to", "stands up to", "ε", number=True), stands))
     columns, table = tuple(column for column, _ in made), zip(*(each for _, each in made), strict=True)
@@ -203,7 +204,6 @@ def arm_table(result: Answer, arms: Sequence[int] | Ints, *, deciders: bool = Tr
     )
     left = np.delete(np.arange(len(result.arms)), chosen)
     rest = f"… and {counts(result, left)}" if len(left) else ""
-    auto = result.question is not None and result.question.contamination == "auto" and profile is not None
     return ArmTable(columns, rows, rest, "" if result.parts is None else visible(str(result.parts)), auto)
 
 
