@@ -39,7 +39,7 @@ _VARYING = (
     (re.compile(r"(damaged: after row \d+, )parquet: .*"), r"\1(as Polars says it)"),
     (re.compile(r"\bprocess \d+( on \S+)?( \([^)]*\)+)?"), "process PID"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "HH:MM:SS"),
-    (re.compile(r"\b(run took|pulls in) [0-9.]+ (?:ms|s|min|h)\b"), r"\1 TIME"),
+    (re.compile(r"\b(run took|(?:pulls|runs) in) [0-9.]+ (?:ms|s|min|h)\b"), r"\1 TIME"),
     (re.compile(r"\b[0-9.]+ s in all\b"), "TIME in all"),
     (re.compile(r"stop-commands::\w+"), "stop-commands::TOKEN"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
