@@ -281,15 +281,19 @@ def least_found(found: Answer) -> str | None:
     """Return which difference would have been found, where something is open: a forecast, of which nothing is sure."""
     known, clusters = {each.name: each for each in found.metrics}, found.noticed(InClusters)
     unit = "pair" if found.noticed(InPairs) else "session" if clusters and clusters.by_median else "measurement"
-    said = []
+    by_size: dict[int, list[str]] = {}
     for each in found.least_found:
-        metric, least = known[each.metric], f"no difference in {each.metric}, however large"
+        metric, what = known[each.metric], f"none in {each.metric}, however large"
         if each.difference is not None:
-            about = amount(rounded_up(each.difference, 2), metric)
-            least = f"a difference of about {about} in {each.metric} (4 of 5 times)"
-        noise = "" if each.noise is None else f" at {amount(float(f'{each.noise:.2g}'), metric)} noise"
-        each_side = "" if unit == "pair" else " each"
-        said.append(f"{number_of(each.size, unit)}{each_side}{noise} would have found {least}.")
+            what = f"about {amount(rounded_up(each.difference, 2), metric)} in {each.metric}"
+        noise = "" if each.noise is None else f" (at {amount(float(f'{each.noise:.2g}'), metric)} noise)"
+        by_size.setdefault(each.size, []).append(what + noise)
+    each_side = "" if unit == "pair" else " each"
+    said = [
+        f"{number_of(size, unit)}{each_side} would have found a difference of {joined(some)}, 4 of 5 times."
+        for size, some in by_size.items()
+        if not all("however" in what for what in some)
+    ]
     return " ".join(said) or None
 
 
