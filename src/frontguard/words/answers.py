@@ -156,7 +156,7 @@ def _not_certified(found: Answer, how: How) -> str:
     if not cleaner and kept:
         head = Statement.KEPT_SO_FAR(arms=names_of_kept(kept) or number_of(len(kept)))
     elif not cleaner and ended and found.best_guess:
-        guess = names_of_kept(found.best_guess) or f"{len(found.best_guess)} of {number_of(len(found.arms))}"
+        guess = names_of_kept(found.best_guess) or names_in_short(found.best_guess, MOST_FAILED)
         head = f"Probably {guess}{f', but {few}' if few else ''}."
         few = None
     why, settled = _why_not(found, how), None if few or "but" in head else _settled(found)
