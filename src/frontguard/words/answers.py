@@ -163,7 +163,8 @@ def _not_certified(found: Answer, how: How) -> str:
     rest = ": ".join(filter(None, (why, settled)))
     few = f"{few[0].upper()}{few[1:]}." if few and ended else None
     rest = f"{rest[0].upper()}{rest[1:]}." if rest else ""
-    return " ".join(filter(None, (head, rest, few, none_within_yet(found))))
+    first = (rest, head) if found.noticed(ContaminationRefuted) is not None else (head, rest)  # a refuted assumption
+    return " ".join(filter(None, (*first, few, none_within_yet(found))))
 
 
 def _settled(found: Answer) -> str:
