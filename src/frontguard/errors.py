@@ -57,7 +57,14 @@ class NoColumn(BadInput):
 
 
 class Unnamed(BadInput):
-    """A log of which nobody said which columns are the arms, or the metrics."""
+    """A log of which nobody said which columns are the arms, or the metrics: `why`, and the `names` of its columns."""
+
+    def __init__(self, why: str, names: str) -> None:
+        super().__init__(why, names)  # an error crosses processes as its arguments
+        self.why, self.names = why, names
+
+    def __str__(self) -> str:
+        return f"{self.why}; its columns are {self.names}"
 
 
 class OutOfTurn(RuntimeError):

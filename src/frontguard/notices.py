@@ -805,7 +805,7 @@ def warnings_in_short(some: Iterable[Notice], most: int = MOST_NAMES) -> list[st
 
     >>> excluded = [Excluded(f"O{i}", failed=5, pulls=5, reasons=(("exit code 1", 5),)) for i in range(9)]
     >>> warnings_in_short(excluded, 1)
-    ["arm 'O0' was excluded: 5 of 5 pulls failed (5 × exit code 1); the answer is about the other arms",
+    ['O0 is excluded: 5 of 5 runs failed (5 × exit code 1); the answer is about the other arms',
      'and 8 more of this kind; --json has them all']
     """
     kinds: dict[type[Notice], dict[str, None]] = {}

@@ -17,6 +17,7 @@ from frontguard.evidence.clusters import ClusterReader
 from frontguard.evidence.differences import apart as independent_arms
 from frontguard.evidence.differences.apart import LOWEST, STEP, STRENGTH, IndependentReader
 from frontguard.evidence.quantiles import log_priors_of
+from frontguard.evidence.readers import IntervalReader
 from frontguard.policies import certified
 from frontguard.policies.auer import AuerA1
 from frontguard.policies.certified import Certified
@@ -115,7 +116,7 @@ def every_pull_of_a_host_counts(patch: pytest.MonkeyPatch) -> None:
 
 def every_row_of_a_process_counts(patch: pytest.MonkeyPatch) -> None:
     """Rows of one cluster are taken for observations of their own."""
-    patch.setattr(ClusterReader, "_designed", lambda reader, intervals, look: intervals)
+    patch.setattr(ClusterReader, "_ends", IntervalReader._ends)
 
 
 def who_may_be_beyond_counts(patch: pytest.MonkeyPatch) -> None:

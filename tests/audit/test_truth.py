@@ -51,7 +51,7 @@ def answer(*verdicts: Verdict, coverage: float = 0.1, accuracy: float = 0.1, con
         (answer(KEEP, OPEN, OPEN, OPEN), {"coverage", "enough"}),
         (answer(KEEP, OPEN, OPEN, OPEN, coverage=1.0), set()),
         (answer(EXCLUDED_ARMS, KEEP, KEEP, BEATEN), set()),  # of the others the third is on the front
-        (answer(EXCLUDED_ARMS, KEEP, BEATEN, BEATEN), {"beaten", "coverage", "enough", "best"}),
+        (answer(EXCLUDED_ARMS, KEEP, BEATEN, BEATEN), {"beaten", "coverage", "enough"}),
         (answer(BEATEN, KEEP, MATCHED, KEEP, confidence=None), set()),  # promises nothing
     ],
 )

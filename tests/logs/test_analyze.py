@@ -385,7 +385,7 @@ def test_an_analysis_is_shown_in_short_whatever_its_size(snapshot: SnapshotAsser
     assert found._repr_html_().count("<tr>") == 6
     many = analyze({"arm": [str(i) for i in range(1000)], "x": np.arange(1000.0)}, maximize="x")
     assert 100 <= many._repr_html_().count("<tr>") < 150
-    assert "900 more" in many._repr_html_()
+    assert "900 undecided" in many._repr_html_()
 
 
 def test_the_twin_meets_every_verdict() -> None:

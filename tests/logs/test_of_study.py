@@ -334,7 +334,7 @@ def test_a_pull_that_failed_in_every_metric_is_one_failed_pull(tmp_path: Path) -
     for found in (analyze(tmp_path / "s.db"), analyze(tmp_path / "s.db", contamination=0.2)):
         assert found.log.failed.tolist() == [[1, 2]]
         assert found.log.failed_pulls.tolist() == [2]
-        assert failures(found).startswith("2 pulls of 10 failed")
+        assert failures(found).startswith("2 measurements of 10 failed")
         assert found.to_dict()["log"]["failed_pulls"] == {"a": 2}
 
 

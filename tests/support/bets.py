@@ -57,7 +57,7 @@ def upper_mean_at(xi: Floats, delta: float) -> float:
     """With probability 1 − δ' the mean of ξ, values (n,) in [0, 1], is at most this, at one n that was fixed before.
 
     >>> round(upper_mean_at(np.zeros(100), 0.01), 3), round(upper_mean_at(np.full(100, 0.5), 0.01), 3)
-    (0.045, 0.53)
+    (0.045, 0.529)
     """
     values = np.asarray(xi, np.float64)
     if not np.isin(values, (0.0, 1.0)).all():

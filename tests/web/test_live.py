@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from frontguard import Study
-from frontguard.phrases import between, number
 from tests.support.browsers import OpenPage, Watched, until
 from tests.support.measuring import NAME, OBJECTIVES, TRUTH, Machine, Measuring, advance, begin
 from tests.support.servers import PostgresServer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ARMS = tuple(TRUTH)
+NUMBERS = re.compile(r"-?(?:[\d.]*\d|inf)")
 LOST = ("net::ERR_",)  # what a browser says of a server that is gone
 
 
@@ -74,8 +76,14 @@ def agrees(page: Page, server: Served, study: Study, where: str = "/study/1") ->
     for row in cells:
         arm = result.arms.index(row[0])
         for d in range(len(OBJECTIVES)):
-            wanted = f"{number(estimates[arm, d])} {between(low[arm, d], high[arm, d])}"
-            assert row[2 + d] == wanted
+            estimate, least, most = (
+                float(each.replace(",", "").replace("−", "-").replace("∞", "inf"))
+                for each in NUMBERS.findall(row[2 + d])
+            )
+            width = high[arm, d] - low[arm, d]
+            assert estimate == pytest.approx(estimates[arm, d], rel=5e-3, abs=0.1 * width)
+            assert low[arm, d] - 0.1 * width <= least <= low[arm, d]  # rounded outwards
+            assert high[arm, d] <= most <= high[arm, d] + 0.1 * width
         assert row[2 + len(OBJECTIVES)] == f"{result.pulls_per_arm[arm]:,}"
     twin = server.json(f"{where}.json")
     assert twin["status"] == result.status

@@ -161,7 +161,7 @@ def _proposing(log: Sequence[str], given: Mapping[str, Any]) -> Iterator[None]:
         if options is None:
             raise
         command = shlex.join(["frontguard", "analyze", *log, *options])
-        raise BadInput(f"{str(error).partition('; its')[0]}. For example: {command}") from None
+        raise BadInput(f"{error.why}. For example: {command}") from None
 
 
 def _origin(log: Sequence[str]) -> Origin:

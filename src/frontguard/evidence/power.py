@@ -200,7 +200,7 @@ def least_of_rates(n: int, threat: Threat, tolerance: float, delta: float, rate:
 
     >>> from frontguard import Prescient
     >>> round(least_of_rates(300, Prescient(0.0), 0.0, 0.0125, 0.6), 3)
-    0.147
+    0.166
     """
     from scipy.stats import binom
 

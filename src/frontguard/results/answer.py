@@ -454,7 +454,7 @@ class Answer:
         >>> log = {"arm": ["main", "pr"] * 99, "seconds": [1.0 + 0.001 * i + i % 2 for i in range(198)]}
         >>> compared = analyze(log, minimize="seconds", tolerance="5%").compare("pr", "main")
         >>> print(compared)
-        pr / main = 1.912 [1.829, 2] seconds: certainly worse by more than 5%
+        pr / main = 1.91 [1.82, 2.00] seconds: certainly worse by more than 5%
         >>> round(compared["seconds"].ratio.low, 3), compared["seconds"].contrast.word
         (1.829, 'worse')
         """

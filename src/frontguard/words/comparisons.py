@@ -93,7 +93,7 @@ def comparison_in_words(comparison: Comparison) -> str:
     >>> seconds = Objective("seconds", "minimize", tolerance="5%")
     >>> effect = Effect(seconds, Span(0.1, 0.04, 0.16), Span(1.05, 1.02, 1.08), Contrast.NO_BETTER)
     >>> print(comparison_in_words(Comparison("pr", "main", (effect,), 0.95)))
-    pr / main = 1.05 [1.02, 1.08] seconds: certainly worse, perhaps by no more than 5%
+    pr / main = 1.050 [1.020, 1.080] seconds: certainly worse, perhaps by no more than 5%
     """
     return "\n".join(
         f"{effect_in_words(comparison.arm, comparison.baseline, effect)}: {contrast_in_words(effect)}"

@@ -269,10 +269,10 @@ class LogTable(ABC):
 def pick(request: Request, names: Sequence[str], where: str) -> Picked:
     """The columns to read of a table that has columns `names`; a missing one is refused with the nearest match."""
     if not request.arm and "arm" not in names:
-        raise Unnamed(f"{where}: say which column is the arm; its columns are {quoted(names)}")
+        raise Unnamed(f"{where}: say which column is the arm", quoted(names))
     arm = request.arm or ("arm",)
     if not request.metrics:
-        raise Unnamed(f"{where}: say which columns are the metrics; its columns are {quoted(names)}")
+        raise Unnamed(f"{where}: say which columns are the metrics", quoted(names))
     long = {request.metric_column, request.value_column} <= set(names) and not set(request.metrics) & set(names)
     if (request.layout or ("long" if long else "wide")) == "wide":
         picked = Picked("wide", arm, request.metrics)
