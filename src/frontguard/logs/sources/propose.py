@@ -92,8 +92,7 @@ def _sample(log: Any) -> pl.DataFrame | None:
             return pl.read_parquet(path, n_rows=_ROWS)
         if path.suffix in (".jsonl", ".ndjson"):
             return pl.read_ndjson(path, n_rows=_ROWS)
-        with path.open(encoding="utf-8") as file:
-            head = file.readline()
+        head = str(pl.scan_lines(path, glob=False).head(1).collect().item())  # also of a packed file
         return pl.read_csv(path, n_rows=_ROWS, separator=max(",;\t|", key=head.count), ignore_errors=True)
     except (pl.exceptions.PolarsError, OSError, ValueError):
         return None
