@@ -166,7 +166,7 @@ def test_of_two_arms_nobody_knows_which_one_drifts() -> None:
 
 def test_constant_ratios_are_hardly_ever_called_drifting() -> None:
     """1 % is allowed; all hits on one arm's runs, in one direction, as late as it pleases an attacker."""
-    rng, called, runs = np.random.default_rng(5), 0, 300
+    rng, called, runs = np.random.default_rng(5), 0, 80
     for _ in range(runs):
         values = machine(rng, 256)
         values[0, 128:] -= 9.0 * (rng.random(128) < 0.1)

@@ -255,6 +255,8 @@ def remarks(found: Answer, *, explain: bool = False) -> list[str]:
     if sessions is not None and sessions.by_median:
         column = joined([visible(each) for each in sessions.columns])
         said.append(f"Each {column} counts once, by its median, and may be wrong as a whole.")
+    if found.study is None and found.noticed(InPairs) is None and not all(metric.exact for metric in found.metrics):
+        said.append("Assumes both sides were measured in turns: a change of the machine counts too.")
     if gate.every_row:
         said.append("--cluster none: rows of one process that depend on each other would make this too sure.")
     for names, what in ((gate.only_baseline, "the baseline"), (gate.only_candidate, "the candidate")):

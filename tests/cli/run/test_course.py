@@ -109,7 +109,6 @@ def test_when_the_time_is_over_what_is_under_way_is_waited_for_again_and_again(
         answer = found(ran)
         assert answer["status"] == "budget"
         assert [line for line in ran.stderr.splitlines() if "waiting" in line] == snapshot(name="waiting")
-        assert answer["answer"].partition(". ")[0] == snapshot(name="answer")
         assert answer["pulls"] == call
     with open_storage(folder / "frontguard-run.db", read_only=True) as storage:
         log = storage.told(storage.studies()[0])
