@@ -407,8 +407,8 @@ _Ends = tuple[Any, Any, Any]  # estimate, least and most, of many arms or of one
 
 def _differences(mine: _Ends, its: _Ends) -> _Ends:
     with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known of how two such lie to each other
-        low, high = mine[1] - its[2], mine[2] - its[1]
-    return mine[0] - its[0], np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+        between, low, high = mine[0] - its[0], mine[1] - its[2], mine[2] - its[1]
+    return between, np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 def sharpened(worst: Floats, best: Floats, ahead: Floats, behind: Floats) -> tuple[Floats, Floats]:
