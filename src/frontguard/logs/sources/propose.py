@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from frontguard.logs.sources.files import find
@@ -51,10 +51,8 @@ def propose(log: Any, arm: Sequence[str] = (), less: Sequence[str] = (), more: S
     rows = _sample(log)
     if rows is None or not len(rows) or not all(map(_PLAIN.fullmatch, rows.columns)):
         return None
-    numbers = [name for name, kind in rows.schema.items() if kind.is_numeric() or str(kind) == "Boolean"]
     if not less and not more:
-        less = [name for name in numbers if name not in arm and _is(name, _LESS)]
-        more = [name for name in numbers if name not in (*arm, *less) and _is(name, _MORE)]
+        less, more = _metrics(rows, arm)
     metrics = [*less, *more]
     arms = list(arm) or _arms(rows, metrics)
     if not arms or not metrics or {*arms, *metrics} - {*rows.columns}:
@@ -66,19 +64,7 @@ def propose(log: Any, arm: Sequence[str] = (), less: Sequence[str] = (), more: S
     given = [option for name in arms for option in ("--arm", name)]
     for option, names in (("--minimize", less), ("--maximize", more), ("--exact", exact), ("--mean", rates)):
         given += [part for name in names for part in (option, name)]
-    others = [name for name in rows.columns if name not in (*arms, *metrics)]
-    shared = [name for name in others if _is(name, _PAIRS) and _are_pairs(rows, arms, name)]
-    if shared and rates:
-        given += ["--pair", shared[0]]
-    else:
-        given += [part for name in others if _is(name, _CLUSTERS) and _repeats(rows, arms, name)
-                  for part in ("--cluster", name)][:2]  # fmt: skip
-    for name in metrics:
-        if name in rates:
-            given += ["--tolerance", f"{name}=0.05"]
-        elif name not in exact and (rows.get_column(name).drop_nulls() > 0).all():
-            given += ["--tolerance", f"{name}=5%"]
-    return given
+    return [*given, *_design(rows, arms, metrics, rates), *_tolerances(rows, metrics, exact, rates)]
 
 
 def _sample(log: Any) -> pl.DataFrame | None:
@@ -103,6 +89,13 @@ def _is(name: str, known: frozenset[str]) -> bool:
     return not {*re.split(r"[\W_]+", name.lower()), name.lower()}.isdisjoint(known)
 
 
+def _metrics(rows: pl.DataFrame, arm: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the numbers of which less is better by their names, and those of which more is."""
+    numbers = [name for name, kind in rows.schema.items() if kind.is_numeric() or str(kind) == "Boolean"]
+    less = [name for name in numbers if name not in arm and _is(name, _LESS)]
+    return less, [name for name in numbers if name not in (*arm, *less) and _is(name, _MORE)]
+
+
 def _arms(rows: pl.DataFrame, metrics: Sequence[str]) -> list[str]:
     """Return the column that looks most like arms: by its name, else a text of which many rows have the same."""
     found = []
@@ -111,6 +104,27 @@ def _arms(rows: pl.DataFrame, metrics: Sequence[str]) -> list[str]:
         if 2 <= count <= len(rows) / 2 and not kind.is_float() and (texts or _is(name, _ARMS)):
             found.append((not _is(name, _ARMS), not texts, _is(name, _PAIRS | _CLUSTERS), count, natural(name)))
     return [min(found)[-1][1]] if found else []
+
+
+def _design(rows: pl.DataFrame, arms: Sequence[str], metrics: Sequence[str], rates: Sequence[str]) -> list[str]:
+    """Return the option for pairs, if rates are of the same items for every arm, or those for clusters."""
+    others = [name for name in rows.columns if name not in (*arms, *metrics)]
+    shared = [name for name in others if _is(name, _PAIRS) and _are_pairs(rows, arms, name)]
+    if shared and rates:
+        return ["--pair", shared[0]]
+    clusters = [name for name in others if _is(name, _CLUSTERS) and _repeats(rows, arms, name)]
+    return ["--cluster", clusters[0]] if clusters else []
+
+
+def _tolerances(
+    rows: pl.DataFrame, metrics: Sequence[str], exact: Sequence[str], rates: Sequence[str]
+) -> Iterator[str]:
+    """Give the options for tolerances: an amount for rates, a share of what is measured and above 0."""
+    for name in metrics:
+        if name in rates:
+            yield from ("--tolerance", f"{name}=0.05")
+        elif name not in exact and (rows.get_column(name).drop_nulls() > 0).all():
+            yield from ("--tolerance", f"{name}=5%")
 
 
 def _are_pairs(rows: pl.DataFrame, arms: Sequence[str], name: str) -> bool:
